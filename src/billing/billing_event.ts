@@ -1,4 +1,4 @@
-/** The type of a billing event, the same for every provider. */
+/** The type of a billing event, equal for all providers. */
 export type BillingEventType =
   | "checkout.completed"
   | "subscription.created"
@@ -8,7 +8,7 @@ export type BillingEventType =
   | "payment.failed"
   | "unknown";
 
-/** The status of a subscription, the same for every provider. */
+/** The status of a subscription, equal for all providers. */
 export type SubscriptionStatus =
   | "active"
   | "trialing"
@@ -19,37 +19,38 @@ export type SubscriptionStatus =
   | "expired"
   | "unpaid";
 
-/** A subscription, the same for every provider. Times are RFC 3339 in UTC. */
+/** A subscription in a form that is equal for all providers. Times are RFC 3339 in UTC. */
 export interface BillingSubscription {
-  /** The provider's id of it. */
+  /** The provider's id of the subscription. */
   readonly id: string;
-  /** The provider's id of who pays. */
+  /** The provider's id of the customer. */
   readonly customerId: string;
-  /** A status that the provider has added since is `incomplete`, never `active`. */
+  /** A status that is unknown to this version is `incomplete`, never `active`. */
   readonly status: SubscriptionStatus;
-  /** The price, by the id that plans have. */
+  /** The id of the price, as plans contain it. */
   readonly priceId?: string;
-  /** How many of it, where the provider says so. */
+  /** The quantity, if the provider reports it. */
   readonly quantity?: number;
-  /** When what is paid began. */
+  /** Start of the current paid period. */
   readonly currentPeriodStart?: string;
-  /** Until when it is paid; of one that is canceled at the end, when it ends. */
+  /** End of the current paid period; for a canceled subscription, its end. */
   readonly currentPeriodEnd?: string;
-  /** True if it ends with what is paid. */
+  /** True if the subscription ends with the current period. */
   readonly cancelAtPeriodEnd?: boolean;
-  /** What its checkout set. */
+  /** The metadata that its checkout set. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** The name of the provider. */
   readonly provider: string;
 }
 
 /**
- * Why a payment grants nothing: `zero-amount` bought nothing, as a trial, a coupon of 100 % or a
- * credit note; `proration` pays for a part of a period; `no-plan` has prices without a plan;
- * `no-credits` is of plans without credits; of a `quantity` that is no whole number from 1 on, or too
- * large, nothing can be counted; a change of plan that is `paid-by-credit` was not paid with money;
- * of an `unknown-price` the provider does not say what was bought at that time; `other-event` is
- * granted by another event, as that of its invoice; `no-account` names no account.
+ * Why a payment grants nothing. `zero-amount`: nothing was paid, as for a trial, a coupon of 100 %
+ * or a credit note. `proration`: the payment is for a part of a period. `no-plan`: its prices have
+ * no plan. `no-credits`: its plans have no credits. `quantity`: the quantity is not a whole number
+ * from 1 on, or too large. `paid-by-credit`: a change of plan was not paid with money.
+ * `unknown-price`: the provider does not report what was bought at that time. `other-event`:
+ * another event grants the credits, such as that of the invoice. `no-account`: the payment names no
+ * account.
  */
 export type NotGranted =
   | "zero-amount"
@@ -65,46 +66,46 @@ export type NotGranted =
 /** The payment of a billing event. */
 export interface BillingPayment {
   /**
-   * The provider's id of what was paid: an invoice, an order, a transaction. All events about one
-   * payment have the same, and it is granted once.
+   * The provider's id of the invoice, order or transaction. All events about one payment have the
+   * same id, and it is granted once.
    */
   readonly id: string;
-  /** In the smallest unit of the currency; absent where the event does not say. */
+  /** Amount in the smallest unit of the currency; absent if the event does not contain it. */
   readonly amount?: number;
-  /** Three letters in lower case. */
+  /** Currency as three lower-case letters. */
   readonly currency?: string;
 }
 
-/** A billing event, the same for every provider. */
+/** A billing event in a form that is equal for all providers. */
 export interface BillingEvent {
-  /** The id of the delivery: repeated deliveries of the same event have the same. */
+  /** The id of the delivery. Repeated deliveries of one event have the same id. */
   readonly id: string;
-  /** What happened. */
+  /** The type of the event. */
   readonly type: BillingEventType;
   /** The name of the provider. */
   readonly provider: string;
-  /** When it happened, by the provider's clock: RFC 3339 in UTC. */
+  /** Time of the event by the provider's clock: RFC 3339 in UTC. */
   readonly occurredAt: string;
-  /** The provider's id of who pays. */
+  /** The provider's id of the customer. */
   readonly customerId?: string;
   /**
-   * True if the customer is that of another account, as of the address that the buyer has entered:
-   * this account is not linked to it.
+   * True if the customer belongs to another account, for instance because of the entered email
+   * address. The customer is then not linked to this account.
    */
   readonly isCustomerOfOther?: true;
-  /** Whose event it is; absent where nothing in it says so. */
+  /** The account of the event; absent if the event does not name one. */
   readonly accountId?: string;
   /** The newest known state of the subscription, which may be newer than this event. */
   readonly subscription?: BillingSubscription;
-  /** What was paid, or was not. */
+  /** The payment, successful or not. */
   readonly payment?: BillingPayment;
-  /** The plan of the price that was paid. */
+  /** The key of the plan of the paid price. */
   readonly planKey?: string;
-  /** The credits that the plan gives for this payment. */
+  /** Number of credits that the plan grants for this payment. */
   readonly creditsToGrant?: number;
-  /** Why a payment that succeeded grants nothing. */
+  /** Reason why a successful payment grants nothing. */
   readonly notGranted?: NotGranted;
-  /** What the checkout set, as the provider returns it. */
+  /** The metadata that the checkout set, as the provider returns it. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** The event as the provider sent it. */
   readonly raw: unknown;

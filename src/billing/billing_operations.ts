@@ -14,55 +14,56 @@ import { pricesText, reservedMetadata } from "./providers/checkout_metadata.ts";
 import type { CheckoutCodes } from "./checkout_codes.ts";
 import { invalidCheckout } from "./invalid_checkout.ts";
 
-/** A checkout: of a plan by its key, or of prices. */
+/** A checkout of a plan by its key, or of prices. */
 export interface CheckoutRequest {
-  /** The account that gets the credits. */
+  /** The account that receives the credits. */
   readonly account: string;
   /** The key of a plan. */
   readonly planKey?: string | undefined;
-  /** In place of a plan: prices of plans, unless `anyPrice` is set. */
+  /** Prices of plans instead of a plan; any prices if `anyPrice` is set. */
   readonly items?: readonly CheckoutItem[] | undefined;
-  /** That of the plan unless set. */
+  /** Mode of the checkout. Default: the mode of the plan. */
   readonly mode?: CheckoutMode | undefined;
-  /** The customer who pays; the provider makes one unless set. */
+  /** The customer who pays. Default: the provider creates one. */
   readonly customerId?: string | undefined;
-  /** Fills in the form. */
+  /** Email address to prefill in the form. */
   readonly customerEmail?: string | undefined;
-  /** Where the customer returns to after paying. */
+  /** URL to which the customer returns after paying. */
   readonly successUrl?: string | undefined;
-  /** Where the customer returns to without paying. */
+  /** URL to which the customer returns without paying. */
   readonly cancelUrl?: string | undefined;
-  /** Comes back in events. Names that the service sets itself are dropped. */
+  /** Metadata that events return. Names that the service itself sets are dropped. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** The same for repetitions of the same checkout. */
+  /** Key that is equal for repetitions of the same checkout. */
   readonly idempotencyKey?: string | undefined;
 }
 
 /** Usage to report. */
 export interface UsageRequest {
-  /** The provider's id of the item of a subscription; with Polar that of the subscription. */
+  /** The provider's id of the subscription item; with Polar, the id of the subscription. */
   readonly subscriptionItemId: string;
   /** A whole number from 0 on. */
   readonly quantity: number;
-  /** `increment` unless set. */
+  /** Default: `increment`. */
   readonly action?: "increment" | "set" | undefined;
-  /** The same for repetitions of one report. */
+  /** Key that is equal for repetitions of one report. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What the operations of billing work with. */
+/** The options of the billing operations. */
 export interface BillingOperationsOptions {
   readonly provider: BillingProvider;
   readonly plans: BillingPlans;
-  /** True if prices without a plan can be checked out by their ids. */
+  /** True if the prices of a checkout need no plan. */
   readonly anyPrice: boolean;
   readonly codes: CheckoutCodes;
   readonly random: Random;
 }
 
 /**
- * The operations of billing at the provider. They throw 501 `billing-unsupported` for what it does
- * not offer, and 502 `billing-failed` where it refuses or does not answer.
+ * The operations of billing at the provider. They throw a 501 `billing-unsupported` for operations
+ * that the provider does not offer, and a 502 `billing-failed` if the provider refuses or does not
+ * respond.
  */
 export class BillingOperations {
   readonly #options: BillingOperationsOptions;
@@ -72,7 +73,7 @@ export class BillingOperations {
     this.#options = options;
   }
 
-  /** Creates a page to pay at. Throws a 422 for a plan or a price that is unknown. */
+  /** Creates a payment page. Throws a 422 for an unknown plan or price. */
   async checkout(request: CheckoutRequest): Promise<CheckoutSession> {
     const { account, customerId, customerEmail, successUrl, cancelUrl } = request;
     const { items, mode, plan } = this.#chosen(request);
@@ -103,22 +104,24 @@ export class BillingOperations {
       customerEmail,
       accountId: account,
       metadata,
-      // With what is bought: the same key for something else is another checkout.
+      // The key covers the purchase: the caller's key with another purchase is another checkout.
       idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
     });
   }
 
-  /** The subscriptions of a customer. */
+  /** Returns the subscriptions of a customer. */
   async listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]> {
     return await this.#options.provider.listSubscriptions(customerId);
   }
 
-  /** One subscription; null for an unknown id. */
+  /** Returns one subscription; null for an unknown id. */
   async getSubscription(id: string): Promise<BillingSubscription | null> {
     return await this.#options.provider.getSubscription(id);
   }
 
-  /** Cancels a subscription, at the end of what is paid unless `atPeriodEnd` is false. */
+  /**
+   * Cancels a subscription at the end of the paid period; immediately if `atPeriodEnd` is false.
+   */
   async cancelSubscription(
     id: string,
     { atPeriodEnd = true }: { readonly atPeriodEnd?: boolean | undefined } = {},
@@ -146,13 +149,13 @@ export class BillingOperations {
     await provider.reportUsage({ subscriptionItemId, quantity, action, idempotencyKey });
   }
 
-  /** Throws where the provider has no portal. */
+  /** Throws if the provider has no portal. */
   requirePortal(): void {
     const { provider } = this.#options;
     if (provider.createPortal === undefined) throw unsupported("open a portal", provider);
   }
 
-  /** Creates a page at which a customer manages subscriptions. */
+  /** Creates a page on which a customer manages subscriptions. */
   async createPortal(
     customerId: string,
     returnUrl?: string | undefined,

@@ -2,21 +2,21 @@ import { type Described, group, listOf } from "../options/option.ts";
 import { oneOf, other, whole } from "../options/option_kinds.ts";
 import type { CheckoutMode, PaidPrice } from "./providers/billing_provider.ts";
 
-/** A plan: a price of the provider, under a key of the deployer's. */
+/** A plan: a price of the provider, under a key that the deployer chooses. */
 export interface BillingPlan {
-  /** Names it in requests and events. */
+  /** Key of the plan in requests and events. */
   readonly key: string;
-  /** The provider's id of the price: see the provider. */
+  /** The provider's id of the price; see the provider. */
   readonly priceId: string;
-  /** For people. */
+  /** Display name. */
   readonly name?: string | undefined;
-  /** `one_time` is one payment; `subscription` unless set. */
+  /** Type of the payment; `one_time` is a single payment. Default: `subscription`. */
   readonly type?: "subscription" | "one_time" | "usage" | undefined;
-  /** The credits that each payment of it grants, for each of the quantity; none unless set. */
+  /** Credits that each payment grants, multiplied by the quantity. Default: none. */
   readonly credits?: number | undefined;
-  /** For the deployer: `month`. */
+  /** Period for display by the deployer, such as `month`. */
   readonly interval?: string | undefined;
-  /** For the deployer, and added to the metadata of checkouts. */
+  /** Metadata for the deployer, which is also added to checkouts. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -28,13 +28,13 @@ function shortText() {
   );
 }
 
-/** The option `plans`, described. */
+/** The description of the option `plans`. */
 export const plansOption = listOf(
   "plans, { key, priceId, … }",
   group(
     {
       key: shortText().required(),
-      // Messages to providers separate prices by spaces.
+      // Checkouts separate prices by spaces in their metadata.
       priceId: shortText().fitting("an id without spaces", (id) => /^[^\s*]+$/.test(id)).required(),
       name: shortText(),
       type: oneOf("subscription", "one_time", "usage"),
@@ -55,23 +55,23 @@ export class BillingPlans {
   readonly #byKey: ReadonlyMap<string, BillingPlan>;
   readonly #byPrice: ReadonlyMap<string, BillingPlan>;
 
-  /** Throws a plain Error where two plans have the same key or price. */
+  /** Throws a plain Error if two plans have the same key or price. */
   constructor(plans: readonly BillingPlan[]) {
     this.#byKey = uniquely("key", plans);
     this.#byPrice = uniquely("priceId", plans);
   }
 
-  /** The plan of a key. */
+  /** Returns the plan with a key. */
   withKey(key: string): BillingPlan | undefined {
     return this.#byKey.get(key);
   }
 
-  /** The plan of a price. */
+  /** Returns the plan of a price. */
   withPrice(priceId: string): BillingPlan | undefined {
     return this.#byPrice.get(priceId);
   }
 
-  /** The plans of what was paid for; prices without a plan are left out. */
+  /** Returns the plans of the paid prices; prices without a plan are omitted. */
   ofPrices(prices: readonly PaidPrice[]): readonly PaidPlan[] {
     return prices.flatMap((line) => {
       const plan = line.ids.map((id) => this.#byPrice.get(id)).find((one) => one !== undefined);
@@ -80,13 +80,13 @@ export class BillingPlans {
   }
 }
 
-/** A plan that was paid for, and by which line. */
+/** A plan that was paid for, and the line that paid for it. */
 export interface PaidPlan {
   readonly plan: BillingPlan;
   readonly line: PaidPrice;
 }
 
-/** The mode of a checkout for a plan. */
+/** Returns the mode of a checkout for a plan. */
 export function modeOf({ type }: BillingPlan): CheckoutMode {
   return type === "one_time" ? "payment" : "subscription";
 }

@@ -6,27 +6,27 @@ import type { Random } from "../runtime/runtime.ts";
 import type { CheckoutMode } from "./providers/billing_provider.ts";
 import { billingKeys } from "./webhook/billing_keys.ts";
 
-/** What the code of a checkout covers. */
+/** The parts of a checkout that its code covers. */
 export interface CodedCheckout {
   readonly accountId: string;
-  /** As the metadata have them. */
+  /** The prices, as the metadata contains them. */
   readonly prices: string;
   readonly mode: CheckoutMode;
 }
 
-/** Where the keys of codes come from. */
+/** The source of the keys for codes. */
 export interface CheckoutCodesOptions {
-  /** The name of the provider: a code of one is none of another. */
+  /** Name of the provider: codes of one provider are invalid for another. */
   readonly provider: string;
-  /** The first makes codes, all verify them; null for one that the store keeps. */
+  /** The first secret creates codes, and all verify them. Null: the store keeps a random secret. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;
 }
 
 /**
- * The codes by which checkouts of this service are recognised. Metadata of some providers can be set
- * by the page or the link that a buyer opens; a code over them cannot.
+ * Codes that identify checkouts of this service. The page or link that a buyer opens can set the
+ * metadata of some providers, but not a code over the metadata.
  */
 export class CheckoutCodes {
   readonly #options: CheckoutCodesOptions;
@@ -37,13 +37,13 @@ export class CheckoutCodes {
     this.#options = options;
   }
 
-  /** Makes the code of a checkout. */
+  /** Returns the code of a checkout. */
   async make(checkout: CodedCheckout): Promise<string> {
     const [key = new Uint8Array()] = await this.#loadKeys();
     return this.#codeOf(checkout, key);
   }
 
-  /** Returns true if this service has made the account and the prices of these metadata. */
+  /** Returns true if this service has created the account and the prices of this metadata. */
   async covers(metadata: Readonly<Record<string, string>>): Promise<boolean> {
     const { accountId = "", prices = "", checkoutCode = "" } = metadata;
     const mode = modes.find((one) => checkoutCode.startsWith(`${one}.`));
@@ -61,7 +61,7 @@ export class CheckoutCodes {
   async #loadKeys(): Promise<readonly Uint8Array[]> {
     if (this.#keys !== null) return this.#keys;
     const { secrets } = this.#options;
-    // The one of the store continues to verify after a secret was set.
+    // The stored secret continues to verify codes after a secret was configured.
     const kept = await this.#keptSecret();
     const all = [...secrets ?? [], ...kept === null ? [] : [kept]];
     if (all.length === 0) all.push(await this.#keepSecret());
@@ -82,7 +82,7 @@ export class CheckoutCodes {
       mutations: [{ kind: "set", key, value }],
       claim: key,
     });
-    // Another process was first.
+    // Another process may have stored its secret first.
     return ok ? value : await this.#keptSecret() ?? value;
   }
 }

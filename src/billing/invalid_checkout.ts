@@ -1,12 +1,12 @@
 import { Problem } from "../problem/problem.ts";
 
-/** A field of a checkout that is wrong, and what it must be. */
+/** An invalid field of a checkout, and its requirement. */
 export interface CheckoutFault {
   readonly path: string;
   readonly message: string;
 }
 
-/** The 422 for a checkout that cannot be made. */
+/** Returns the 422 for a checkout that cannot be created. */
 export function invalidCheckout(errors: readonly CheckoutFault[]): Problem {
   const [first] = errors;
   return new Problem(

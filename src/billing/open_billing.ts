@@ -37,41 +37,42 @@ import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
 
 /** The options of {@link openBilling}. */
 export interface BillingOptions extends WebhookCallbacks {
-  /** Who is paid: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
+  /** The payment provider: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
   readonly provider: BillingProvider;
   /**
-   * Where balances and handled events are kept: a path, `:memory:`, a URL of KV Connect, a `Deno.Kv`
-   * or a `KeyValue`, which the app may have as well.
+   * The store of balances and handled events: a path, `:memory:`, a URL of KV Connect, a `Deno.Kv`
+   * or a `KeyValue`. The app may use the same store.
    */
   readonly kv: KeyValueOption;
-  /** What can be bought; nothing grants credits that no plan names. */
+  /** The plans that can be bought. Prices without a plan grant no credits. */
   readonly plans?: readonly BillingPlan[] | undefined;
-  /** Grants the credits of plans that were paid; on unless false. */
+  /** Grants the credits of paid plans. Default: true. */
   readonly autoGrantCredits?: boolean | undefined;
-  /** A payment of nothing grants, too, as of a trial or a coupon of 100 %; off unless set. */
+  /** Grants credits for payments of zero, such as a trial or a 100 % coupon. Default: false. */
   readonly grantOnZeroAmount?: boolean | undefined;
-  /** Who pays for what. */
+  /** Functions that determine who pays. */
   readonly resolvers?: BillingResolvers | undefined;
-  /** The origins that checkouts may return to; that of the request unless set. */
+  /** The origins to which checkouts may return. Default: the origin of the request. */
   readonly returnOrigins?: readonly string[] | undefined;
-  /** Prices without a plan can be checked out by their ids; off unless set. */
+  /** Allows checkouts of prices without a plan. Default: false. */
   readonly anyPrice?: boolean | undefined;
   /**
-   * Recognises the checkouts of this service in events. A list rotates: the first makes codes, all
-   * verify them. Unset, `SERVICE_SECRET` is used, else a random one that `kv` keeps.
+   * Secret that identifies the checkouts of this service in events. In a list for rotation, the
+   * first secret creates codes and all verify them. Default: `SERVICE_SECRET`, or a random secret
+   * in `kv`.
    */
   readonly secret?: string | readonly string[] | undefined;
-  /** Accepts deliveries that nothing verifies, in production as well; off unless set. */
+  /** Accepts unverified deliveries, even in production. Default: false. */
   readonly allowUnsigned?: boolean | undefined;
-  /** How many calls of the provider each user may cause; 30 a minute unless set, false for any. */
+  /** Limit of provider calls for each user; false for none. Default: 30 a minute. */
   readonly rateLimit?: false | RateLimitOptions | undefined;
-  /** `production` refuses a provider without a webhook secret. `SERVICE_ENV` unless set. */
+  /** `production` requires a webhook secret. Default: `SERVICE_ENV`. */
   readonly env?: "development" | "production" | undefined;
-  /** Clock, chance, environment and observer; the real ones unless set. */
+  /** Clock, randomness, environment and observer. Default: the real ones. */
   readonly runtime?: Runtime | undefined;
 }
 
-/** The options of {@link openBilling}, described. */
+/** The descriptions of the options of {@link openBilling}. */
 export const billingOptions = group(
   {
     provider: having<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
@@ -90,7 +91,7 @@ export const billingOptions = group(
       'origins, like "https://example.com"',
       other<string>("an origin", (given) => {
         const url = typeof given === "string" ? URL.parse(given) : null;
-        // A pattern is a valid host for URLs, and would match nothing.
+        // A wildcard is a valid host in a URL, but would match nothing.
         return url !== null && /^https?:$/.test(url.protocol) && url.origin === given &&
           !url.hostname.includes("*");
       }),
@@ -115,24 +116,26 @@ export const billingOptions = group(
 ).required();
 
 /**
- * Billing: its routes, its operations at the provider, and the credits. Operations throw 501
- * `billing-unsupported` for what the provider does not offer, and 502 `billing-failed` where it
- * refuses or does not answer.
+ * Billing: its routes, its operations at the provider, and the credits. Operations throw a 501
+ * `billing-unsupported` if the provider does not offer them, and a 502 `billing-failed` if the
+ * provider refuses or does not respond.
  */
 export interface Billing {
-  /** The routes, for the app: `app.hono.route("/api/billing", billing.routes)`. */
+  /** The routes for the app: `app.hono.route("/api/billing", billing.routes)`. */
   readonly routes: Hono;
-  /** The ledger in the same store. */
+  /** The credits ledger in the same store. */
   readonly credits: CreditsLedger;
-  /** Creates a page to pay at. Throws a 422 for a plan or a price that is unknown. */
+  /** Creates a payment page. Throws a 422 for an unknown plan or price. */
   checkout(request: CheckoutRequest): Promise<CheckoutSession>;
-  /** Creates a page at which a customer manages subscriptions. */
+  /** Creates a page on which a customer manages subscriptions. */
   createPortal(customerId: string, returnUrl?: string): Promise<{ readonly url: string }>;
-  /** The subscriptions of a customer. */
+  /** Returns the subscriptions of a customer. */
   listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
-  /** One subscription; null for an unknown id. */
+  /** Returns one subscription; null for an unknown id. */
   getSubscription(id: string): Promise<BillingSubscription | null>;
-  /** Cancels a subscription, at the end of what is paid unless `atPeriodEnd` is false. */
+  /**
+   * Cancels a subscription at the end of the paid period; immediately if `atPeriodEnd` is false.
+   */
   cancelSubscription(
     id: string,
     options?: { readonly atPeriodEnd?: boolean | undefined },
@@ -144,14 +147,14 @@ export interface Billing {
   ): Promise<BillingSubscription>;
   /** Reports usage. */
   reportUsage(request: UsageRequest): Promise<void>;
-  /** The last deliveries that this process has received, the newest first. */
+  /** Returns the last deliveries that this process has received, newest first. */
   deliveries(): readonly ReceivedDelivery[];
-  /** Closes the store, where it was opened by its path or URL. */
+  /** Closes the store, if it was opened by its path or URL. */
   close(): Promise<void>;
 }
 
 /**
- * Opens billing over a provider: checkouts, subscriptions, a webhook that grants what was paid once,
+ * Opens billing over a provider: checkouts, subscriptions, a webhook that grants each payment once,
  * and the credits ledger. Throws a plain Error that names the option at fault.
  *
  * @example
@@ -186,7 +189,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { random, clock, observe } = runtime;
   const links = new AccountLinks(provider, kept);
   const subscriptions = new NewestSubscriptions(provider.name, kept, async (id) => {
-    // By contract the newest state is then that of the later delivery.
+    // By contract the state of the later delivery is then the newest.
     return await provider.getSubscription(id).catch(() => null);
   });
   const { secret: given } = read;
@@ -243,7 +246,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   };
 }
 
-/** Without a secret every sender could grant credits. */
+/** Throws without a secret, because any sender could then grant credits. */
 function requireSecret(
   { provider, allowUnsigned, env }: Pick<BillingOptions, "provider" | "allowUnsigned" | "env">,
   runtime: Runtime,

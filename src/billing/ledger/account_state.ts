@@ -1,14 +1,14 @@
 import { Problem } from "../../problem/problem.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 
-/** The state of an account between two commits: its balance is the sum of its entries. */
+/** The state of an account between two commits. Its balance is the sum of its entries. */
 export interface AccountState {
   /** The name of the account. */
   readonly account: string;
   readonly balance: number;
-  /** The place of the last entry; 0 before the first. */
+  /** Sequence number of the last entry; 0 before the first. */
   readonly seq: number;
-  /** The reservations that are open; their credits have left the balance. */
+  /** The open reservations, whose credits are not part of the balance. */
   readonly holds: readonly OpenHold[];
 }
 
@@ -16,29 +16,29 @@ export interface AccountState {
 export interface OpenHold {
   readonly id: string;
   readonly amount: number;
-  /** The balance right after it was made. */
+  /** The balance directly after the reservation. */
   readonly balance: number;
-  /** Milliseconds since 1970. */
+  /** Expiry, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** Decodes the stored state of an account; undefined if it has no entries. */
+/** Decodes the stored state of an account; `undefined` is an account without entries. */
 export function accountState(account: string, value: unknown): AccountState {
   // No other code writes this key.
   return value === undefined ? { account, balance: 0, seq: 0, holds: [] } : value as AccountState;
 }
 
-/** An entry to post: all that does not follow from the state. */
+/** A new entry, without the members that follow from the state. */
 export type NewEntry = Omit<LedgerEntry, "seq" | "balance" | "at">;
 
 /**
- * The entries that one operation posts to an account, one after the other. Throws a 409 where the
- * balance would leave the range of exact integers, and then the operation posts nothing.
+ * The entries that one operation posts to an account. Throws a 409 if the balance would leave the
+ * range of exact integers; the operation then posts nothing.
  */
 export class Posting {
   #state: AccountState;
   readonly #at: string;
-  /** What was posted so far. */
+  /** The entries that were posted so far. */
   readonly entries: LedgerEntry[] = [];
 
   /** `now` is in milliseconds since 1970. */

@@ -3,27 +3,27 @@ import type { AccountState } from "./account_state.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 
-/** What an audit found of one account: its entries, folded again. */
+/** The audit of one account, whose entries were summed again. */
 export interface AccountAudit {
   /** The account. */
   readonly account: string;
-  /** The stored balance. */
+  /** The sum of all entries, which equals the balance unless there is a fault. */
   readonly balance: number;
-  /** The sum of all entries: the same, unless there is a fault. */
+  /** The sum of all entries, which equals the balance unless there is a fault. */
   readonly sum: number;
-  /** How many entries there are. */
+  /** Number of entries. */
   readonly entries: number;
-  /** The credits in open reservations, which are not in the balance. */
+  /** Credits in open reservations, which are not part of the balance. */
   readonly reserved: number;
-  /** What does not fit together; empty where all does. */
+  /** Inconsistencies; empty if there are none. */
   readonly faults: readonly string[];
 }
 
-/** Folds the entries of an account up to a state of it, and compares. */
+/** Sums the entries of an account up to a state, and compares the results. */
 export async function auditAccount(store: KeyValue, state: AccountState): Promise<AccountAudit> {
   const { account, balance } = state;
   const fold = new Fold();
-  // Later entries are not part of the state; earlier ones never change.
+  // Later entries are not part of the state; earlier entries never change.
   for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
     if (fold.entries === state.seq) break;
     // No other code writes below this prefix.
@@ -40,7 +40,7 @@ export async function auditAccount(store: KeyValue, state: AccountState): Promis
   return { account, balance, sum, entries, reserved, faults };
 }
 
-/** The records below a prefix, in the order of their keys. */
+/** Returns the records below a prefix, in the order of their keys. */
 export async function* entriesBelow(
   store: KeyValue,
   prefix: KeyValueKey,
@@ -59,7 +59,7 @@ const pageSize = 500;
 class Fold {
   sum = 0;
   entries = 0;
-  /** The amounts of open reservations by their ids. */
+  /** The amounts of open reservations by id. */
   readonly open = new Map<string, number>();
   readonly faults: string[] = [];
 

@@ -3,30 +3,31 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { CreditsLedger, Reservation } from "./credits_ledger.ts";
 import { parseAmount } from "./ledger_input.ts";
 
-/** What a charged procedure costs, and which account. */
+/** The cost of a charged procedure, and the account that pays. */
 export interface ChargeOptions<Context, Input> {
-  /** The credits, or a function of the call. */
+  /** Number of credits, or a function of the call. */
   readonly amount: number | ((context: Context, input: Input) => MaybePromise<number>);
-  /** The account; the id of the user unless set. */
+  /** Returns the account. Default: the id of the user. */
   readonly account?: ((context: Context, input: Input) => MaybePromise<string>) | undefined;
-  /** For the history. */
+  /** Reason in the history. */
   readonly reason?: string | undefined;
-  /** The longest time that the handler may take; 600,000 unless set. */
+  /** Maximum duration of the handler, in milliseconds. Default: 600,000. */
   readonly expiresInMs?: number | undefined;
 }
 
-/** A caller of a procedure, as far as charges know it. */
+/** The caller of a procedure, as charges use it. */
 export interface CallContext {
   /** Null for an anonymous caller. */
   readonly user: { readonly id: string } | null;
-  /** Registers work for the end of the call; absent where the handler is all of it. */
+  /** Registers work for the end of the call; absent if the call ends with the handler. */
   readonly onEnd?: (work: (isAnswered: boolean) => Promise<void>) => void;
 }
 
 /**
- * Wraps the handler of a procedure so that it costs credits: they are reserved before it runs, kept
- * when its output is answered, and returned when it throws or its output is no valid answer, or by
- * themselves where the process ends. Without enough credits the call is a 402 `insufficient-credits`, and the handler does not run.
+ * Returns a procedure handler that costs credits. The credits are reserved before the handler runs,
+ * and charged when its output is sent. They are returned if the handler throws or its output is
+ * invalid, and after a timeout if the process ends. Without enough credits the call fails with 402
+ * `insufficient-credits`, and the handler does not run.
  *
  * @example
  * ```ts
@@ -64,7 +65,7 @@ export function charged<Context extends CallContext, Input, Output>(
     }
     const end = async (isAnswered: boolean) => {
       if (isAnswered) return await keep(credits, reservation, { account, amount, reason });
-      // Where the store fails now, the credits return by themselves.
+      // If the store fails now, the credits return automatically at the expiry.
       await credits.release(reservation).catch(() => undefined);
     };
     let output: Output;
@@ -74,7 +75,7 @@ export function charged<Context extends CallContext, Input, Output>(
       await end(false);
       throw error;
     }
-    // The output is still to be validated.
+    // The output has yet to be validated.
     if (context.onEnd === undefined) await end(true);
     else context.onEnd(end);
     return output;
@@ -92,7 +93,7 @@ async function keep(
 ): Promise<void> {
   const { ok } = await credits.commit(reservation);
   if (ok) return;
-  // The work outlived its reservation and is done: it is charged all the same.
+  // The reservation expired before the work was done. The work is charged nevertheless.
   const key = `outlived:${reservation.id}`;
   await credits.consume(account, amount, { reason, key, allowNegative: true });
 }

@@ -2,87 +2,86 @@ import type { LedgerEntry } from "./ledger_entry.ts";
 import type { AccountAudit } from "./audit_account.ts";
 import type { EndedReservation, LedgerResult, ReservationState } from "./ledger_operations.ts";
 
-/** What an operation of the credits ledger may carry. */
+/** Options of every operation of the credits ledger. */
 export interface LedgerNote {
-  /** Why, for the history: at most 200 characters. */
+  /** Reason in the history: at most 200 characters. */
   readonly reason?: string | undefined;
   /**
-   * An idempotency key of 1 to 255 characters: repeated with the same amount, the operation is done
-   * once and gives its first result; with another amount it is a 422 `idempotency-key-reused`. The
-   * key of a grant is kept for ever and belongs to one account of the ledger, that of another
-   * operation belongs to its account and is kept for 35 days.
+   * Idempotency key of 1 to 255 characters. An operation that is repeated with the same key and
+   * amount runs once and returns its first result; another amount is a 422
+   * `idempotency-key-reused`. The key of a grant is kept for ever and is unique in the ledger. The
+   * key of another operation is unique in its account and is kept for 35 days.
    */
   readonly key?: string | undefined;
 }
 
-/** How credits are consumed. */
+/** Options for consuming credits. */
 export interface ConsumeOptions extends LedgerNote {
-  /** Consumes although the balance does not suffice, so that it becomes negative. */
+  /** Consumes even if the balance is too low, so that it becomes negative. Default: false. */
   readonly allowNegative?: boolean | undefined;
 }
 
-/** How credits are reserved. */
+/** Options for reserving credits. */
 export interface ReserveOptions extends LedgerNote {
-  /** After so many milliseconds the credits return by themselves; 600,000 unless set. */
+  /** Milliseconds after which the credits return automatically. Default: 600,000. */
   readonly expiresInMs?: number | undefined;
 }
 
-/** Credits that are set aside for work that has begun. */
+/** Credits that are reserved for work that has started. */
 export interface Reservation {
   /** The account. */
   readonly account: string;
-  /** Identifies it: the key that it was made with, or a UUID. */
+  /** Id of the reservation: its idempotency key, or a UUID. */
   readonly id: string;
-  /** How much is set aside. */
+  /** Number of reserved credits. */
   readonly amount: number;
-  /** When the credits return by themselves: RFC 3339 in UTC. */
+  /** Time at which the credits return automatically: RFC 3339 in UTC. */
   readonly expiresAt: string;
   /**
-   * What became of it; `open` unless `reserve` was repeated with its key. Only an open one holds
-   * credits: work of one that was released or has expired is reserved under another key.
+   * State of the reservation: `open`, unless `reserve` was repeated with its key. Only an open
+   * reservation holds credits. After its end, work has to be reserved under another key.
    */
   readonly state: ReservationState;
 }
 
-/** The result of a reservation; `reservation` is null if the balance did not suffice. */
+/** The result of a reservation; `reservation` is null if the balance was too low. */
 export interface ReserveResult extends LedgerResult {
-  /** To be committed or released. */
+  /** The reservation, to be committed or released. */
   readonly reservation: Reservation | null;
 }
 
-/** How the work of a reservation ended. */
+/** Options for committing a reservation. */
 export interface CommitOptions {
-  /** How much of the reservation was used, the rest returns; all of it unless set. */
+  /** Number of credits that were used; the rest returns. Default: the whole reservation. */
   readonly amount?: number | undefined;
 }
 
-/** Which part of a grant is reversed; the `key` of a reversal is kept for ever, as its grant. */
+/** Options for reversing a grant. The `key` of a reversal is kept for ever, like its grant. */
 export interface ReverseOptions extends LedgerNote {
-  /** How much of it; all that is left of it unless set. */
+  /** Number of credits to reverse. Default: all remaining credits of the grant. */
   readonly amount?: number | undefined;
 }
 
 /** A part of the history of an account. */
 export interface HistoryPage {
-  /** How many entries: 1 to 1,000. */
+  /** Number of entries: 1 to 1,000. */
   readonly count: number;
-  /** Only entries before this `seq`, that of the last entry of the page before. */
+  /** Returns only entries before this `seq`: that of the last entry of the previous page. */
   readonly before?: number | undefined;
 }
 
-/** A grant with a key: what it gave to which account. */
+/** The account and the credits of a grant with a key. */
 export interface FoundGrant {
   /** The account. */
   readonly account: string;
-  /** The credits. */
+  /** Number of credits. */
   readonly amount: number;
 }
 
 /**
- * The credits ledger: whole balances of accounts, each the sum of entries that never change. Every
- * operation is one commit of the key-value store, which checks the balance that it was decided by:
- * of any number of callers in any number of processes, together they never consume more than there
- * is.
+ * The credits ledger: integer balances of accounts. Each balance is the sum of immutable entries.
+ * Every operation is one commit of the key-value store, which checks that the balance is unchanged.
+ * Concurrent callers in any number of processes therefore never consume more than there is.
  *
  * Amounts are whole numbers from 1 to 2^53 − 1; anything else is a 422. An operation rejects with a
  * `StoreError`, a 503 for the client, where the store does not answer: then it may have been done,
@@ -91,35 +90,35 @@ export interface FoundGrant {
 export interface CreditsLedger {
   /** Adds credits. */
   grant(account: string, amount: number, options?: LedgerNote): Promise<LedgerResult>;
-  /** Takes credits, and is not `ok` where the balance does not suffice. */
+  /** Consumes credits. `ok` is false if the balance is too low. */
   consume(account: string, amount: number, options?: ConsumeOptions): Promise<LedgerResult>;
-  /** The credits that can be consumed; 0 of an account without entries. */
+  /** Returns the credits that can be consumed; 0 for an account without entries. */
   balance(account: string): Promise<number>;
-  /** The newest entries first; 50 unless set. */
+  /** Returns entries, newest first. Default: 50 entries. */
   history(account: string, page?: number | HistoryPage): Promise<readonly LedgerEntry[]>;
   /**
-   * Takes credits until the work succeeds (`commit`), fails (`release`) or takes too long. Repeated
-   * with its key it gives the same reservation, also one that has ended: see its `state`.
+   * Reserves credits until the work succeeds (`commit`), fails (`release`) or takes too long. A
+   * repetition with its key returns the same reservation, even if it has ended: see its `state`.
    */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
-  /** Keeps what the work used; not `ok` where the reservation was released or has expired. */
+  /** Charges the used credits. `ok` is false if the reservation was released or has expired. */
   commit(
     reservation: Pick<Reservation, "account" | "id">,
     options?: CommitOptions,
   ): Promise<EndedReservation>;
-  /** Returns the credits; not `ok` where the reservation was committed or has expired. */
+  /** Returns the credits. `ok` is false if the reservation was committed or has expired. */
   release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation>;
   /**
-   * Takes back what the grant with this key gave, as after a refund, also what was consumed since:
-   * the balance may become negative. Never more than was granted, by all reversals together: an
-   * `amount` over what is left is a 409. Without a `key` each call is an operation of its own, so
-   * give partial refunds one each, as the id of the refund: a repeated event then takes once.
+   * Reverses the grant with this key, for instance after a refund. Consumed credits are included,
+   * so that the balance may become negative. All reversals together never exceed the grant: an
+   * `amount` over the rest is a 409. Without a `key` each call is a separate operation. Pass the id
+   * of the refund as the key of a partial refund, so that a repeated event counts once.
    */
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
-  /** What a grant with this key gave to which account; null if none was begun. */
+  /** Returns the account and the credits of a grant; null if no grant with this key was started. */
   findGrant(grantKey: string): Promise<FoundGrant | null>;
-  /** Folds all entries of an account, or of every account, and compares with the balances. */
+  /** Sums the entries of one account or of all accounts, and compares them with the balances. */
   audit(account?: string): Promise<readonly AccountAudit[]>;
-  /** Closes the store, where the ledger has opened it by its path or URL. */
+  /** Closes the store, if the ledger has opened it by its path or URL. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { FoundGrant } from "./credits_ledger.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 
-/** The keys of grants, each bound to its account, once for the whole ledger. */
+/** The keys of grants. Each is bound to one account, and is unique in the ledger. */
 export class GrantKeys {
   readonly #store: Pick<KeyValue, "get" | "commit">;
 
@@ -12,7 +12,7 @@ export class GrantKeys {
     this.#store = store;
   }
 
-  /** The grant that a key is bound to; null for none. */
+  /** Returns the grant to which a key is bound; null for none. */
   async find(key: string): Promise<FoundGrant | null> {
     const { value } = await this.#store.get(ledgerKeys.grant(key));
     // No other code writes this key.
@@ -20,8 +20,8 @@ export class GrantKeys {
   }
 
   /**
-   * Binds a key to a grant: a payment that is reported twice, for two accounts, is granted to one of
-   * them. Throws a 422 for a key that is bound to another grant.
+   * Binds a key to a grant: a payment that is reported for two accounts is granted to one of them.
+   * Throws a 422 if the key is bound to another grant.
    */
   async bind(key: string, grant: FoundGrant): Promise<void> {
     const found = await this.find(key) ?? await this.#bindNow(key, grant);

@@ -40,7 +40,7 @@ import {
   transfer,
 } from "./ledger_operations.ts";
 
-/** The result of one operation, and the records beside the entries that it writes. */
+/** The result of one operation, and the records that it writes in addition to the entries. */
 interface Posted<Result> {
   readonly result: Result;
   readonly records: readonly KeyValueMutation[];
@@ -56,7 +56,7 @@ export class KvLedger implements CreditsLedger {
   readonly #grants: GrantKeys;
   readonly #closeStore: () => Promise<void>;
 
-  /** Makes no call yet. `closeStore` is called at the end; unless it is given the store stays open. */
+  /** Makes no call yet. `closeStore` is called at the end; without it the store stays open. */
   constructor(
     store: KeyValue,
     runtime: Pick<Runtime, "clock" | "random">,
@@ -142,7 +142,7 @@ export class KvLedger implements CreditsLedger {
       };
       return {
         result: { ...done.result, reservation: done.result.ok ? reservation : null },
-        // It lives as long as the reservation may be asked about.
+        // The record lives as long as the reservation can be requested.
         records: setting(record, done.record, keepMs + given.lifetimeMs),
       };
     });
@@ -238,7 +238,7 @@ export class KvLedger implements CreditsLedger {
     });
   }
 
-  /** Runs one operation on the state of an account, and stores what it posts in one commit. */
+  /** Runs one operation on the state of an account, and stores its entries in one commit. */
   #post<Result>(
     account: string,
     reads: readonly KeyValueKey[],
@@ -261,7 +261,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // The first entry proves the commit: no other one has its number.
+        // The first entry proves the commit, because its sequence number is unique.
         beside: [...entries, ...expired, ...records],
       };
     }, reads);
@@ -272,10 +272,10 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** So many operations take half of the bytes that a commit may have. */
+/** This many operations take half of the bytes of a commit. */
 const maxChanges = 128;
 
-/** How long the keys of consumptions and the ends of reservations are remembered. */
+/** Retention of the keys of consumptions and of ended reservations, in milliseconds. */
 const keepMs = 35 * 86_400_000;
 
 function transferOf(

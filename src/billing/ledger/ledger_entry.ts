@@ -1,18 +1,18 @@
-/** The kind of a ledger entry: why the balance of an account changed. */
+/** The kind of a ledger entry: the reason for a change of the balance. */
 export type LedgerEntryKind =
   /** Credits were granted. */
   | "grant"
   /** Credits were consumed. */
   | "consume"
-  /** Credits were set aside for work that has begun. */
+  /** Credits were reserved for work that has started. */
   | "reserve"
-  /** The work succeeded: what it did not use of the reservation was returned. */
+  /** The work succeeded, and the unused part of the reservation was returned. */
   | "commit"
-  /** The work failed: the reservation was returned. */
+  /** The work failed, and the reservation was returned. */
   | "release"
-  /** The time limit of a reservation passed, and it was returned. */
+  /** The reservation expired and was returned. */
   | "expire"
-  /** Granted credits were taken back, as after a refund. */
+  /** Granted credits were reversed, for instance after a refund. */
   | "reverse";
 
 /**
@@ -20,20 +20,20 @@ export type LedgerEntryKind =
  * deleted.
  */
 export interface LedgerEntry {
-  /** The place among the entries of its account, from 1 on without gaps. */
+  /** Sequence number among the entries of the account, from 1 on without gaps. */
   readonly seq: number;
-  /** Why the balance changed. */
+  /** The kind of the change. */
   readonly kind: LedgerEntryKind;
-  /** The change of the balance: negative where credits went away, 0 for a commit that used all. */
+  /** Change of the balance: negative for a reduction, 0 for a commit that used everything. */
   readonly amount: number;
-  /** The balance after it. */
+  /** The balance after the entry. */
   readonly balance: number;
-  /** When it was made, by the clock of the process that made it: RFC 3339 in UTC. */
+  /** Time of the entry by the clock of the process that created it: RFC 3339 in UTC. */
   readonly at: string;
-  /** What the caller gave as the reason. */
+  /** The reason that the caller passed. */
   readonly reason?: string;
-  /** The idempotency key of the operation; of a reversal that of the grant. */
+  /** The idempotency key of the operation; for a reversal, the key of the grant. */
   readonly key?: string;
-  /** The id of the reservation that it belongs to. */
+  /** The id of the reservation of the entry. */
   readonly reservation?: string;
 }

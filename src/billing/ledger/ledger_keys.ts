@@ -2,20 +2,20 @@ import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
 
-/** Where the ledger keeps its records in the key-value store. */
+/** The keys of the ledger's records in the key-value store. */
 export const ledgerKeys = {
-  /** The balance of an account, with its reservations that are open: its hot key. */
+  /** The balance of an account and its open reservations: its hot key. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],
-  /** Below this are the states of all accounts. */
+  /** The prefix of the states of all accounts. */
   states: ["credits", "state"],
-  /** One entry; never overwritten. */
+  /** One entry, which is never overwritten. */
   entry: (account: string, seq: number): KeyValueKey => [
     ...["credits", "entry", partOf(account)],
     seq,
   ],
-  /** Below this are the entries of an account. */
+  /** The prefix of the entries of an account. */
   entries: (account: string): KeyValueKey => ["credits", "entry", partOf(account)],
-  /** What an operation with an idempotency key did to an account. */
+  /** The result of an operation with an idempotency key on an account. */
   operation: (account: string, key: string): KeyValueKey => [
     ...["credits", "key", partOf(account)],
     digest(key),
@@ -25,13 +25,14 @@ export const ledgerKeys = {
     ...["credits", "reservation", partOf(account)],
     digest(id),
   ],
-  /** The account that a grant with this key belongs to; never overwritten. */
+  /** The account of a grant with this key, which is never overwritten. */
   grant: (key: string): KeyValueKey => ["credits", "grant", digest(key)],
 } as const;
 
 /**
- * An account in a key: its text, or the hash of a long one, since the keys of one commit are
- * limited. Bytes and text are different keys, so that no account is named like the hash of another.
+ * Returns an account as a part of a key: its name, or the hash of a long name, because the keys of
+ * a commit are limited. Bytes and strings are different keys, so that no account name equals the
+ * hash of another.
  */
 function partOf(account: string): KeyValueKeyPart {
   return Buffer.byteLength(account) <= maxAccountBytes ? account : digest(account);

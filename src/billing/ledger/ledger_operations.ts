@@ -2,61 +2,61 @@ import { Problem } from "../../problem/problem.ts";
 import type { OpenHold, Posting } from "./account_state.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 
-/** The result of a ledger operation: where it is not `ok`, nothing was changed. */
+/** The result of a ledger operation. If `ok` is false, nothing was changed. */
 export interface LedgerResult {
-  /** False where the balance did not suffice. */
+  /** False if the balance was too low. */
   readonly ok: boolean;
-  /** The balance right after this operation, or the one that did not suffice. */
+  /** The balance directly after this operation, or the balance that was too low. */
   readonly balance: number;
-  /** True if it was done before, under the same key: nothing was changed by this call. */
+  /** True if the operation was done before, under the same key: this call changed nothing. */
   readonly replayed: boolean;
 }
 
-/** What became of a reservation. */
+/** The state of a reservation. */
 export type ReservationState = "open" | "committed" | "released" | "expired";
 
-/** The result of the end of a reservation. */
+/** The result of ending a reservation. */
 export interface EndedReservation extends LedgerResult {
-  /** What became of it; where it is not what was asked for, `ok` is false. */
+  /** The state of the reservation. If it is not the requested one, `ok` is false. */
   readonly state: ReservationState;
 }
 
-/** What an operation with an idempotency key did, as it is stored. */
+/** The stored result of an operation with an idempotency key. */
 export interface OperationRecord {
-  /** The operation with its amount: the same key is refused for another one. */
+  /** The operation with its amount: its key is refused for another operation. */
   readonly fingerprint: string;
   readonly entry: LedgerEntry;
-  /** Of a grant: how much of it was reversed. */
+  /** Number of credits of a grant that were reversed. */
   readonly reversed: number;
 }
 
-/** A reservation, as it is stored. */
+/** A stored reservation. */
 export interface ReservationRecord {
   readonly amount: number;
-  /** The balance right after it was made. */
+  /** The balance directly after the reservation. */
   readonly balance: number;
   readonly expiresAt: number;
   readonly state: ReservationState;
 }
 
-/** The idempotency key of an operation, and what is stored under it; null for none. */
+/** The idempotency key of an operation, and the record that is stored under it, or null. */
 export interface Keyed {
   readonly key: string;
   readonly record: OperationRecord | undefined;
 }
 
-/** What an operation did: its result, and the record to store under its key. */
+/** The result of an operation, and the record to store under its key. */
 export interface Outcome {
   readonly result: LedgerResult;
   readonly record: OperationRecord | null;
 }
 
-/** An addition to or subtraction from the balance, at once. */
+/** An immediate addition to the balance, or subtraction from it. */
 export interface Transfer {
   readonly kind: "grant" | "consume";
   readonly amount: number;
   readonly reason: string | undefined;
-  /** True if a consumption may leave the balance negative. */
+  /** True if a consumption may make the balance negative. */
   readonly allowNegative: boolean;
 }
 
@@ -75,19 +75,19 @@ export function transfer(posting: Posting, given: Transfer, keyed: Keyed | null)
   );
 }
 
-/** The part of a grant that is to be reversed: `amount`, or all that is left of it. */
+/** The part of a grant to reverse: `amount`, or everything that remains. */
 export interface Reversal {
   readonly grantKey: string;
   readonly amount: number | null;
   readonly reason: string | undefined;
 }
 
-/** A reversal's outcome, and the record of the grant that it changes. */
+/** The outcome of a reversal, and the changed record of the grant. */
 export interface ReversalOutcome extends Outcome {
   readonly grant: OperationRecord | null;
 }
 
-/** Takes granted credits back, also those that were consumed: the balance may become negative. */
+/** Reverses granted credits, including consumed ones: the balance may become negative. */
 export function reverse(
   posting: Posting,
   given: Reversal,
@@ -130,8 +130,7 @@ export interface ReserveOutcome {
 }
 
 /**
- * Sets credits aside; an existing reservation with the same id and amount is the same one, whatever
- * became of it.
+ * Reserves credits. A reservation with the same id and amount is returned as it is, in any state.
  */
 export function reserve(
   posting: Posting,
@@ -175,21 +174,21 @@ export function reserve(
   };
 }
 
-/** How a reservation is to end. */
+/** How a reservation is ended. */
 export interface ReservationEnd {
   readonly id: string;
   readonly state: "committed" | "released";
-  /** How much a commit uses of it; null for all. */
+  /** Number of credits that a commit uses; null for all. */
   readonly used: number | null;
 }
 
-/** The result of the end of a reservation, and its record. */
+/** The result of ending a reservation, and its record. */
 export interface EndOutcome {
   readonly result: EndedReservation;
   readonly record: ReservationRecord | null;
 }
 
-/** Ends a reservation: keeps what was used of it, and returns the rest. */
+/** Ends a reservation: charges the used credits and returns the rest. */
 export function endReservation(
   posting: Posting,
   { id, state, used }: ReservationEnd,
@@ -222,7 +221,7 @@ export function endReservation(
   };
 }
 
-/** Returns the credits of reservations whose time is over; gives their records by id. */
+/** Returns the credits of expired reservations to the balance, and their records by id. */
 export function expire(
   posting: Posting,
   now: number,
@@ -245,12 +244,12 @@ function recordOf(
   return { amount, balance, expiresAt, state };
 }
 
-/** How a reservation ended that is not open: what has just expired is still stored as open. */
+/** Returns the final state of a reservation. One that has just expired is still stored as open. */
 function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }
 
-/** The state of an account lists its open reservations, and is one record. */
+/** Limit of open reservations, because the state of an account is one record. */
 const maxHolds = 100;
 
 function replayed(keyed: Keyed | null, fingerprint: string): Outcome | null {

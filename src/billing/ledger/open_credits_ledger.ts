@@ -11,15 +11,15 @@ import { KvLedger } from "./kv_ledger.ts";
 /** The options of {@link openCreditsLedger}. */
 export interface CreditsLedgerOptions {
   /**
-   * Where the balances are kept: a path, `:memory:`, a URL of KV Connect, a `Deno.Kv` or a
-   * `KeyValue`, which the app may have as well.
+   * The store of the balances: a path, `:memory:`, a URL of KV Connect, a `Deno.Kv` or a
+   * `KeyValue`. The app may use the same store.
    */
   readonly kv: KeyValueOption;
-  /** Clock, chance, environment and observer; the real ones unless set. */
+  /** Clock, randomness, environment and observer. Default: the real ones. */
   readonly runtime?: Runtime | undefined;
 }
 
-/** The option `runtime`, described. */
+/** The description of the option `runtime`. */
 export function runtimeOption() {
   return having<Runtime>(
     "an object with clock, random, observe and environment",
@@ -27,7 +27,7 @@ export function runtimeOption() {
   );
 }
 
-/** The options of {@link openCreditsLedger}, described. */
+/** The descriptions of the options of {@link openCreditsLedger}. */
 export const creditsLedgerOptions = group(
   {
     kv: keyValueOption().required(),

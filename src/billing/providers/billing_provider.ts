@@ -5,169 +5,171 @@ import type {
   BillingSubscription,
 } from "../billing_event.ts";
 
-/** A page of the provider at which a customer pays. */
+/** A payment page of the provider. */
 export interface CheckoutSession {
-  /** The provider's id of it. */
+  /** The provider's id of the session. */
   readonly id: string;
-  /** Where to send the customer. */
+  /** URL of the page. */
   readonly url: string;
 }
 
-/** True if a checkout starts a subscription, false if it is one payment. */
+/** `subscription` starts a subscription; `payment` is a single payment. */
 export type CheckoutMode = "subscription" | "payment";
 
-/** A price and how many of it. */
+/** A price and its quantity. */
 export interface CheckoutItem {
-  /** The provider's id of the price: see the provider. */
+  /** The provider's id of the price; see the provider. */
   readonly priceId: string;
-  /** From 1 on. */
+  /** A whole number from 1 on. */
   readonly quantity: number;
 }
 
 /** A checkout for a provider to create. */
 export interface ProviderCheckout {
-  /** What it is for. */
+  /** The mode of the checkout. */
   readonly mode: CheckoutMode;
-  /** At least one. */
+  /** At least one element. */
   readonly items: readonly CheckoutItem[];
-  /** Where the customer returns to. */
+  /** URL to which the customer returns after paying. */
   readonly successUrl: string | undefined;
-  /** Where the customer returns to without paying. */
+  /** URL to which the customer returns without paying. */
   readonly cancelUrl: string | undefined;
-  /** The provider's id of a customer that is known. */
+  /** The provider's id of an existing customer. */
   readonly customerId: string | undefined;
-  /** Fills in the form. */
+  /** Email address to prefill in the form. */
   readonly customerEmail: string | undefined;
-  /** The account that the credits are for. */
+  /** The account that receives the credits. */
   readonly accountId: string;
-  /** For every slot of the provider that reaches the invoice; it names the account. */
+  /** Metadata for every place that the provider copies to the invoice. It names the account. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** The same for repetitions of the same checkout. */
+  /** Key that is equal for repetitions of the same checkout. */
   readonly idempotencyKey: string;
 }
 
 /** The usage of a subscription to report. */
 export interface UsageReport {
-  /** The provider's id of the item of a subscription, or of the subscription. */
+  /** The provider's id of a subscription item, or of the subscription. */
   readonly subscriptionItemId: string;
-  /** How much. */
+  /** The reported quantity. */
   readonly quantity: number;
-  /** `increment` adds to what was reported, `set` replaces it, where the provider can. */
+  /** `increment` adds to the reported usage. `set` replaces it, if the provider supports that. */
   readonly action: "increment" | "set";
-  /** The same for repetitions of one report. */
+  /** Key that is equal for repetitions of one report. */
   readonly idempotencyKey: string;
 }
 
-/** A delivery of a webhook as it arrived. */
+/** A received webhook delivery. */
 export interface WebhookDelivery {
-  /** The raw bytes, which the signature is of. */
+  /** The raw bytes, which the signature covers. */
   readonly body: Uint8Array<ArrayBuffer>;
-  /** With the signature. */
+  /** The headers, including the signature. */
   readonly headers: Headers;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** What was paid for: a price, by each of the ids that a plan may name it by. */
+/** A paid price, with each of the ids by which a plan may name it. */
 export interface PaidPrice {
-  /** At least one. */
+  /** At least one element. */
   readonly ids: readonly string[];
-  /** As the provider says it: one that is no whole number from 1 on is refused later. */
+  /** Quantity from the provider. A value that is not a whole number from 1 on is refused later. */
   readonly quantity: number;
-  /** What was charged for it after discounts, however it is netAmount; that of the payment unless set. */
+  /** Charged amount after discounts, however it is paid. Default: the amount of the payment. */
   readonly amount?: number;
-  /** True if it pays for a part of a period, as after a change. */
+  /** True if the price is for a part of a period, for instance after a change. */
   readonly isProration?: boolean;
 }
 
 /** A payment as its provider reports it. */
 export interface VendorPayment extends BillingPayment {
-  /** Empty where the event does not name them: {@link BillingProvider.findPrices} may know them. */
+  /** Paid prices; empty if the event names none: {@link BillingProvider.findPrices} may do so. */
   readonly prices: readonly PaidPrice[];
-  /** True if the event has not all of the prices: {@link BillingProvider.findPrices} gives all. */
+  /** True if the event lacks some prices: {@link BillingProvider.findPrices} returns all. */
   readonly hasMorePrices?: boolean;
-  /** False where it never pays for a whole period or a purchase, whatever its lines say. */
+  /** False if the payment never is for a whole period or a purchase, whatever its lines are. */
   readonly isForCredits: boolean;
-  /** What was charged after discounts and before any balance of the customer; `amount` unless set. */
+  /** Charged amount after discounts and before any customer balance. Default: `amount`. */
   readonly netAmount?: number;
-  /** When it was bought, where that is not the time of the event: RFC 3339 in UTC. */
+  /** Time of the purchase, if it is not the time of the event: RFC 3339 in UTC. */
   readonly boughtAt?: string;
-  /** True if it is the first payment of its subscription, which names no prices. */
+  /** True for the first payment of a subscription that names no prices. */
   readonly isFirst?: boolean;
-  /** True if it pays for a change of its subscription, which names no prices. */
+  /** True for a payment for a change of a subscription that names no prices. */
   readonly isChange?: boolean;
-  /** True if it pays for a change of plan, and a balance or credit pays for it, in whole or in part. */
+  /**
+   * True if the payment is for a change of plan and partly or wholly paid by a balance or credit.
+   */
   readonly isPaidByCredit?: boolean;
-  /** True if a payment of a plan with periods is reported by an event of its own, and this is none. */
+  /** True if a separate event reports payments of periodic plans, and this is another event. */
   readonly isOnlyForOneTime: boolean;
 }
 
-/** One normalized event, before it is known whose it is and what it grants. */
+/** One normalized event, before its account and its credits are known. */
 export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> {
-  /** What happened. */
+  /** The type of the event. */
   readonly type: BillingEventType;
-  /** What was paid, or was not. */
+  /** The payment, successful or not. */
   readonly payment?: VendorPayment;
-  /** The provider's id of the subscription that it is about. */
+  /** The provider's id of the event's subscription. */
   readonly subscriptionId?: string;
-  /** Since when the subscription is for its price and quantity, where the provider says so. */
+  /** Time since which the subscription has its price and quantity, if the provider reports it. */
   readonly itemChangedAt?: string;
   /**
-   * True if only a server with a key of the provider can have set its metadata. Of others nothing is
-   * believed without the code of a checkout of this service.
+   * True if only a server with a key of the provider can have set the metadata. Other metadata is
+   * trusted only with the code of a checkout of this service.
    */
   readonly isMetadataOfServer?: boolean;
-  /** True if a completed checkout is still to be paid. */
+  /** True if a completed checkout has not been paid yet. */
   readonly isUnpaid?: boolean;
 }
 
-/** A state of a subscription as it was read at the provider. Times are RFC 3339 in UTC. */
+/** The state of a subscription, as it was read at the provider. Times are RFC 3339 in UTC. */
 export interface ReadTerms extends Pick<VendorEvent, "itemChangedAt"> {
-  /** The state of now. */
+  /** The current state. */
   readonly subscription: BillingSubscription;
-  /** When it last changed. */
+  /** Time of its last change. */
   readonly changedAt?: string;
 }
 
-/** The events of one delivery, whose signature was right. */
+/** The events of one delivery whose signature is valid. */
 export interface VendorDelivery {
-  /** Repeated deliveries of the same event have the same. */
+  /** Id that is equal for repeated deliveries of one event. */
   readonly id: string;
-  /** True if it is about real money; null if the provider does not say. */
+  /** True if real money was used; null if the provider does not report it. */
   readonly isLive: boolean | null;
-  /** At least one: a paid checkout is two. */
+  /** At least one event; a paid checkout has two. */
   readonly events: readonly VendorEvent[];
 }
 
 /**
- * The interface of a billing provider. What a provider does not offer is absent, and the router
- * answers 501 `billing-unsupported`. Operations throw a `billing-failed` Problem where the provider
- * refuses or does not answer.
+ * The interface of a billing provider. Operations that a provider does not offer are absent, and
+ * the router responds with 501 `billing-unsupported`. Operations throw a `billing-failed` Problem
+ * if the provider refuses or does not respond.
  */
 export interface BillingProvider {
-  /** Names it in keys and events, and never changes. */
+  /** Name of the provider in keys and events, which never changes. */
   readonly name: string;
-  /** True if deliveries are verified, by a secret. */
+  /** True if deliveries are verified by a secret. */
   readonly isSigned: boolean;
-  /** True if it is used with real money; null if deliveries do not say. */
+  /** True if the provider uses real money; null if deliveries do not show that. */
   readonly isLive: boolean | null;
   /**
-   * True if it finds an existing customer by the address that a buyer enters, which may be that of
-   * another person.
+   * True if the provider finds an existing customer by the email address that a buyer enters, which
+   * may belong to another person.
    */
   readonly findsCustomerByEmail?: boolean;
-  /** Creates a page to pay at. */
+  /** Creates a payment page. */
   createCheckout(checkout: ProviderCheckout): Promise<CheckoutSession>;
-  /** Creates a page at which a customer manages subscriptions. */
+  /** Creates a page on which a customer manages subscriptions. */
   createPortal?(
     customerId: string,
     returnUrl: string | undefined,
   ): Promise<{ readonly url: string }>;
-  /** The subscriptions of a customer. */
+  /** Returns the subscriptions of a customer. */
   listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
-  /** One subscription; null for an unknown id. */
+  /** Returns one subscription; null for an unknown id. */
   getSubscription(id: string): Promise<BillingSubscription | null>;
-  /** Cancels a subscription, at once or at the end of what is paid. */
+  /** Cancels a subscription, immediately or at the end of the paid period. */
   cancelSubscription(
     id: string,
     options: { readonly atPeriodEnd: boolean },
@@ -179,10 +181,10 @@ export interface BillingProvider {
   ): Promise<BillingSubscription>;
   /** Reports usage. */
   reportUsage?(report: UsageReport): Promise<void>;
-  /** Verifies a delivery and reads its events. Throws a 400 where it is not to be believed. */
+  /** Verifies a delivery and reads its events. Throws a 400 if it is not authentic. */
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
-  /** Reads the terms of a subscription whose payments do not name their prices; null for an unknown id. */
+  /** Returns the terms of a subscription whose payments name no prices; null for an unknown id. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Finds the prices of a payment whose event does not name all; none where they are too many. */
+  /** Returns the prices of a payment whose event does not name all; none if they are too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }

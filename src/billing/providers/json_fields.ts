@@ -1,65 +1,65 @@
 /**
- * The fields of a JSON object from a provider: each is read as what it should be, and is undefined
- * where it is anything else.
+ * The fields of a JSON object from a provider. Each field is read as its expected type, and is
+ * undefined if it has another type.
  */
 export class JsonFields {
   /** The value itself. */
   readonly value: unknown;
 
-  /** Takes any value; of one that is no object every field is absent. */
+  /** Takes any value. A value that is not an object has no fields. */
   constructor(value: unknown) {
     this.value = value;
   }
 
-  /** A string that is not empty. */
+  /** Returns a non-empty string. */
   text(name: string): string | undefined {
     const value = this.#own(name);
     return typeof value === "string" && value !== "" ? value : undefined;
   }
 
-  /** A number, or the text of one, as some providers send amounts. */
+  /** Returns a number, or the value of a numeric string, as some providers send amounts. */
   number(name: string): number | undefined {
     const value = this.#own(name);
     if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
     return typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
   }
 
-  /** A quantity: 1 if the field is absent, and NaN if it is no number. */
+  /** Returns a quantity: 1 if the field is absent, and NaN if it is not a number. */
   quantity(name = "quantity"): number {
     const value = this.#own(name);
     return value === undefined ? 1 : typeof value === "number" ? value : NaN;
   }
 
-  /** A quantity of a provider whose documents say that null is for prices without one. */
+  /** Returns a quantity of a provider that documents null for prices without a quantity. */
   quantityOrNull(name = "quantity"): number {
     return this.#own(name) === null ? 1 : this.quantity(name);
   }
 
-  /** True or false. */
+  /** Returns a boolean. */
   flag(name: string): boolean | undefined {
     const value = this.#own(name);
     return typeof value === "boolean" ? value : undefined;
   }
 
-  /** The fields of an object; without fields where there is none. */
+  /** Returns the fields of an object; without fields if there is none. */
   at(name: string): JsonFields {
     return new JsonFields(this.#own(name));
   }
 
-  /** The elements of a list; empty where there is none. */
+  /** Returns the elements of a list; empty if there is none. */
   list(name: string): readonly JsonFields[] {
     const value = this.#own(name);
     return Array.isArray(value) ? value.map((one) => new JsonFields(one)) : [];
   }
 
-  /** An id: a string, a number, or the object that was put in its place. */
+  /** Returns an id: a string, a number, or the id of an expanded object. */
   id(name: string): string | undefined {
     const value = this.#own(name);
     if (typeof value === "number") return String(value);
     return typeof value === "object" ? new JsonFields(value).text("id") : this.text(name);
   }
 
-  /** Metadata: the fields of an object that are strings, numbers or flags, as strings. */
+  /** Returns metadata: the string, number and boolean fields of an object, as strings. */
   texts(name: string): Readonly<Record<string, string>> {
     const value = this.#own(name);
     if (typeof value !== "object" || value === null) return {};
@@ -79,30 +79,31 @@ export class JsonFields {
 }
 
 /**
- * Returns true if money paid less than half of what was charged. Of some providers, credit may be the proration
- * of the plan before, or a balance: what is left of a plan by months is less than half of a year.
+ * Returns true if money paid less than half of the charge. For some providers, credit is the
+ * proration of the previous plan or a balance: the rest of a monthly plan is less than half of a
+ * yearly one.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);
 }
 
-/** A time in seconds since 1970 as RFC 3339; undefined for none. */
+/** Converts seconds since 1970 to RFC 3339; undefined if there are none. */
 export function timeOfSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Math.abs(seconds) > 8.64e12) return undefined;
   return new Date(seconds * 1000).toISOString();
 }
 
-/** A time of a provider as RFC 3339 in UTC, with milliseconds; undefined for none. */
+/** Converts a time of a provider to RFC 3339 in UTC, with milliseconds; undefined if invalid. */
 export function timeOf(text: string | undefined): string | undefined {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-/** The fields of an object that are not undefined. */
+/** Returns the fields of an object that are not undefined. */
 export function present<Fields extends object>(
   fields: Fields,
 ): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
-  // Only what is undefined is left out, which the type says.
+  // Only undefined fields are omitted, as the type declares.
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),
   ) as { [Name in keyof Fields]: Exclude<Fields[Name], undefined> };

@@ -1,24 +1,24 @@
 import { type Described, either, listOf, type Option } from "../../options/option.ts";
 import { callback, other, timerMs } from "../../options/option_kinds.ts";
 
-/** The options that all billing providers take. */
+/** The options that all billing providers have. */
 export interface ProviderOptions {
   /**
-   * The secret of the webhook, as the provider shows it; a list rotates. Without one deliveries are
-   * not verified, and in production the start fails.
+   * The webhook secret, as the provider shows it; a list for rotation. Without a secret, deliveries
+   * are not verified, and the start fails in production.
    */
   readonly webhookSecret?: string | readonly string[] | undefined;
-  /** How old a delivery may be, and how far in the future; 300,000 unless set. */
+  /** Maximum difference to the time of a delivery, in milliseconds. Default: 300,000. */
   readonly toleranceMs?: number | undefined;
-  /** Another URL of the provider's API, or of a test. */
+  /** Another URL of the provider's API, for instance for tests. */
   readonly baseUrl?: string | undefined;
-  /** Sends the calls; the global `fetch` unless set. */
+  /** Sends the calls. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** The longest time for one call of the API; 10,000 unless set. */
+  /** Timeout of one API call, in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The options that all billing providers take, described. */
+/** The descriptions of the options that all billing providers have. */
 export const providerOptions = {
   webhookSecret: either(secretText(), listOf("secrets", secretText())),
   toleranceMs: timerMs().unlessSet(300_000),
@@ -30,7 +30,7 @@ export const providerOptions = {
   timeoutMs: timerMs().unlessSet(10_000),
 } satisfies Described<ProviderOptions>;
 
-/** A secret or a key: with a space or a line break it was copied by mistake. */
+/** Describes a secret or key. A space or line break in it is a copying mistake. */
 export function secretText(): Option<string | undefined> {
   return other<string>(
     "a text as the provider gave it, without spaces",
@@ -38,7 +38,7 @@ export function secretText(): Option<string | undefined> {
   );
 }
 
-/** The secrets of a webhook, none where it has none. */
+/** Returns the secrets of a webhook as a list. */
 export function secretsOf(given: string | readonly string[] | undefined): readonly string[] {
   return given === undefined ? [] : [given].flat();
 }

@@ -2,28 +2,28 @@ import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 import { JsonFields } from "./json_fields.ts";
 
-/** How the API of a provider is called. */
+/** The options for calling the API of a provider. */
 export interface VendorApiOptions {
-  /** For messages. */
+  /** Name of the provider in messages. */
   readonly provider: string;
-  /** Without a slash at its end. */
+  /** Base URL without a trailing slash. */
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: typeof fetch;
-  /** The longest time for one call. */
+  /** Timeout of one call, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /** One call of the API of a provider. */
 export interface VendorCall {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Percent-encoded. */
+  /** Percent-encoded path. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** Calls the JSON API of a provider, each call once. */
+/** Calls the JSON API of a provider. Calls are not retried. */
 export class VendorApi {
   readonly #options: VendorApiOptions;
 
@@ -32,7 +32,7 @@ export class VendorApi {
     this.#options = options;
   }
 
-  /** The answer's fields. Throws a `billing-failed` Problem where there is no good answer. */
+  /** Returns the fields of the response. Throws a `billing-failed` Problem for any error. */
   async send(call: VendorCall): Promise<JsonFields> {
     const answer = await this.find(call);
     if (answer === null) throw billingFailed(this.#options.provider, new Error("status 404"));
@@ -40,8 +40,8 @@ export class VendorApi {
   }
 
   /**
-   * The elements of all pages of a list. `next` gives the query of the page after one; undefined
-   * after the last. Throws a `billing-failed` Problem for more than {@link maxListed}.
+   * Returns the elements of all pages of a list. `next` returns the query of the following page;
+   * undefined after the last. Throws a `billing-failed` Problem for more than {@link maxListed}.
    */
   async listAll(
     call: VendorCall,
@@ -61,7 +61,7 @@ export class VendorApi {
     return all;
   }
 
-  /** The answer's fields; null for a 404. */
+  /** Returns the fields of the response; null for a 404. */
   async find({ method, path, query = {}, body }: VendorCall): Promise<JsonFields | null> {
     const { provider, baseUrl, headers, fetch, timeoutMs } = this.#options;
     const search = new URLSearchParams(query).toString();
@@ -80,18 +80,18 @@ export class VendorApi {
       if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 500)}`);
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
-      // Of the network, of the provider, or of what it answered: none is a fault of this program.
+      // The error is in the network, the provider or its response, and not in this program.
       throw billingFailed(provider, error);
     }
   }
 }
 
-/** The most elements of a list of a provider that are read. */
+/** Limit of elements that are read from a list of a provider. */
 export const maxListed = 1_000;
 
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-/** The Problem of a provider that refused or did not answer; the cause is observed, never sent. */
+/** Returns the Problem for a provider that failed; the cause is observed and never sent. */
 export function billingFailed(provider: string, cause: unknown): Problem {
   return new Problem("billing-failed", `Cannot do this: the billing provider ${provider} failed`, {
     cause,

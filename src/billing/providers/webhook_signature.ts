@@ -3,27 +3,28 @@ import { hexToBytes } from "../../protocol/byte_text.ts";
 import type { WebhookDelivery } from "./billing_provider.ts";
 import { JsonFields } from "./json_fields.ts";
 
-/** A signature to check: the bytes that were signed, and the codes that a header offers. */
+/** A signature to verify: the signed bytes, and the codes in the header. */
 export interface OfferedSignature {
-  /** Comes before the body; empty where the body alone is signed. */
+  /** Precedes the body; empty if only the body is signed. */
   readonly prefix: string;
-  /** During a rotation there are several; one that is right suffices. */
+  /** The codes, several during a rotation. One correct code suffices. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];
-  /** Seconds since 1970 as the header has them; null if nothing says when it was signed. */
+  /** Seconds since 1970 as in the header; null if the signing time is unknown. */
   readonly timestamp: string | null;
 }
 
-/** What deliveries of a provider are verified with. */
+/** The rules for verifying the deliveries of a provider. */
 export interface SignatureRules {
-  /** The keys of HMAC-SHA-256, of which one has to match. */
+  /** The keys of HMAC-SHA-256. One of them has to match. */
   readonly keys: readonly Uint8Array<ArrayBuffer>[];
-  /** How old a delivery may be, and how far in the future. */
+  /** Maximum difference to the time of a delivery, in milliseconds. */
   readonly toleranceMs: number;
 }
 
 /**
  * Verifies the signature of a delivery over its raw bytes: HMAC-SHA-256, every key with every code,
- * each compared in constant time. Throws the same 400 for every fault; its cause says which it was.
+ * each compared in constant time. Throws the same 400 for every error; its cause contains the
+ * reason.
  */
 export async function verifySignature(
   delivery: WebhookDelivery,
@@ -42,7 +43,7 @@ export async function verifySignature(
   for (const bytes of keys) {
     const key = await crypto.subtle.importKey("raw", bytes, hmac, false, ["verify"]);
     for (const code of codes) {
-      // No early exit: the time does not show which secret is the current one.
+      // There is no early exit, so that the time does not show which secret is the current one.
       const isRight = await crypto.subtle.verify("HMAC", key, code, message);
       matches ||= isRight;
     }
@@ -54,7 +55,7 @@ const hmac = { name: "HMAC", hash: "SHA-256" };
 
 const maxCodes = 16;
 
-/** The refusal of a delivery that is not to be believed; `reason` is for the observer alone. */
+/** Returns the refusal of a delivery that is not authentic; only the observer sees `reason`. */
 export function refusedDelivery(reason: string): Problem {
   return new Problem(
     "webhook-signature-invalid",
@@ -63,7 +64,7 @@ export function refusedDelivery(reason: string): Problem {
   );
 }
 
-/** The one value of a header that must be there. Throws a 400. */
+/** Returns the only value of a required header. Throws a 400. */
 export function headerOf({ headers }: WebhookDelivery, name: string): string {
   const value = headers.get(name);
   if (value === null || value === "") throw refusedDelivery(`the header ${name} is missing`);
@@ -71,7 +72,7 @@ export function headerOf({ headers }: WebhookDelivery, name: string): string {
   return value;
 }
 
-/** Reads the pairs `name=value` of a header, in their order. */
+/** Parses the pairs `name=value` of a header, in order. */
 export function pairsOf(header: string, separator: string): readonly (readonly [string, string])[] {
   return header.split(separator).map((pair) => {
     const at = pair.indexOf("=");
@@ -79,30 +80,30 @@ export function pairsOf(header: string, separator: string): readonly (readonly [
   });
 }
 
-/** Reads hexadecimal codes; those that are none cannot match, and are left out. */
+/** Decodes hexadecimal codes. Invalid codes cannot match and are omitted. */
 export function hexCodes(texts: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return texts.filter((text) => /^[0-9a-f]{64}$/i.test(text))
     .map((text) => new Uint8Array(hexToBytes(text)));
 }
 
-/** The keys of secrets that are used as they are. */
+/** Returns the keys of secrets that are used without decoding. */
 export function keysOf(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.map((secret) => new TextEncoder().encode(secret));
 }
 
-/** Parses the body of a delivery that was verified. Throws a 400 where it is no JSON object. */
+/** Parses the body of a verified delivery. Throws a 400 if the body is not a JSON object. */
 export function parseDelivery({ body }: WebhookDelivery): JsonFields {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
     if (typeof value === "object" && value !== null) return new JsonFields(value);
   } catch (cause) {
-    // A TypeError says that it is not UTF-8, a SyntaxError that it is not JSON.
+    // A TypeError means invalid UTF-8, a SyntaxError invalid JSON.
     if (!(cause instanceof TypeError || cause instanceof SyntaxError)) throw cause;
   }
   throw unreadableDelivery();
 }
 
-/** The refusal of a delivery that is signed, and yet no event of the provider. */
+/** Returns the refusal of a signed delivery that is not an event of the provider. */
 export function unreadableDelivery(): Problem {
   return new Problem("invalid-body", "Cannot read this delivery: it is no event of the provider");
 }

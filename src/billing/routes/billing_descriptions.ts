@@ -23,7 +23,7 @@ const subscription = {
 
 const routes = { tag: "Billing", needsUser: true } as const;
 
-/** The descriptions of the routes of billing. */
+/** The OpenAPI descriptions of the billing routes. */
 export const billingDescriptions = {
   checkout: {
     ...routes,

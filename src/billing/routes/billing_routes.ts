@@ -13,36 +13,36 @@ import { parseCheckoutBody } from "./checkout_body.ts";
 import { readRequestBytes } from "./read_request_bytes.ts";
 import { requireReturnUrl } from "./require_return_url.ts";
 
-/** Finds a fact of a user for the billing routes; undefined for none. */
+/** Returns a fact about a user for the billing routes; undefined for none. */
 export type UserResolver = (user: User, request: Request) => MaybePromise<string | undefined>;
 
-/** The functions that say who pays: the browser has no say in it. */
+/** The functions that determine who pays. A browser cannot influence them. */
 export interface BillingResolvers {
-  /** The account that gets the credits; the id of the user unless set. */
+  /** Returns the account that receives the credits. Default: the id of the user. */
   readonly account?: UserResolver | undefined;
-  /** The provider's id of the customer; the one that has paid for the account unless set. */
+  /** Returns the provider's customer id. Default: the customer that has paid for the account. */
   readonly customerId?: UserResolver | undefined;
-  /** Fills in the checkout; that of the user unless set, else that of the request. */
+  /** Returns the email to prefill. Default: that of the user, or else that of the request. */
   readonly customerEmail?: UserResolver | undefined;
 }
 
 /** The resolvers with their defaults. */
 export type ResolvedResolvers = Readonly<Record<keyof BillingResolvers, UserResolver>>;
 
-/** What the billing routes work with. */
+/** The options of the billing routes. */
 export interface BillingRoutesOptions {
   readonly operations: BillingOperations;
   readonly credits: CreditsLedger;
   readonly webhook: Webhook;
   readonly resolvers: ResolvedResolvers;
-  /** Null for that of the request alone. */
+  /** Null allows only the origin of the request. */
   readonly returnOrigins: readonly string[] | null;
-  /** The limit of each user's calls of the provider; null for none. */
+  /** The limit of provider calls for each user; null for none. */
   readonly rateLimiter: RateLimiter | null;
   readonly clock: Clock;
 }
 
-/** Makes the routes of billing, which take the user from the app that they are mounted in. */
+/** Creates the billing routes, which take the user from the app that mounts them. */
 export function createBillingRoutes(options: BillingRoutesOptions): Hono {
   const { operations, credits, webhook, resolvers, clock } = options;
   const routes = new Hono();
@@ -136,7 +136,7 @@ function requireUser(context: Context): User {
   return user;
 }
 
-/** The user, whose calls of the provider are counted. */
+/** Returns the user, whose provider calls are counted. */
 async function limitedUser(
   context: Context,
   { rateLimiter, clock }: BillingRoutesOptions,
@@ -161,7 +161,7 @@ async function accountOf(
   return name;
 }
 
-/** Not a form, which a page of another origin can send with the cookies of the user. */
+/** Requires JSON: a page of another origin can send a form with the cookies of the user. */
 function requireJson({ req }: Context): void {
   const [type = ""] = (req.header("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === "application/json") return;

@@ -14,7 +14,7 @@ export interface CheckoutBody {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Parses the body of a checkout. Throws a 400, or a 422 that names each wrong field. */
+/** Parses the body of a checkout. Throws a 400, or a 422 that names each invalid field. */
 export function parseCheckoutBody(bytes: Uint8Array): CheckoutBody {
   const fields = parseObject(bytes);
   const faults: CheckoutFault[] = [];
@@ -62,7 +62,7 @@ function parseObject(bytes: Uint8Array): ReadonlyMap<string, unknown> {
       return new Map(Object.entries(value));
     }
   } catch (cause) {
-    // A TypeError says that it is not UTF-8, a SyntaxError that it is not JSON.
+    // A TypeError means invalid UTF-8, a SyntaxError invalid JSON.
     if (!(cause instanceof TypeError || cause instanceof SyntaxError)) throw cause;
   }
   throw new Problem("invalid-body", "Cannot read this body: it is not a JSON object");
@@ -83,7 +83,7 @@ function emailOf(value: unknown): string | null {
   return typeof value === "string" && /^[^\s@]{1,100}@[^\s@]{1,100}$/.test(value) ? value : null;
 }
 
-/** Null if it is no such list; what is wrong within an item is added to the faults. */
+/** Parses items; null if there is no valid list. Faults of single items are added to `faults`. */
 function itemsOf(value: unknown, faults: CheckoutFault[]): readonly CheckoutItem[] | null {
   if (!Array.isArray(value) || value.length === 0 || value.length > 20) return null;
   const all: readonly unknown[] = value;

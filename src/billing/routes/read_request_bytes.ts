@@ -5,15 +5,15 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /**
- * Reads the raw bytes of a body, of which a signature may be: from Hono's cache where the app keeps
- * them there, else from the request. Throws a 400, 408 or 413, and a plain Error where a middleware
- * has consumed the body.
+ * Returns the raw bytes of a body, which a signature may cover: from Hono's cache if the app stores
+ * them there, otherwise from the request. Throws a 400, 408 or 413, and a plain Error if a
+ * middleware has consumed the body.
  */
 export async function readRequestBytes(
   { req }: Context,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // Bytes of a string that was decoded need not be those that were sent.
+  // The bytes of a decoded string may differ from those that were sent.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
     const bytes = new Uint8Array(await req.arrayBuffer());
     if (bytes.length > maxBytes) throw tooLarge();
@@ -36,7 +36,7 @@ export async function readRequestBytes(
   }
 }
 
-/** The events of the providers have some KiB. */
+/** Limit of the body. The events of the providers have some KiB. */
 const maxBytes = 1024 * 1024;
 
 const maxWaitMs = 10_000;

@@ -1,9 +1,9 @@
 import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
- * Requires that a URL to return to has one of these origins: else a page of the provider that the
- * customer trusts would lead to any other. Gives the URL as it was understood, since a provider or a
- * browser may read the same string in another way. Throws a 422.
+ * Requires that a return URL has one of these origins: otherwise a page of the provider, which the
+ * customer trusts, could lead to any site. Returns the URL as it was parsed, because a provider or
+ * a browser may parse the same string differently. Throws a 422.
  */
 export function requireReturnUrl(
   path: string,
@@ -12,14 +12,14 @@ export function requireReturnUrl(
 ): string | undefined {
   if (url === undefined) return undefined;
   const parsed = URL.parse(url);
-  // In a URL of the web a backslash is a slash; for RFC 3986 it is not, and may be of a user's name.
+  // A web URL treats a backslash as a slash; in RFC 3986 it may be a part of a user name.
   const isAllowed = parsed !== null && !url.includes("\\") && /^https?:$/.test(parsed.protocol) &&
     parsed.username === "" && parsed.password === "" && origins.includes(parsed.origin);
   if (isAllowed) return withPlaceholders(parsed.href);
   throw invalidCheckout([{ path, message: "must be a URL of an origin in returnOrigins" }]);
 }
 
-/** Providers fill in what stands in braces, as {CHECKOUT_SESSION_ID}, which URLs encode in paths. */
+/** Restores placeholders in braces, such as {CHECKOUT_SESSION_ID}, which URLs encode in paths. */
 function withPlaceholders(href: string): string {
   return href.replace(/%7B([A-Z][A-Z_]*)%7D/g, "{$1}");
 }

@@ -3,8 +3,8 @@ import type { BillingProvider } from "../providers/billing_provider.ts";
 import { billingKeys } from "./billing_keys.ts";
 
 /**
- * The links between the accounts of a service and the customers of a provider, as its events have
- * named both together: later ones, of renewals, may name the customer alone.
+ * The links between the accounts of a service and the customers of a provider, from events that
+ * name both. Later events, of renewals, may name only the customer.
  */
 export class AccountLinks {
   readonly #provider: string;
@@ -21,12 +21,12 @@ export class AccountLinks {
     this.#store = store;
   }
 
-  /** The account of a customer. */
+  /** Returns the account of a customer. */
   async accountOf(customerId: string): Promise<string | undefined> {
     return textOf(await this.#store.get(billingKeys.accountOf(this.#provider, customerId)));
   }
 
-  /** The customer of an account. */
+  /** Returns the customer of an account. */
   async customerOf(accountId: string): Promise<string | undefined> {
     const customer = textOf(
       await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),
@@ -37,9 +37,9 @@ export class AccountLinks {
   }
 
   /**
-   * Remembers that a customer pays for an account; the last customer of an account counts. Returns
-   * false if the customer is that of another account and stays so: where a buyer can enter the address
-   * of any customer, only the deployer can give it to another account.
+   * Links a customer to an account; the last customer of an account counts. Returns false if the
+   * customer remains linked to another account: if buyers can enter the address of any customer,
+   * only the deployer can reassign a customer.
    */
   async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [

@@ -19,8 +19,9 @@ interface DeliveryRecord {
 }
 
 /**
- * The claims of deliveries: of any number of the same, in any number of processes, one is handled at
- * a time, and none once one was handled. A process that ends leaves its claim for a minute.
+ * The claims of deliveries. Of all deliveries of one event, in any number of processes, one is
+ * handled at a time, and none after one was handled. The claim of a terminated process expires
+ * after a minute.
  */
 export class DeliveryClaims {
   readonly #provider: string;
@@ -34,7 +35,7 @@ export class DeliveryClaims {
     this.#runtime = runtime;
   }
 
-  /** Claims a delivery. Rejects with a `StoreError` when the store does not answer. */
+  /** Claims a delivery. Rejects with a `StoreError` if the store does not respond. */
   async claim(id: string): Promise<ClaimOutcome> {
     const claim = { id, owner: bytesToHex(this.#runtime.random.bytes(16)) };
     for (let versionstamp: string | null = null;;) {
@@ -75,7 +76,7 @@ export class DeliveryClaims {
     for (;;) {
       const found = await this.#store.get(billingKeys.delivery(this.#provider, id));
       const record = asRecord(found.value);
-      // Another process has taken it over after the lease, or this call is a repetition.
+      // Another process has taken over after the lease, or this call is a repetition.
       if (record === null || record.owner !== owner || record.leaseUntil === null) return;
       if ((await this.#store.commit(change(found.versionstamp))).ok) return;
     }
@@ -95,10 +96,10 @@ export class DeliveryClaims {
   }
 }
 
-/** The longest time that a process may take for one event. */
+/** Maximum time of a process for one event, in milliseconds. */
 const leaseMs = 60_000;
 
-/** Stripe lets a person send an event again for 30 days. */
+/** Stripe allows a manual repetition of an event for 30 days. */
 const keepMs = 35 * 86_400_000;
 
 function asRecord(value: unknown): DeliveryRecord | null {

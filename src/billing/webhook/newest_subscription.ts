@@ -6,30 +6,30 @@ import { addTerms, type SubscriptionTerms, subscriptionTerms } from "./subscript
 /** A state of a subscription, and the event that reported it. */
 export interface ReportedSubscription {
   readonly subscription: BillingSubscription;
-  /** RFC 3339 in UTC. */
+  /** Time of the event: RFC 3339 in UTC. */
   readonly occurredAt: string;
   /** The id of the delivery. */
   readonly deliveryId: string;
-  /** Since when it is for its price and quantity, where the provider says so. */
+  /** Time since which the subscription has its price and quantity, if the provider reports it. */
   readonly itemChangedAt?: string;
-  /** True if it is the state that it was created with. */
+  /** True if this is the state at the creation. */
   readonly isFirst?: boolean;
   /** True if the state was read at the provider, and may be newer than the event. */
   readonly isRead?: boolean;
 }
 
-/** The newest state, and what the subscription was for before. */
+/** The newest state, and the earlier terms of the subscription. */
 interface KeptSubscription extends ReportedSubscription {
-  /** The oldest first; of records from before it was kept, the newest state alone. */
+  /** The terms, oldest first; only the newest state in records of earlier versions. */
   readonly terms?: readonly SubscriptionTerms[];
 }
 
-/** Reads the state as it is now at the provider; null if that cannot be had. */
+/** Returns the current state at the provider; null if it is not available. */
 export type ReadNow = (id: string) => Promise<BillingSubscription | null>;
 
 /**
- * The newest states of subscriptions by the provider's clock. Events come in any order: one that was
- * created late must not bring back a subscription that was canceled.
+ * The newest states of subscriptions by the provider's clock. Events arrive in any order: a late
+ * event must not restore a canceled subscription.
  */
 export class NewestSubscriptions {
   readonly #provider: string;
@@ -43,19 +43,19 @@ export class NewestSubscriptions {
     this.#readNow = readNow;
   }
 
-  /** The newest known state; null if none was reported. */
+  /** Returns the newest known state; null if none was reported. */
   async find(id: string): Promise<BillingSubscription | null> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return asKept(value)?.subscription ?? null;
   }
 
-  /** What it was for, the oldest terms first: a payment is for those of its time. */
+  /** Returns the terms, oldest first. A payment is for the terms of its time. */
   async terms(id: string): Promise<readonly SubscriptionTerms[]> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return knownTerms(asKept(value));
   }
 
-  /** Takes a reported state into account; gives the newest one, which may be another. */
+  /** Records a reported state. Returns the newest state, which may be another. */
   async report(reported: ReportedSubscription): Promise<BillingSubscription> {
     const key = billingKeys.subscription(this.#provider, reported.subscription.id);
     for (;;) {
@@ -76,8 +76,9 @@ export class NewestSubscriptions {
   }
 
   /**
-   * Stripe's clock has seconds, in which a subscription may change twice: then the provider is asked.
-   * Its answer may be newer than events that are on their way, so that it is asked for these again.
+   * Returns the newer state. Stripe's clock has seconds, in which a subscription may change twice:
+   * then the provider is asked. Its state may be newer than events in flight, for which it is asked
+   * again.
    */
   async #newer(
     known: ReportedSubscription,

@@ -16,21 +16,22 @@ import {
   termsAt,
 } from "./subscription_terms.ts";
 
-/** What is known about the plans of payments. */
+/** The options for determining the credits of payments. */
 export interface PaidCreditsOptions {
   readonly provider: Pick<BillingProvider, "findPrices" | "readTerms">;
   readonly plans: BillingPlans;
-  /** True if a payment of nothing grants, as of a trial or a coupon of 100 %. */
+  /** True if a payment of zero grants credits, such as a trial or a 100 % coupon. */
   readonly grantOnZeroAmount: boolean;
-  /** The known terms of a subscription, the oldest first. */
+  /** Returns the known terms of a subscription, oldest first. */
   readonly terms: (subscriptionId: string) => Promise<readonly SubscriptionTerms[]>;
 }
 
 type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
 /**
- * The plan of a payment, and the credits that it grants: the lines that were bought decide, by their
- * prices at the time of the payment, whatever they were paid from. Else why it grants none.
+ * Returns the plan of a payment and the credits that it grants, or the reason why it grants none.
+ * The bought lines decide, by their prices at the time of the payment, independent of the source of
+ * the money.
  */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
@@ -67,7 +68,7 @@ function creditsOf(
   if (whole.length === 0) return "proration";
   const bought = whole.filter(({ line }) => {
     const amount = line.amount ?? payment.netAmount ?? payment.amount;
-    // A negative one is a credit note.
+    // A negative amount is a credit note.
     return amount === undefined || amount > 0 || amount === 0 && grantOnZeroAmount;
   });
   if (bought.length === 0) return "zero-amount";
@@ -83,7 +84,7 @@ function creditsOf(
   return sum === 0 ? "no-credits" : sum;
 }
 
-/** The lines of the payment, or what its subscription was for when it was made. */
+/** Returns the lines of the payment, or the terms of its subscription at that time. */
 async function linesOf(
   event: VendorEvent,
   payment: VendorPayment,
@@ -100,7 +101,7 @@ async function linesOf(
   const isKnown = payment.isChange === true
     ? changeAt(known, at) !== undefined
     : payment.isFirst === true && known[0]?.since === "" || isKnownAt(known, at);
-  // Where the provider does not answer, the delivery fails and is repeated: nothing is lost.
+  // If the provider does not respond, the delivery fails and is repeated: nothing is lost.
   const read = isKnown || event.type !== "payment.succeeded"
     ? null
     : await provider.readTerms?.(subscriptionId) ?? null;
@@ -116,7 +117,7 @@ async function linesOf(
   return event.type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
 }
 
-/** The terms of now, which were those of then unless the subscription has changed since. */
+/** Returns the current terms, which are those of that time unless the subscription has changed. */
 function termsNow(
   { subscription, itemChangedAt = "", changedAt = "" }: ReadTerms,
   at: string,

@@ -1,26 +1,26 @@
 import type { BillingSubscription } from "../billing_event.ts";
 import { present } from "../providers/json_fields.ts";
 
-/** What a subscription was for, from a time on. */
+/** The price, quantity and period of a subscription from a time on. */
 export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
-  /** RFC 3339 in UTC; empty for those that it was created with. */
+  /** RFC 3339 in UTC; empty for the terms at the creation. */
   readonly since: string;
-  /** An earlier time from which on it was for this price and quantity, as the provider has said. */
+  /** Earlier time since which price and quantity were the same, as the provider has reported. */
   readonly heldFrom?: string;
-  /** A later time until which these terms held, as the provider has said. */
+  /** A later time until which these terms held, as the provider has reported. */
   readonly heldUntil?: string;
-  /** From when on later terms were dropped: what it was for until the next ones is not known. */
+  /** Time from which later terms were dropped: until the next ones the terms are unknown. */
   readonly unknownFrom?: string;
 }
 
-/** The terms in force at a time, and whether they began a new period then. */
+/** The terms in force at a time, and whether a new period began then. */
 export interface TermsInForce {
   readonly terms: SubscriptionTerms;
   readonly beganPeriod: boolean;
 }
 
-/** The terms of a reported state, from a time on. */
+/** Returns the terms of a reported state, from a time on. */
 export function subscriptionTerms(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
   times: Pick<SubscriptionTerms, "since" | "heldFrom" | "heldUntil">,
@@ -29,8 +29,8 @@ export function subscriptionTerms(
 }
 
 /**
- * Adds terms at their time: events come in any order, so that also those are kept that change nothing
- * now. The newest 50 are kept, and the first, with the time from which it is not known to hold.
+ * Adds terms at their time. Events arrive in any order, so that terms without a present effect are
+ * kept too. The first and the newest 50 are kept, and the time from which the first may be wrong.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],
@@ -45,12 +45,12 @@ export function addTerms(
   return [{ ...first, ...present({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** Returns true if no change that is not known yet can have come before a time. */
+/** Returns true if no unknown change can precede a time. */
 export function isKnownAt(history: readonly SubscriptionTerms[], at: string): boolean {
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }
 
-/** The terms at a time; undefined if none are known, or they were dropped. */
+/** Returns the terms at a time; undefined if they are unknown or were dropped. */
 export function termsAt(
   history: readonly SubscriptionTerms[],
   at: string,
@@ -64,7 +64,7 @@ export function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/** The change of the price that an invoice of a time pays for; undefined if none is known. */
+/** Returns the change of price that an invoice of a time pays for; undefined if none is known. */
 export function changeAt(
   history: readonly SubscriptionTerms[],
   at: string,
@@ -79,14 +79,14 @@ export function changeAt(
   const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
   if (nearest === undefined) return undefined;
   const { before, terms } = nearest;
-  // A change within a period leaves its end where it was, until a renewal moves it.
+  // A change within a period does not move its end; a renewal does.
   const end = before.currentPeriodEnd;
   const isWithin = end !== undefined &&
     (end === terms.currentPeriodEnd || end <= (terms.heldUntil ?? terms.since));
   return { terms, beganPeriod: !isWithin };
 }
 
-/** Between a change and its invoice. */
+/** Maximum time between a change and its invoice, in milliseconds. */
 const maxAwayMs = 10 * 60_000;
 
 function isSame(a: SubscriptionTerms, b: SubscriptionTerms): boolean {

@@ -22,20 +22,20 @@ import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 /** The functions of the deployer for the events of a webhook. */
 export interface WebhookCallbacks {
   /**
-   * Called with each event, at least once, after its credits were granted. Where it throws, the
-   * provider repeats the event.
+   * Called with each event, at least once, after its credits were granted. If the function throws,
+   * the provider repeats the event.
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
-   * The account of an event, in place of that in its metadata; undefined for that one. The metadata
-   * of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe, can be set by a browser.
+   * Returns the account of an event; undefined for the account in its metadata. A browser can set
+   * the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe.
    */
   readonly resolveAccount?:
     | ((event: BillingEvent) => MaybePromise<string | undefined>)
     | undefined;
 }
 
-/** What a webhook works with. */
+/** The options of a webhook. */
 export interface WebhookOptions extends WebhookCallbacks {
   readonly provider: BillingProvider;
   readonly credits: CreditsLedger;
@@ -49,16 +49,16 @@ export interface WebhookOptions extends WebhookCallbacks {
   readonly observe: Observer;
 }
 
-/** The answer to a delivery that was accepted. */
+/** The response to an accepted delivery. */
 export interface WebhookAnswer {
   readonly received: true;
-  /** Its event was handled before, or by another delivery just now. */
+  /** True if the event was handled before, or just now by another delivery. */
   readonly duplicate?: true;
 }
 
 /**
- * Handles the deliveries of a provider: signature, claim, grant, callback, acknowledgement, each
- * safe to repeat. Nothing is acknowledged before the callback has succeeded.
+ * Handles the deliveries of a provider: signature, claim, grant, callback, acknowledgement. Each
+ * step can be repeated safely. Nothing is acknowledged before the callback has succeeded.
  */
 export class Webhook {
   readonly #options: WebhookOptions;
@@ -71,8 +71,8 @@ export class Webhook {
   }
 
   /**
-   * Handles one delivery. Throws a 400 where it is not to be believed, a 409 while another process
-   * handles it, and a 5xx where the grant or the callback failed: then the provider repeats it.
+   * Handles one delivery. Throws a 400 if it is not authentic, a 409 while another process handles
+   * it, and a 5xx if the grant or the callback failed; then the provider repeats it.
    */
   async accept(given: WebhookDelivery): Promise<WebhookAnswer> {
     const { provider, observe, log } = this.#options;
@@ -81,7 +81,7 @@ export class Webhook {
       delivery = await provider.readDelivery(given);
       requireMode(delivery, provider);
     } catch (error) {
-      // Without its stack: any client can send thousands of them.
+      // The stack is omitted: any client can send thousands of refused deliveries.
       const reason = reasonOf(error);
       observe({ kind: "webhook_refused", provider: provider.name, reason });
       log.add({ id: null, events: [], outcome: "refused", reason });
@@ -109,7 +109,7 @@ export class Webhook {
       return { received: true, duplicate: true };
     }
     const handled = Promise.withResolvers<void>();
-    // Without a repetition that waits, nothing else handles its rejection.
+    // Without a waiting repetition, nothing else handles its rejection.
     handled.promise.catch(() => undefined);
     this.#running.set(delivery.id, handled.promise);
     try {
@@ -139,7 +139,7 @@ export class Webhook {
       for (const event of delivery.events) await this.#handle(event, delivery.id);
     } catch (error) {
       await claims.release(claim).catch((error) => {
-        // By contract the claim then ends by itself, after a minute.
+        // By contract the claim then expires after a minute.
         observe({ kind: "webhook_claim_kept", provider: provider.name, error });
       });
       throw asServerFault(error);
@@ -173,7 +173,7 @@ export class Webhook {
     return { ...event, ...await this.#attribute(event, given) };
   }
 
-  /** Finds the account of an event, and links its customer to it where the customer has paid. */
+  /** Finds the account of an event, and links the customer to it if the customer has paid. */
   async #attribute(event: BillingEvent, given: VendorEvent): Promise<Attribution> {
     const { provider, links, observe } = this.#options;
     const named = await this.#namedAccount(event, given.isMetadataOfServer === true);
@@ -190,7 +190,7 @@ export class Webhook {
     return event.creditsToGrant === undefined ? {} : { notGranted: "no-account" };
   }
 
-  /** The account that the deployer or the metadata of the event name, if no browser set them. */
+  /** Returns the account from the deployer or the event's metadata, unless a browser set it. */
   async #namedAccount(event: BillingEvent, isOfServer: boolean): Promise<NamedAccount | undefined> {
     const resolved = await this.#options.resolveAccount?.(event);
     if (resolved !== undefined) return { id: resolved, isOfDeployer: true };
@@ -206,8 +206,8 @@ export class Webhook {
   }
 
   /**
-   * Grants the credits of a payment, once for ever, whichever of its events comes first: to the
-   * account and the amount that the first one named.
+   * Grants the credits of a payment once, for whichever of its events is first: to the account and
+   * with the amount that the first event named.
    */
   async #grant(event: BillingEvent): Promise<void> {
     const { credits, provider, observe } = this.#options;
@@ -235,18 +235,18 @@ export class Webhook {
   }
 }
 
-/** Nothing is missing: the plan has no credits, or another event grants them. */
+/** Returns true if nothing is missing: the plan has no credits, or another event grants them. */
 function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
 
-/** A test payment must not grant real credits, nor the other way round. */
+/** Throws if a test payment would grant real credits, or the reverse. */
 function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
   if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
 }
 
-/** What an event and its report to the deployer have in common. */
+/** Returns the facts that an event and its report to the deployer have in common. */
 function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
   const { id, type, occurredAt, raw, customerId, metadata } = event;
   return { id, type, occurredAt, ...present({ customerId, metadata }), raw };
@@ -260,12 +260,14 @@ interface NamedAccount {
 
 type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;
 
-/** Returns true if money was paid: a trial costs nothing, so that anyone can begin one with any address. */
+/**
+ * Returns true if money was paid. A trial is free, so that anyone can start one with any address.
+ */
 function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }
 
-/** Returns true if its customer has paid, or has begun a trial. */
+/** Returns true if the customer has paid, or has started a trial. */
 function isPurchase({ type, isUnpaid, subscription }: VendorEvent): boolean {
   switch (type) {
     case "payment.succeeded":
@@ -284,7 +286,7 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** Not the message, which may hold anything: the callback is the deployer's. */
+/** Returns the name of an error. The message is omitted, since the callback is not ours. */
 function nameOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause ?? error : error;
   return cause instanceof Error ? cause.name : typeof cause;
@@ -296,7 +298,7 @@ function paymentOf(
   return { id, ...present({ amount, currency }) };
 }
 
-/** Whatever failed, the provider must repeat the event. */
+/** Converts any error to a 5xx, so that the provider repeats the event. */
 function asServerFault(error: unknown): unknown {
   const isFault = error instanceof StoreError || error instanceof Problem && error.status >= 500;
   return isFault

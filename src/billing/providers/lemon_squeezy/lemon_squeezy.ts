@@ -34,15 +34,15 @@ import {
 
 /** Options of {@link lemonSqueezy}. */
 export interface LemonSqueezyOptions extends ProviderOptions {
-  /** The key of the API. */
+  /** The API key. */
   readonly apiKey: string;
   /** The id of the store, for checkouts. */
   readonly storeId: string;
-  /** True if this is test mode, whose deliveries are refused otherwise. Live unless set. */
+  /** Test mode, whose deliveries are otherwise refused. Default: false. */
   readonly testMode?: boolean | undefined;
 }
 
-/** The options of {@link lemonSqueezy}, described. */
+/** The descriptions of the options of {@link lemonSqueezy}. */
 export const lemonSqueezyOptions = group(
   {
     ...providerOptions,
@@ -53,11 +53,11 @@ export const lemonSqueezyOptions = group(
 ).required();
 
 /**
- * Lemon Squeezy: `priceId` is the id of a variant. A checkout has one item. Throws a plain Error for
- * an option that cannot be one.
+ * Lemon Squeezy: `priceId` is the id of a variant. A checkout has one item. Throws a plain Error
+ * for an invalid option.
  *
- * Its deliveries have neither an id nor a time, so that an old one looks like a new one:
- * what they grant is bound to the order or the invoice, for ever.
+ * Its deliveries have neither an id nor a time, so that an old one looks like a new one: what they
+ * grant is bound to the order or the invoice, for ever.
  *
  * @example
  * ```ts
@@ -149,7 +149,7 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   return { subscription: subscriptionOf(data), ...present({ changedAt, itemChangedAt }) };
 }
 
-/** Finds what was ordered for the first invoice of a subscription; none of other invoices. */
+/** Finds the ordered prices for the first invoice of a subscription; none for other invoices. */
 async function findOrdered(
   api: VendorApi,
   { subscriptionId, payment }: VendorEvent,

@@ -8,8 +8,8 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 export const lemonSqueezyName = "lemon-squeezy";
 
 /**
- * Reads an event of Lemon Squeezy, which has no id: a repeated delivery is known by what it says of
- * which object. Throws a 400 where it is none.
+ * Reads an event of Lemon Squeezy. Events have no id: a repeated delivery is identified by its
+ * object and content. Throws a 400 if the body is not an event.
  */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
   const [meta, data] = [body.at("meta"), body.at("data")];
@@ -80,7 +80,7 @@ function eventsOf(
   }
 }
 
-/** The order of a subscription is paid by the event of its invoice. */
+/** Returns the payment of an order. The event of the invoice pays for a subscription's order. */
 function orderPayment({ id, attributes }: EventObject): VendorPayment {
   const item = attributes.at("first_order_item");
   const variant = item.id("variant_id");
@@ -93,7 +93,7 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/** An invoice names its subscription, and not the variant: that is the one of its time. */
+/** Returns the facts of an invoice: its subscription, whose variant of that time counts. */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {
@@ -121,7 +121,7 @@ function amountOf(
 ): Pick<VendorPayment, "amount" | "currency" | "netAmount"> {
   const subtotal = attributes.number("subtotal");
   return present({
-    // Before credit of a change to a smaller plan is applied.
+    // The amount before the credit of a change to a smaller plan.
     netAmount: subtotal === undefined
       ? undefined
       : subtotal - (attributes.number("discount_total") ?? 0),
@@ -139,12 +139,12 @@ function subscriptionFacts(
   return { subscription, subscriptionId: subscription.id, ...present({ itemChangedAt }) };
 }
 
-/** Since when a subscription is for its variant and quantity. */
+/** Returns the time since which a subscription has its variant and quantity. */
 export function lemonSqueezyItemChangedAt(data: JsonFields): string | undefined {
   return timeOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
 }
 
-/** Reads a subscription of Lemon Squeezy; null if it is none. */
+/** Reads a subscription of Lemon Squeezy; null if the data is not one. */
 export function lemonSqueezySubscription(data: JsonFields): BillingSubscription | null {
   const attributes = data.at("attributes");
   const [id, customerId] = [data.id("id"), attributes.id("customer_id")];
@@ -159,9 +159,9 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
     status: statuses.get(attributes.text("status") ?? "") ?? "incomplete",
     ...present({
       priceId: attributes.id("variant_id"),
-      // One that is no number is none that can be counted, and JSON has no NaN.
+      // An invalid quantity becomes 0, which grants nothing; JSON has no NaN.
       quantity: item.value === undefined ? undefined : item.quantity() || 0,
-      // One that is cancelled stays usable until it ends.
+      // A canceled subscription stays usable until its end.
       currentPeriodEnd: timeOf(attributes.text("ends_at") ?? attributes.text("renews_at")),
       cancelAtPeriodEnd: attributes.flag("cancelled"),
     }),

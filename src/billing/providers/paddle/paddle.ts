@@ -30,13 +30,13 @@ import { paddleName, paddleSubscription, readPaddleEvent } from "./paddle_events
 
 /** Options of {@link paddle}. */
 export interface PaddleOptions extends ProviderOptions {
-  /** The key of the API. */
+  /** The API key. */
   readonly apiKey: string;
-  /** True if this is the sandbox, which has an API and secrets of its own. Live unless set. */
+  /** The sandbox, which has a separate API and separate secrets. Default: false. */
   readonly sandbox?: boolean | undefined;
 }
 
-/** The options of {@link paddle}, described. */
+/** The descriptions of the options of {@link paddle}. */
 export const paddleOptions = group(
   {
     ...providerOptions,
@@ -46,8 +46,8 @@ export const paddleOptions = group(
 ).required();
 
 /**
- * Paddle: `priceId` is the id of a price, `pri_…`. There is no hosted portal, and usage follows the
- * price, so that none is reported. Throws a plain Error for an option that cannot be one.
+ * Paddle: `priceId` is the id of a price, `pri_…`. There is no hosted portal and no reporting of
+ * usage. Throws a plain Error for an invalid option.
  *
  * @example
  * ```ts
@@ -117,8 +117,8 @@ export function paddle(options: PaddleOptions): BillingProvider {
 
 /**
  * Verifies `paddle-signature`: `ts=<seconds>;h1=<hex>`, with several `h1` during a rotation
- * (https://developer.paddle.com/webhooks/signature-verification). Throws a 400. Paddle's own library
- * looks at the last `h1` alone, and accepts any time in the future.
+ * (https://developer.paddle.com/webhooks/signature-verification). Throws a 400. Paddle's own
+ * library checks only the last `h1`, and accepts any time in the future.
  */
 async function verifyPaddleSignature(
   delivery: WebhookDelivery,
@@ -142,7 +142,7 @@ async function createCheckout(
     path: "/transactions",
     body: {
       items: items.map(({ priceId, quantity }) => ({ price_id: priceId, quantity })),
-      // Copied to the subscription, and from there to its renewals.
+      // Paddle copies this to the subscription, and from there to its renewals.
       custom_data: metadata,
       collection_mode: "automatic",
       ...(customerId === undefined ? {} : { customer_id: customerId }),

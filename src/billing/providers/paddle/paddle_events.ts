@@ -6,7 +6,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 /** The name of this provider in keys and events. */
 export const paddleName = "paddle";
 
-/** Reads an event of Paddle. Throws a 400 where it is none. */
+/** Reads an event of Paddle. Throws a 400 if the body is not an event. */
 export function readPaddleEvent(body: JsonFields): VendorDelivery {
   const [id, type] = [body.text("event_id"), body.text("event_type")];
   const occurredAt = timeOf(body.text("occurred_at"));
@@ -28,7 +28,7 @@ type EventFacts = Pick<VendorEvent, "type" | "payment" | "subscription" | "subsc
 
 function eventFacts(type: string, data: JsonFields): EventFacts {
   switch (type) {
-    // `transaction.paid` comes before, while the transaction may still change.
+    // `transaction.paid` is earlier, while the transaction may still change.
     case "transaction.completed":
       return { type: "payment.succeeded", ...transactionFacts(data) };
     case "transaction.payment_failed":
@@ -54,7 +54,7 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
   }
 }
 
-/** The origins of transactions that a customer has begun. */
+/** The origins of transactions that a customer has started. */
 const purchases: ReadonlySet<string> = new Set(["web", "api"]);
 
 /** The origins of transactions that pay for a change of a subscription. */
@@ -68,7 +68,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   if (id === undefined) return {};
   const details = data.at("details");
   const totals = details.at("totals");
-  // Before the balance of the customer is applied, unlike `grand_total`.
+  // The amount before the customer balance is applied, unlike `grand_total`.
   const netAmount = totals.number("total");
   const isChange = changes.has(data.text("origin") ?? "");
   const lines = details.list("line_items").flatMap(linePrice);
@@ -76,7 +76,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   return {
     payment: {
       id,
-      // A change that costs nothing, as of the payment method, buys nothing.
+      // A change without costs, for instance of the payment method, buys nothing.
       prices: prices.map((line) =>
         isChange && (line.amount ?? netAmount ?? 1) <= 0 ? { ...line, isProration: true } : line
       ),
@@ -94,8 +94,8 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
 }
 
 /**
- * Returns true if the balance of the customer pays for some of it. The proration of the plan before is a line
- * with a negative amount since `credit_to_balance` is among the totals, and was a credit before.
+ * Returns true if a customer balance pays for some of it. The proration of the previous plan is a
+ * negative line in versions with `credit_to_balance` in the totals, and a credit in earlier ones.
  */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];
@@ -106,7 +106,7 @@ function isPaidByCredit(totals: JsonFields): boolean {
 function linePrice(item: JsonFields): readonly PaidPrice[] {
   const id = item.at("price").text("id") ?? item.text("price_id");
   if (id === undefined) return [];
-  // A rate of 1 is that of a whole period, which a change of interval begins.
+  // A rate of 1 is a whole period, which a change of interval starts.
   const proration = item.at("proration");
   const rate = Number(proration.text("rate") ?? proration.number("rate") ?? 1);
   const amount = item.at("totals").number("total");
@@ -125,7 +125,7 @@ function subscriptionFacts(
   return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
 }
 
-/** Reads a subscription of Paddle; null if it is none. */
+/** Reads a subscription of Paddle; null if the data is not one. */
 export function paddleSubscription(data: JsonFields): BillingSubscription | null {
   const [id, customerId] = [data.text("id"), data.text("customer_id")];
   if (id === undefined || customerId === undefined) return null;

@@ -31,13 +31,13 @@ import { polarName, polarSubscription, readPolarEvent } from "./polar_events.ts"
 export interface PolarOptions extends ProviderOptions {
   /** An access token of the organization. */
   readonly accessToken: string;
-  /** The server, which has data and secrets of its own; `production` unless set. */
+  /** The server, which has separate data and secrets. Default: `production`. */
   readonly server?: "production" | "sandbox" | undefined;
-  /** The name of the events that report usage; `usage` unless set. */
+  /** Name of the events that report usage. Default: `usage`. */
   readonly usageEvent?: string | undefined;
 }
 
-/** The options of {@link polar}, described. */
+/** The descriptions of the options of {@link polar}. */
 export const polarOptions = group(
   {
     ...providerOptions,
@@ -48,8 +48,8 @@ export const polarOptions = group(
 ).required();
 
 /**
- * Polar: `priceId` is the id of a product, or of one of its prices for credits. Throws a plain Error
- * for an option that cannot be one.
+ * Polar: `priceId` is the id of a product, or of one of its prices for credits. Throws a plain
+ * Error for an invalid option.
  *
  * @example
  * ```ts
@@ -121,8 +121,8 @@ export function polar(options: PolarOptions): BillingProvider {
 }
 
 /**
- * Polar signs with the bytes of the whole secret as text, its prefix included. Standard Webhooks
- * decodes what follows `whsec_`, as libraries do: either may be meant.
+ * Returns the possible keys of secrets. Polar signs with the bytes of the whole secret, including
+ * its prefix. Standard Webhooks and its libraries decode the part after `whsec_`.
  */
 function polarKeys(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.flatMap((secret) => [...keysOf([secret]), ...decodedKey(secret)]);
@@ -132,7 +132,7 @@ function decodedKey(secret: string): readonly Uint8Array<ArrayBuffer>[] {
   return decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0);
 }
 
-/** The bytes of a base64 text; none where it is not one, as it then cannot match. */
+/** Decodes base64; returns nothing for an invalid string, which then cannot match. */
 function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
   try {
     return [new Uint8Array(base64ToBytes(text))];
@@ -152,7 +152,7 @@ async function verifyStandardWebhook(
 ): Promise<void> {
   const id = headerOf(delivery, "webhook-id");
   const timestamp = headerOf(delivery, "webhook-timestamp");
-  // With a full stop in it, the same signed text could be cut into other parts.
+  // With a full stop in the id, the same signed bytes could be split in another way.
   if (!/^[\w:-]{1,255}$/.test(id)) throw refusedDelivery("the id is not one");
   const codes = headerOf(delivery, "webhook-signature").split(" ")
     .filter((one) => one.startsWith("v1,")).flatMap((one) => decoded(one.slice(3)));
@@ -168,7 +168,7 @@ async function createCheckout(api: VendorApi, checkout: ProviderCheckout) {
     body: {
       products: items.map(({ priceId }) => priceId),
       metadata,
-      // An id of ours makes or finds the customer by the account.
+      // An id of this service creates or finds the customer by the account.
       ...(customerId === undefined
         ? { external_customer_id: accountId }
         : { customer_id: customerId }),

@@ -6,7 +6,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 /** The name of this provider in keys and events. */
 export const polarName = "polar";
 
-/** Reads an event of Polar, whose id is in a header. Throws a 400 where it is none. */
+/** Reads an event of Polar, whose id is in a header. Throws a 400 if the body is not an event. */
 export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
   const type = body.text("type");
   const data = body.at("data");
@@ -19,7 +19,7 @@ export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
     id,
     occurredAt,
     raw: body.value,
-    // Links of Polar set `reference_id` and `utm_…` alone by their URL.
+    // The URL of a Polar link can set only `reference_id` and `utm_…`.
     isMetadataOfServer: true,
     metadata: {
       ...(externalId === undefined ? {} : { accountId: externalId }),
@@ -48,7 +48,7 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
     case "subscription.cycled":
     case "subscription.paused":
     case "subscription.resumed":
-    // Scheduled for the end of the period, and active until then.
+    // The cancellation is scheduled for the end of the period; until then the status is active.
     case "subscription.canceled":
       return { type: "subscription.updated", ...subscriptionFacts(data) };
     case "subscription.revoked":
@@ -77,7 +77,7 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
   };
 }
 
-/** Returns true if it pays for a change of plan, and the balance of the customer pays for some of it. */
+/** Returns true if the payment is for a change of plan, partly paid by a customer balance. */
 function isPaidByCredit(data: JsonFields): boolean {
   const total = data.number("total_amount") ?? data.number("net_amount");
   if (data.text("billing_reason") !== "subscription_update" || total === undefined) return false;
@@ -86,8 +86,8 @@ function isPaidByCredit(data: JsonFields): boolean {
 }
 
 /**
- * An order is of one product, in any number of prices. One for a change of it has items of proration
- * alone, unless the change begins a new period.
+ * Returns the prices of an order, which is for one product. An order for a change has only
+ * proration items, unless the change starts a new period.
  */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const items = data.list("items");
@@ -97,7 +97,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
   const discount = data.number("discount_amount") ?? 0;
   const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
-  // Without a credit between the items, only a discount can make it free.
+  // Without a credit among the items, only a discount can make the order free.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";
@@ -119,7 +119,7 @@ function subscriptionFacts(
   return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
 }
 
-/** Reads a subscription of Polar; null if it is none. */
+/** Reads a subscription of Polar; null if the data is not one. */
 export function polarSubscription(data: JsonFields): BillingSubscription | null {
   const id = data.text("id");
   const customerId = data.text("customer_id") ?? data.at("customer").text("id");

@@ -8,8 +8,8 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 export const stripeName = "stripe";
 
 /**
- * Reads an event of Stripe, in the shapes of current API versions and of those before 2025, since a
- * webhook endpoint keeps the version that it was made with. Throws a 400 where it is none.
+ * Reads an event of Stripe in the shapes of current API versions and of versions before 2025,
+ * because a webhook endpoint keeps its version. Throws a 400 if the body is not an event.
  */
 export function readStripeEvent(event: JsonFields): VendorDelivery {
   const [id, type] = [event.text("id"), event.text("type")];
@@ -71,7 +71,7 @@ function eventsOf(type: string, object: JsonFields, base: EventBase): readonly V
   }
 }
 
-/** Objects that need a secret key. A page can make payment methods, sources and tokens itself. */
+/** Objects that need a secret key. A page can create payment methods, sources and tokens itself. */
 const serverObjects: ReadonlySet<string> = new Set([
   ...["charge", "checkout.session", "credit_note", "customer", "dispute", "invoice"],
   ...["payment_intent", "refund", "subscription", "subscription_schedule"],
@@ -119,8 +119,8 @@ const changeReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true if it pays for a change of plan, and the balance of the customer pays for some of it. Without
- * this rule, a change to months and back would grant a year for what is left of it.
+ * Returns true if the invoice is for a change of plan, partly paid by a customer balance.
+ * Otherwise, a change to monthly billing and back would grant a year for the value of its rest.
  */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
@@ -141,8 +141,8 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * The prices of lines of an invoice. They decide, and not its reason: a change of interval bills a whole period of
- * the new price beside the proration of the old one.
+ * Returns the prices of an invoice's lines. The lines decide, not the reason of the invoice: a
+ * change of interval bills a whole period of the new price and the proration of the old one.
  */
 export function invoiceLines(
   invoice: JsonFields,
@@ -150,7 +150,7 @@ export function invoiceLines(
 ): readonly PaidPrice[] {
   const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
-  // Without a credit between the lines, only discounts or a credit note can make it free.
+  // Without a credit among the lines, only discounts or a credit note can make the invoice free.
   const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
   const isFree = netAmount !== undefined && netAmount <= 0 &&
     (!hasCredit || creditNotes(invoice) > 0);
@@ -169,13 +169,13 @@ export function invoiceLines(
   });
 }
 
-/** Before any balance of the customer is applied; versions and tests without totals have what was paid. */
+/** Returns the amount before any customer balance; the paid amount in versions without totals. */
 function netAmountOf(invoice: JsonFields): number | undefined {
   const total = invoice.number("total");
   return total === undefined ? invoice.number("amount_paid") : total - creditNotes(invoice);
 }
 
-/** What credit notes took back before it was paid. */
+/** Returns the amount that credit notes deducted before the payment. */
 function creditNotes(invoice: JsonFields): number {
   return invoice.number("pre_payment_credit_notes_amount") ?? 0;
 }
@@ -189,14 +189,14 @@ function discounted(line: JsonFields): number | undefined {
 }
 
 function sessionFacts(session: JsonFields): EventFacts {
-  // Not `client_reference_id`, which the URL of a payment link sets.
+  // `client_reference_id` is not used, because the URL of a payment link sets it.
   return {
     metadata: session.texts("metadata"),
     ...present({ subscriptionId: session.id("subscription") }),
   };
 }
 
-/** A session with an invoice, as of a subscription, is paid by the event of that. */
+/** Returns the payment of a session. An invoice, as of a subscription, has a separate event. */
 function sessionPayment(session: JsonFields): EventFacts {
   const id = session.id("payment_intent") ?? session.text("id");
   if (session.text("mode") !== "payment" || session.id("invoice") !== undefined) return {};
@@ -216,8 +216,9 @@ function sessionPayment(session: JsonFields): EventFacts {
 }
 
 /**
- * The payment intent of an invoice is paid by the event of that. In current versions it does not
- * name the invoice, but has no metadata either. One that names an account pays for itself.
+ * Returns the facts of a payment intent. An invoice's intent is paid by the event of the invoice.
+ * Current versions do not name the invoice, but such an intent has no metadata either. An intent
+ * that names an account is a separate payment.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");
@@ -248,7 +249,7 @@ function subscriptionFacts(object: JsonFields): EventFacts & Pick<VendorEvent, "
   };
 }
 
-/** Reads a subscription of Stripe; null if it is none. */
+/** Reads a subscription of Stripe; null if the object is not one. */
 export function stripeSubscription(object: JsonFields): BillingSubscription | null {
   const [id, customerId] = [object.text("id"), object.id("customer")];
   if (id === undefined || customerId === undefined) return null;

@@ -4,13 +4,13 @@ import { type ProviderOptions, providerOptions, secretText } from "../provider_o
 
 /** Options of `stripe`. */
 export interface StripeOptions extends ProviderOptions {
-  /** The secret key, `sk_live_…`, or a restricted one, `rk_live_…`. */
+  /** The secret key, `sk_live_…`, or a restricted key, `rk_live_…`. */
   readonly apiKey: string;
-  /** The version of Stripe's API that is called; that of the library unless set. */
+  /** Version of Stripe's API. Default: the version of the library. */
   readonly apiVersion?: string | undefined;
 }
 
-/** The options of `stripe`, described. */
+/** The descriptions of the options of `stripe`. */
 export const stripeOptions = group(
   {
     ...providerOptions,

@@ -24,8 +24,8 @@ import { verifyStripeSignature } from "./stripe_signature.ts";
 export type { StripeOptions } from "./stripe_options.ts";
 
 /**
- * Stripe: `priceId` is the id of a price, `price_…`. A key of test mode accepts deliveries of test
- * mode alone, and a live key live ones. Throws a plain Error for an option that cannot be one.
+ * Stripe: `priceId` is the id of a price, `price_…`. A test key accepts only test deliveries, and a
+ * live key only live ones. Throws a plain Error for an invalid option.
  *
  * @example
  * ```ts
@@ -101,11 +101,11 @@ function clientOf(
 ): Stripe {
   const url = baseUrl === undefined ? null : new URL(baseUrl);
   return new Stripe(apiKey, {
-    // The Node client of the library needs modules that other hosts lack.
+    // The library's Node client needs modules that other hosts lack.
     httpClient: Stripe.createFetchHttpClient(send),
     timeout: timeoutMs,
     telemetry: false,
-    // The library knows the versions of its own release; others are valid all the same.
+    // The library declares only the versions of its release; others are valid too.
     ...(apiVersion === undefined ? {} : { apiVersion: apiVersion as Stripe.LatestApiVersion }),
     ...(url === null ? {} : {
       host: url.hostname,
@@ -122,7 +122,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
     line_items: items.map(({ priceId, quantity }) => ({ price: priceId, quantity })),
     client_reference_id: accountId,
     metadata,
-    // Stripe copies the metadata of a session nowhere.
+    // Stripe does not copy the metadata of a session to other objects.
     ...(mode === "subscription"
       ? { subscription_data: { metadata } }
       : { payment_intent_data: { metadata } }),
@@ -131,7 +131,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
       : customerEmail !== undefined
       ? { customer_email: customerEmail }
       : {}),
-    // A one-time payment makes a customer only on demand, to which later events are attributed.
+    // A one-time payment creates a customer only on request; later events are attributed by it.
     ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
@@ -140,8 +140,8 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
 }
 
 /**
- * Usage belongs to a meter in Stripe's current API: that of the price of the item, for the customer
- * of its subscription (https://docs.stripe.com/billing/subscriptions/usage-based).
+ * Reports usage to a meter, as Stripe's current API requires: the meter of the item's price, for
+ * the customer of its subscription (https://docs.stripe.com/billing/subscriptions/usage-based).
  */
 async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   if (report.action !== "increment") {
@@ -170,8 +170,8 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
 }
 
 /**
- * An event has the first ten lines of an invoice. A session that was not created here, as of a payment
- * link, has no prices in its metadata.
+ * Returns all prices of an event. An event has only the first ten lines of an invoice. The session
+ * of a payment link, which was not created here, has no prices in its metadata.
  */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
@@ -193,7 +193,7 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
   );
 }
 
-/** A string that an answer must have: the library believes whatever it receives. */
+/** Returns a required string of a response, which the library does not validate. */
 function answered(object: object, name: string): string {
   const text = new JsonFields(object).text(name);
   if (text === undefined) throw new Error(`Stripe's answer has no ${name}`);
@@ -206,7 +206,7 @@ function subscriptionOf(object: Stripe.Subscription): BillingSubscription {
   return subscription;
 }
 
-/** What the library throws is a `billing-failed` Problem for the caller. */
+/** Converts the errors of the library to a `billing-failed` Problem. */
 async function calling<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
