@@ -1,26 +1,42 @@
 import { isIn, isSource, projectPath } from "./project_path.ts";
 
-/** Drizzle declares a table for one engine. */
-const knowing = ["src/engines/", "src/sql/", "src/db/", "src/search/", "src/schema/drizzle/"];
+/** The names of engines, as types, databases and traces have them. */
+const engines: ReadonlySet<unknown> = new Set(["sqlite", "postgres", "postgresql"]);
 
-/** Differences between the engines are in the Dialect; no other code depends on which one it is. */
+/**
+ * Places that name engines. Drizzle declares a table for one engine. The dialect declares the type of
+ * the names, and the certified operators are a table over that type.
+ */
+const knowing = [
+  ...["src/engines/", "src/schema/drizzle/", "src/db/migrations/"],
+  ...["src/sql/dialect.ts", "src/sql/certified_operators.ts"],
+];
+
+/** Differences between engines are members of the Dialect and the DatabaseEngine. */
 export const engineBlind: Deno.lint.Rule = {
   create(context) {
     const path = projectPath(context.filename);
     if (!isSource(path) || isIn(path, knowing)) return {};
 
     function check(node: Deno.lint.Node, text: unknown): void {
-      if (text !== "postgres" && text !== "sqlite") return;
-      context.report({
-        node,
-        message: `"${text}" is for src/engines/, src/sql/, src/db/ and src/search/ to know`,
-        hint: "Let the Dialect answer, or put the difference into it.",
-      });
+      if (!engines.has(text)) return;
+      report(node, `"${text}" is for src/engines/ to know`);
+    }
+
+    function report(node: Deno.lint.Node, message: string): void {
+      const hint = "Add a member to the Dialect or the DatabaseEngine, and use its value.";
+      context.report({ node, message, hint });
     }
 
     return {
       Literal: (node) => check(node, node.value),
       TemplateElement: (node) => check(node, node.cooked),
+      Property: ({ key }) => key.type === "Identifier" && check(key, key.name),
+      Identifier(node) {
+        if (/^(?:is|has|on)(?:Sqlite|Postgres)(?:[A-Z]|$)/.test(node.name)) {
+          report(node, `${node.name} tests for one engine`);
+        }
+      },
     };
   },
 };

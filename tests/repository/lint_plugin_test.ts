@@ -78,17 +78,23 @@ Deno.test("no-ambient lets the ways into the package take the system's Runtime, 
 });
 
 Deno.test("engine-blind finds the engines' names outside the folders that may know them", () => {
-  check("src/resource/operations/list.ts", 'if (dialect.engine === "sqlite") run();', [
-    "engine-blind",
-  ]);
-  check("src/plan/plan.ts", 'type Engine = "postgres";', ["engine-blind"]);
-  check("src/plan/plan.ts", "const engine = `postgres`;", ["engine-blind"]);
-  check(
-    "src/engines/postgres/driver/postgres_js_driver.ts",
-    'import postgres from "postgres";',
-    [],
-  );
-  check("src/plan/plan.ts", 'const text = "sqlite and postgres";', []);
+  const sources = [
+    'if (dialect.engine === "sqlite") run();',
+    "if ('postgres' != engine) run();",
+    "run(engine === 'sqlite' ? 1 : 2);",
+    "switch (engine) { case `postgres`: run(); }",
+    'if (["sqlite"].includes(engine)) run();',
+    'if (systemName === "postgresql") run();',
+    "run({ sqlite: 1 }[engine]);",
+    "if (isPostgres) run();",
+    'type Engine = "postgres";',
+  ];
+  const folders = ["app", "cli", "compile", "db", "plan", "resource", "search", "service", "sql"];
+  for (const source of sources) {
+    for (const folder of folders) check(`src/${folder}/x.ts`, source, ["engine-blind"]);
+    for (const path of ["src/engines/x.ts", "src/schema/drizzle/x.ts"]) check(path, source, []);
+  }
+  check("src/plan/plan.ts", 'const text = "sqlite and postgres"; run(engine.name);', []);
 });
 
 Deno.test("no-empty-catch finds a catch without a statement, commented or not", () => {
