@@ -1,4 +1,5 @@
 import type { Driver } from "../db/driver.ts";
+import { engineOf } from "../db/engine/engine_of.ts";
 import { rawSql, sql, toStatement } from "../sql/fragment.ts";
 
 /** An index to prepare in a database: its name, what it is made for, and how it is made. */
@@ -20,10 +21,11 @@ export async function prepareShape(
   driver: Driver,
   { name, shape, creation }: ShapedIndex,
 ): Promise<{ readonly isFilled: boolean }> {
-  const { placeholder, engine } = driver.dialect;
+  const { placeholder } = driver.dialect;
+  const { searchLock } = engineOf(driver).catalog;
   return await driver.transaction(async (connection) => {
     // Two processes that start together would both make the tables, and one would fail.
-    if (engine === "postgres") await connection.query(preparationLock);
+    if (searchLock !== null) await connection.query(searchLock);
     await connection.query(toStatement(
       sql`CREATE TABLE IF NOT EXISTS ${shapes} (name TEXT PRIMARY KEY, shape TEXT NOT NULL, filled INTEGER NOT NULL)`,
       placeholder,
@@ -44,6 +46,3 @@ export async function markFilled(name: string, driver: Driver): Promise<void> {
   const note = sql`UPDATE ${shapes} SET filled = 1 WHERE name = ${name}`;
   await driver.query(toStatement(note, driver.dialect.placeholder));
 }
-
-/** The number is arbitrary, and the same in every process of the service. */
-const preparationLock = { text: "SELECT pg_advisory_xact_lock(7237120946)", values: [] };

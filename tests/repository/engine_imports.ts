@@ -3,10 +3,6 @@
  * An entry may go, but no entry may come.
  */
 export const engineImports: Readonly<Record<string, readonly string[]>> = {
-  "src/cli/uninstall/run_uninstall_command.ts": [
-    "postgres/installed/uninstall_from_server.ts",
-    "sqlite/installed/uninstall_from_file.ts",
-  ],
   "src/db/migrations/compare/compare_tables.ts": [
     "sqlite/sql/column_type.ts",
   ],
@@ -64,8 +60,5 @@ export const engineImports: Readonly<Record<string, readonly string[]>> = {
     "sqlite/changes/set_up_sqlite_log.ts",
     "sqlite/sql/change_log_schema.ts",
     "sqlite/sql/image_json.ts",
-  ],
-  "src/db/tables/role_rights.ts": [
-    "postgres/sql/change_log_schema.ts",
   ],
 };

@@ -1,10 +1,5 @@
 import { countOfParts, type InstalledPart } from "../../db/installed/installed_parts.ts";
-import { uninstallFromFile } from "../../engines/sqlite/installed/uninstall_from_file.ts";
-import {
-  uninstallFromServer,
-  uninstallingName,
-} from "../../engines/postgres/installed/uninstall_from_server.ts";
-import { openDatabase } from "../../engines/open_database.ts";
+import { uninstallFrom } from "../../engines/uninstall_from.ts";
 import { databaseUrl } from "../database/database_url.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { UninstallCommand } from "./uninstall_arguments.ts";
@@ -32,32 +27,10 @@ export async function uninstall(place: string, print: (line: string) => void): P
     print(`Taking away from ${shown}:`);
     for (const { kind, name } of parts) print(`  ${kind} ${name.replace(/\p{Cc}/gu, "\ufffd")}`);
   };
-  const further = /^(?:node-)?sqlite:/i.test(url)
-    ? uninstallFile(url, announce)
-    : await uninstallServer(url, announce);
+  const further = await uninstallFrom(url, announce);
   print(
     removed.length === 0
       ? `Nothing of the service is in ${shown}`
       : `Removed ${countOfParts(removed)}${further}`,
   );
-}
-
-type Announce = (parts: readonly InstalledPart[]) => void;
-
-function uninstallFile(url: string, announce: Announce): string {
-  const path = url.replace(/^[a-z-]+:(?:\/\/)?/i, "");
-  const mode = uninstallFromFile(path, announce);
-  return mode === null ? "" : `; the journal mode is ${mode}`;
-}
-
-async function uninstallServer(url: string, announce: Announce): Promise<string> {
-  const isServer = /^postgres(?:ql)?:/i.test(url);
-  const name = `application_name=${encodeURIComponent(uninstallingName)}`;
-  const db = await openDatabase(isServer ? `${url}${url.includes("?") ? "&" : "?"}${name}` : url);
-  try {
-    await uninstallFromServer(db.driver, announce);
-    return "";
-  } finally {
-    await db.close();
-  }
 }

@@ -3,6 +3,7 @@ import type { CatalogEngine } from "./catalog_engine.ts";
 import type { ChangesEngine } from "./changes_engine.ts";
 import type { ConstraintsEngine } from "./constraints_engine.ts";
 import type { InstalledEngine } from "./installed_engine.ts";
+import type { RolesEngine } from "./roles_engine.ts";
 
 /**
  * A database engine: everything that differs between engines outside of SQL text. Code outside of
@@ -13,4 +14,6 @@ export interface DatabaseEngine extends EngineParts {
   readonly changes: ChangesEngine;
   readonly constraints: ConstraintsEngine;
   readonly installed: InstalledEngine;
+  /** Null if databases of the engine have no roles. */
+  readonly roles: RolesEngine | null;
 }

@@ -1,4 +1,8 @@
-import type { Connection } from "../driver.ts";
+import type { Connection, Driver } from "../driver.ts";
+import type { InstalledPart } from "../installed/installed_parts.ts";
+
+/** Receives the parts that are to be removed. */
+export type Announce = (parts: readonly InstalledPart[]) => void;
 
 /** The parts that the service installs in a database. */
 export interface InstalledEngine {
@@ -8,6 +12,11 @@ export interface InstalledEngine {
   readonly relations: string;
   /** Returns the changes besides tables that serving makes in the database, each as a clause. */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
+  /**
+   * Removes the parts after it calls `announce` with them; returns true if there were any. Null if
+   * no connection can remove them.
+   */
+  readonly uninstall: ((driver: Driver, announce: Announce) => Promise<boolean>) | null;
   /** The parts that the change log adds, as a clause. */
   readonly logParts: string;
 }

@@ -1,6 +1,7 @@
 import type { TableInfo } from "../../schema/table_info.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
+import { engineOf } from "../engine/engine_of.ts";
 import { compareTables } from "../migrations/compare/compare_tables.ts";
 import { declaredShape } from "../migrations/compare/declared_shape.ts";
 import { describeDifference, type Difference, isNeeded } from "../migrations/compare/difference.ts";
@@ -28,7 +29,7 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]): P
   const declared = tables.map((table) => ({ table, shape: declaredShape(table, dialect) }));
   const existing = await existingShapes(driver, dialect, tables.flatMap(namesOf));
   const found = compareTables(declared, existing);
-  const differences = found.some(mayBeSame) && dialect.engine === "postgres"
+  const differences = found.some(mayBeSame) && engineOf(driver).catalog.rewritesExpressions
     ? await findSurely(driver, tables) ?? found.filter((one) => !mayBeSame(one))
     : found;
   const isFault = (one: Difference) => {
@@ -69,7 +70,7 @@ function named(difference: Difference): NamedDifference {
 function preventsService(
   difference: Difference,
   existing: TableShape | undefined,
-  { dialect }: Driver,
+  driver: Driver,
 ): boolean {
   switch (difference.kind) {
     case "missing-table":
@@ -86,27 +87,12 @@ function preventsService(
     }
     case "type": {
       const { declared, existing } = difference;
-      // SQLite compares values of any type. Postgres has no operators between these types.
-      return dialect.engine === "postgres" && familyOf(declared) !== familyOf(existing);
+      return !engineOf(driver).catalog.canCompareTypes(declared, existing);
     }
     default:
       return false;
   }
 }
-
-/** Returns the family of a type, whose types compare with and accept each other's values. */
-function familyOf(type: string): string {
-  const [plain = ""] = type.toLowerCase().split("(");
-  const name = plain.trim();
-  return families.find((family) => family.includes(name))?.[0] ?? name;
-}
-
-const families: readonly (readonly string[])[] = [
-  ["text", "character varying", "character", "citext", "name"],
-  ["bigint", "integer", "smallint", "numeric", "double precision", "real"],
-  ["timestamp", "timestamp with time zone", "timestamp without time zone", "date"],
-  ["jsonb", "json"],
-];
 
 /** Returns false for additional indexes and columns, which are harmless if rows can be created. */
 function isWorthSaying(difference: Difference): boolean {

@@ -1,57 +1,18 @@
 import type { Clock, Runtime } from "../../runtime/runtime.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import { sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
-import { selectNamed } from "../named_columns.ts";
+import { engineOf } from "../engine/engine_of.ts";
+import type { RoleLimits } from "../engine/roles_engine.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
-/** The parts of one table that a database hides from the service's role. */
-export interface RoleLimits {
-  readonly role: string;
-  /** True if policies decide which rows the role sees. */
-  readonly hidesRows: boolean;
-  /** The columns that the role may not read. */
-  readonly unreadable: readonly ColumnInfo[];
-  /** True if the table has row level security that does not apply to the role. */
-  readonly isExempt: boolean;
-}
-
-/** Reads the limits of the role in these tables. SQLite has no roles. */
+/** Reads the limits of the role in these tables; none where a database has no roles. */
 export async function readRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],
 ): Promise<ReadonlyMap<TableInfo, RoleLimits>> {
-  if (driver.dialect.engine === "sqlite" || tables.length === 0) return new Map();
-  const rows = await selectNamed(
-    driver,
-    {
-      place: "t.place",
-      role: "current_user",
-      hasPolicies: "c.relrowsecurity",
-      // The function considers owners, FORCE, BYPASSRLS and superusers.
-      isActive: "row_security_active(c.oid)",
-      unreadable: `(SELECT json_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = c.oid
-        AND a.attnum > 0 AND NOT a.attisdropped
-        AND NOT has_column_privilege(c.oid, a.attnum, 'SELECT'))`,
-    },
-    `FROM json_array_elements_text($1::json) WITH ORDINALITY AS t(name, place)
-     JOIN pg_class c ON c.oid = to_regclass(t.name)`,
-    JSON.stringify(tables.map(sqlName)),
-  );
-  const limits = new Map<TableInfo, RoleLimits>();
-  for (const row of rows) {
-    const table = tables[Number(row.place) - 1];
-    if (table === undefined) continue;
-    const unreadable: readonly string[] = JSON.parse(String(row.unreadable ?? "[]"));
-    limits.set(table, {
-      role: String(row.role),
-      hidesRows: row.isActive === "t",
-      unreadable: table.columns.filter(({ dbName }) => unreadable.includes(dbName)),
-      isExempt: row.hasPolicies === "t" && row.isActive !== "t",
-    });
-  }
-  return limits;
+  const { roles } = engineOf(driver);
+  return roles === null || tables.length === 0 ? new Map() : await roles.limits(driver, tables);
 }
 
 /** The maximum age of the limits that decide a request, in milliseconds. */
@@ -81,7 +42,7 @@ export class RoleRights {
 
   /** True if a database has roles. */
   get mayChange(): boolean {
-    return [...this.#tables.keys()].some(({ dialect }) => dialect.engine !== "sqlite");
+    return [...this.#tables.keys()].some((driver) => engineOf(driver).roles !== null);
   }
 
   /** Reads all limits. If a database does not respond, it rejects and keeps the known ones. */

@@ -2,7 +2,10 @@ import type { DatabaseEngine } from "../../db/engine/engine.ts";
 import { maxNameBytes } from "../../schema/constraint_name.ts";
 import { postgresConstraintColumns } from "./constraints/postgres_constraint.ts";
 import { introspectPostgres } from "./driver/introspect_postgres.ts";
+import { postgresRoleLimits } from "./driver/role_limits.ts";
 import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
+import { uninstallFromServer } from "./installed/uninstall_from_server.ts";
+import { canCompareTypes } from "./migrations/comparable_types.ts";
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
 import { postgresChanges } from "./changes/postgres_changes.ts";
 
@@ -18,8 +21,11 @@ export const postgresEngine: DatabaseEngine = {
           AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
       values: [schema, name],
     }),
-    // The number is arbitrary, and equal in every process of the service.
+    // The numbers of the locks are arbitrary, and equal in every process of the service.
     creationLock: { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] },
+    searchLock: { text: "SELECT pg_advisory_xact_lock(7237120946)", values: [] },
+    rewritesExpressions: true,
+    canCompareTypes,
     allowsForwardReferences: false,
     foldName: (name) => name,
     maxNameBytes,
@@ -36,7 +42,9 @@ export const postgresEngine: DatabaseEngine = {
   FROM pg_trigger WHERE tgname LIKE '${postgresTriggerName}%'`,
     relations: "(SELECT relname AS name FROM pg_class WHERE pg_table_is_visible(oid)) AS relations",
     changesOfServing: () => Promise.resolve([]),
+    uninstall: uninstallFromServer,
     logParts: "tables and functions named _service_* are to be added, for the changes that live " +
       "streams show",
   },
+  roles: { limits: postgresRoleLimits },
 };

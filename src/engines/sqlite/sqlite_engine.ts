@@ -18,6 +18,10 @@ export const sqliteEngine: DatabaseEngine = {
       values: [name],
     }),
     creationLock: null,
+    searchLock: null,
+    rewritesExpressions: false,
+    // SQLite compares values of any type.
+    canCompareTypes: () => true,
     allowsForwardReferences: true,
     foldName: (name) => name.toLowerCase(),
     maxNameBytes: null,
@@ -42,6 +46,9 @@ export const sqliteEngine: DatabaseEngine = {
       const { rows } = await connection.query({ text, values: [] });
       return String(rows[0]?.[0]) === "wal" ? [] : ["it is put into WAL mode"];
     },
+    // The file must not be open: see uninstallFromFile.
+    uninstall: null,
     logParts: "tables named _service_* are to be added, for the changes that live streams show",
   },
+  roles: null,
 };

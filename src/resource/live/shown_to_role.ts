@@ -1,4 +1,5 @@
-import type { RoleLimits, RoleRights } from "../../db/tables/role_rights.ts";
+import type { RoleLimits } from "../../db/engine/roles_engine.ts";
+import type { RoleRights } from "../../db/tables/role_rights.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import { denoKvParts } from "../../../runtime/files/deno_kv_tables.ts";
+import type { Announce } from "../../../db/engine/installed_engine.ts";
 import { isInternal } from "../../../db/introspection.ts";
 import { nodeSqlite } from "../driver/node_sqlite_library.ts";
 import { toSqliteError } from "../driver/sqlite_errors.ts";
@@ -19,7 +20,7 @@ import {
  */
 export function uninstallFromFile(
   path: string,
-  announce: (parts: readonly InstalledPart[]) => void,
+  announce: Announce,
 ): string | null {
   try {
     return withFile(path, (file) => {

@@ -1,0 +1,21 @@
+/**
+ * Returns true if Postgres has operators between values of the two types, and a column of one type
+ * accepts values of the other.
+ */
+export function canCompareTypes(declared: string, existing: string): boolean {
+  return familyOf(declared) === familyOf(existing);
+}
+
+/** Returns the family of a type, whose types compare with and accept each other's values. */
+function familyOf(type: string): string {
+  const [plain = ""] = type.toLowerCase().split("(");
+  const name = plain.trim();
+  return families.find((family) => family.includes(name))?.[0] ?? name;
+}
+
+const families: readonly (readonly string[])[] = [
+  ["text", "character varying", "character", "citext", "name"],
+  ["bigint", "integer", "smallint", "numeric", "double precision", "real"],
+  ["timestamp", "timestamp with time zone", "timestamp without time zone", "date"],
+  ["jsonb", "json"],
+];
