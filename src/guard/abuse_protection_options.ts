@@ -16,24 +16,24 @@ import {
 } from "./pow/pow_options.ts";
 
 /**
- * The options of abuse protection for the whole service: limits that keep a few clients from using
- * it up.
+ * The options of abuse protection for the whole service: limits that prevent a few clients from
+ * exhausting it.
  */
 export interface AbuseProtectionOptions {
-  /** How much each caller may use of the whole service. No limit unless set. */
+  /** Budget of each caller for the whole service. Default: no limit. */
   readonly budget?: BudgetOptions | undefined;
-  /** Accepts proof of work in place of a budget that has run out. Off unless set. */
+  /** Accepts proof of work instead of an exhausted budget. Default: off. */
   readonly pow?: PowOptions | undefined;
-  /** The provider of CAPTCHAs. None unless set. */
+  /** The provider of CAPTCHAs. Default: none. */
   readonly captcha?: CaptchaOptions | undefined;
   /**
-   * The number of your own proxies in front of the service: the client's address is then the n-th
-   * from the right of `X-Forwarded-For`. 0 unless set: then it is the address of the socket.
+   * Number of your own proxies in front of the service. The client's address is then the n-th from
+   * the right of `X-Forwarded-For`. Default: 0, which uses the address of the socket.
    */
   readonly trustProxy?: number | undefined;
 }
 
-/** The options of abuse protection, described. */
+/** The descriptions of the options of abuse protection. */
 export const abuseProtectionOptions = group(
   {
     budget: budgetOptions,
@@ -46,7 +46,7 @@ export const abuseProtectionOptions = group(
 /** The options of abuse protection with their defaults. */
 export interface ResolvedAbuseProtection {
   readonly budget: BudgetOptions | null;
-  /** For gates of resources, which apply also where `powIsOn` is false. */
+  /** Proof of work for gates of resources, which apply even if `powIsOn` is false. */
   pow(): ResolvedPowOptions;
   readonly powIsOn: boolean;
   readonly captcha: ResolvedCaptchaOptions | null;
@@ -54,8 +54,8 @@ export interface ResolvedAbuseProtection {
 }
 
 /**
- * Checks the options of abuse protection once, at start. Throws a plain Error that names the option
- * at fault.
+ * Validates the options of abuse protection once, at start. Throws a plain Error that names the
+ * invalid option.
  */
 export function resolveAbuseProtection(
   options: AbuseProtectionOptions | undefined,
@@ -70,7 +70,7 @@ export function resolveAbuseProtection(
   let resolvedPow = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,
-    // Resolved once a gate needs it: without one, a missing secret is no mistake.
+    // Resolved when a gate needs it: without a gate, a missing secret is not an error.
     pow: () => resolvedPow ??= resolvePowOptions({}, isProduction, runtime),
     powIsOn: pow !== undefined,
     captcha: captcha === undefined ? null : resolveCaptchaOptions(captcha, isProduction),

@@ -7,16 +7,16 @@ import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import { checkCost, type OperationProtection, powGate } from "./operation_protection.ts";
 import type { PowGateOptions } from "./resource_protection_options.ts";
 
-/** The proof of work that a route of accounts always demands. */
+/** The proof of work that an account route always requires. */
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 
 /**
- * The budget of addresses for routes of accounts, where the app has none for callers without a user:
- * passwords must not be guessed without a limit because an option is not set.
+ * The budget of addresses for account routes, if the app has none for callers without a user: a
+ * missing option must not allow unlimited guessing of passwords.
  */
 export const accountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
-/** The gate of proof of work, described: of a route of accounts. */
+/** The description of the proof-of-work gate of an account route. */
 export const accountPowOption = either(
   flag(),
   group(
@@ -27,9 +27,9 @@ export const accountPowOption = either(
   ),
 ).unlessSet(false);
 
-/** The protection options of a route of accounts, as login, signup or the reset of a password. */
+/** The protection options of an account route, such as login, signup or password reset. */
 export interface AccountProtectionOptions {
-  /** Its options, for messages: `passwordAuth.login`. */
+  /** Path of its options for messages: `passwordAuth.login`. */
   readonly path: string;
   readonly cost: number;
   readonly pow: boolean | AccountPowOptions;
@@ -38,8 +38,8 @@ export interface AccountProtectionOptions {
 }
 
 /**
- * Resolves the protection of a route of accounts. Throws a plain Error for a CAPTCHA without a
- * verifier, and for a cost that no budget holds.
+ * Resolves the protection of an account route. Throws a plain Error for a CAPTCHA without a
+ * verifier, and for a cost that exceeds every budget.
  */
 export function resolveAccountProtection(
   { path, cost, pow, captcha }: AccountProtectionOptions,

@@ -26,16 +26,16 @@ import type { OperationProtection, PowGate } from "./operation_protection.ts";
 export interface AdmissionOptions extends RequestWorkOptions {
   /** Null if no provider is configured. */
   readonly captcha: CaptchaChallenge | null;
-  /** The budget of the caller's class; null if the class has none. */
+  /** Returns the budget of the caller's class; null if the class has none. */
   budgetOf(request: Request, user: User | null): MaybePromise<RateLimiter | null>;
 }
 
 /**
- * The admission of one request, on its way through the limits: first {@link countRequest}, then
- * {@link admit}, and {@link charge} once the number of its items is known. Each throws a 428 or
- * 429, and returns a promise only where it has to wait. At the end {@link finishReply} or
- * {@link finishError} adds the headers and refunds what the request did not use. The order of the
- * limits is that of {@link admissionVerdict}.
+ * The admission of one request through the limits: first {@link countRequest}, then {@link admit},
+ * and {@link charge} once the number of its items is known. Each throws a 428 or 429, and returns a
+ * promise only if it has to wait. At the end {@link finishReply} or {@link finishError} adds the
+ * headers and refunds the unused budget. The order of the limits is that of {@link
+ * admissionVerdict}.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
@@ -44,12 +44,12 @@ export class Admission implements IdempotentAdmission, Debit {
   readonly #caller: string;
   readonly #facts: { -readonly [Name in keyof AdmissionFacts]: AdmissionFacts[Name] };
   #rate: TakeResult | null = null;
-  /** The limiter of the caller's budget; undefined before it is looked up. */
+  /** The limiter of the caller's budget; undefined until it is determined. */
   #limiter: MaybePromise<RateLimiter | null> | undefined;
-  /** Null before {@link admit}, and where nothing is to be paid. */
+  /** Null before {@link admit}, and if nothing has to be paid. */
   #budget: RequestBudget | null = null;
   #work: RequestWork | null = null;
-  /** The gates that are to be passed now. */
+  /** The gates that still have to be passed. */
   #powGates: readonly PowGate[];
   #captchaAction: string | undefined;
 
@@ -61,7 +61,7 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#guarded = guarded;
     this.#powGates = protection.pow === null ? [] : [protection.pow];
     this.#captchaAction = protection.captcha?.action;
-    // The prefix keeps a user whose id looks like an address apart from that address.
+    // The prefix distinguishes a user id that looks like an address from that address.
     this.#caller = user === null ? `a${addressGroup(guarded.address())}` : `u${user.id}`;
     this.#facts = {
       isStream: protection.isStream,
@@ -77,7 +77,7 @@ export class Admission implements IdempotentAdmission, Debit {
     };
   }
 
-  /** Counts the request against the rate limit. After this, a stored reply may be replayed. */
+  /** Counts the request against the rate limit. Afterwards a stored reply may be replayed. */
   countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;
@@ -89,7 +89,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Takes the cost of one item, and demands what the gates want. */
+  /** Takes the cost of one item, and enforces the gates. */
   admit(): MaybePromise<void> {
     if (this.#protection.cost === 0) return this.#enforce();
     return chain(this.#openBudget(), (budget) => {
@@ -134,7 +134,7 @@ export class Admission implements IdempotentAdmission, Debit {
     if (isRefused) return this.#work.returnUnused();
   }
 
-  /** The reply, with what is left in its headers. */
+  /** Returns the reply with the remaining budget in its headers. */
   finishReply({ status, headers, body }: Reply): Reply {
     if (status >= 500) this.refund();
     return { status, headers: this.#withHeaders(headers), body };
@@ -143,7 +143,7 @@ export class Admission implements IdempotentAdmission, Debit {
   /** Returns the error to throw instead. A Problem has the remaining budget in its headers. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    // A client that leaves ends its own request; the budget has to pay for what was done until then.
+    // A client that disconnects aborts its own request. The work until then stays charged.
     const isOurs = status >= 500 && !this.#guarded.request.signal.aborted &&
       !(error instanceof ChargedProblem);
     if (isOurs || status === 428 || status === 429) this.refund();
@@ -152,7 +152,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** The gates of embedded rows, which are not passed by that of the path; false without any. */
+  /** Adds the gates of embedded rows, which the gate of the path does not cover; false if none. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);
@@ -168,7 +168,7 @@ export class Admission implements IdempotentAdmission, Debit {
     return gates.length + captchas.length > 0;
   }
 
-  /** Null if the caller's class has no budget. */
+  /** Opens the budget; null if the caller's class has none. */
   #openBudget(): MaybePromise<RequestBudget | null> {
     if (this.#budget !== null) return this.#budget;
     return chain(this.#findLimiter(), (limiter) => {
@@ -191,14 +191,14 @@ export class Admission implements IdempotentAdmission, Debit {
 
   #take(budget: RequestBudget, items: number): MaybePromise<void> {
     return chain(budget.take(items), (isGranted) => {
-      // Work that was done for one item need not be enough for all of them.
+      // Work that was sufficient for one item may be too little for all items.
       this.#facts.hasWorked = false;
       this.#facts.budget = isGranted ? "enough" : "short";
       return this.#enforce();
     });
   }
 
-  /** Carries out the verdict on the facts; a passed challenge is a new fact, with a new verdict. */
+  /** Enforces the verdict on the facts. A passed challenge is a new fact with a new verdict. */
   #enforce(): MaybePromise<void> {
     const verdict = admissionVerdict(this.#facts);
     switch (verdict.kind) {
@@ -234,7 +234,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** The gates are passed once for a request: a later {@link charge} is for the budget alone. */
+  /** Marks the gates as passed for the whole request: a later {@link charge} is for budget only. */
   #pass(): void {
     this.#budget?.markPaid();
     this.#facts.hasPowGate = false;
@@ -254,7 +254,7 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 }
 
-/** Returns true if the request carries a solution, which has to be checked even if it is wrong. */
+/** Returns true if the request contains a solution, which is verified even if it is wrong. */
 function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection): boolean {
   return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }

@@ -1,32 +1,34 @@
-/** The facts about a request that the verdict on its admission depends on. */
+/** The facts about a request that determine its admission. */
 export interface AdmissionFacts {
-  /** A live stream, which cannot be challenged: nothing can be demanded once it has begun. */
+  /** True for a live stream, which cannot be challenged once it has started. */
   readonly isStream: boolean;
-  /** The resource's `rateLimit` has no request left for the caller. */
+  /** True if the resource's `rateLimit` allows the caller no further request. */
   readonly isRateLimited: boolean;
-  /** True if the caller's budget covers the cost; `none` where there is no budget or no cost. */
+  /** Whether the caller's budget covers the cost; `none` without a budget or without a cost. */
   readonly budget: "none" | "enough" | "short";
-  /** `abuseProtection.pow` is set: proof of work is accepted in place of budget. */
+  /** True if `abuseProtection.pow` is set: proof of work is accepted instead of budget. */
   readonly powIsOn: boolean;
-  /** `abuseProtection.captcha` is set. */
+  /** True if `abuseProtection.captcha` is set. */
   readonly captchaIsOn: boolean;
-  /** The resource accepts a CAPTCHA in place of budget. */
+  /** True if the resource accepts a CAPTCHA instead of budget. */
   readonly overflowsToCaptcha: boolean;
-  /** The resource always demands proof of work for this operation. */
+  /** True if the resource always requires proof of work for this operation. */
   readonly hasPowGate: boolean;
-  /** The resource always demands a CAPTCHA for this operation. */
+  /** True if the resource always requires a CAPTCHA for this operation. */
   readonly hasCaptchaGate: boolean;
-  /** The work was proved, or the trust hook waived it. */
+  /** True if the work was proved, or the trust hook waived it. */
   readonly hasWorked: boolean;
-  /** The CAPTCHA was solved. */
+  /** True if the CAPTCHA was solved. */
   readonly hasPassedCaptcha: boolean;
 }
 
 /** The verdict on an admission: its next step. */
 export type AdmissionVerdict =
-  /** `floor` takes what is left, where that is less than the cost: a challenge paid for the rest. */
+  /**
+   * `floor` takes the remaining budget if it is less than the cost: a challenge paid for the rest.
+   */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
-  /** `gate` and `overflow` say what demands it: their difficulties may differ. */
+  /** `gate` and `overflow` are the reasons of the challenge, whose difficulties may differ. */
   | {
     readonly kind: "challenge";
     readonly by: "pow" | "captcha";
@@ -36,10 +38,9 @@ export type AdmissionVerdict =
   | { readonly kind: "refuse"; readonly limit: "rateLimit" | "budget" };
 
 /**
- * Decides the verdict on an admission by the order of enforcement, which is written here only: the
- * rate limit, then the budget, then its substitute, then the gates that always apply. Where both
- * apply, a CAPTCHA takes precedence over proof of work, and one solution serves the gate and the
- * overflow.
+ * Returns the verdict on an admission. Only this function defines the order of enforcement: the
+ * rate limit, the budget, its substitute, and the gates that always apply. If both apply, a CAPTCHA
+ * precedes proof of work, and one solution serves both the gate and the overflow.
  */
 export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };

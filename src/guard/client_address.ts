@@ -1,8 +1,8 @@
 /**
- * The address of the client, null if it is unknown. Only as many entries of `X-Forwarded-For`
- * are trusted as there are own proxies: an entry further left may be written by the client. Where
- * the header is malformed, or shorter than those proxies would have made it, the address is the
- * socket's.
+ * Returns the address of the client; null if it is unknown. Only as many entries of
+ * `X-Forwarded-For` are trusted as there are own proxies: the client may have written an entry
+ * further left. If the header is malformed, or shorter than those proxies would have made it, the
+ * address is that of the socket.
  */
 export function clientAddress(
   headers: Headers,
@@ -14,8 +14,8 @@ export function clientAddress(
 }
 
 /**
- * The group that a client's address is limited in: an IPv4 address, or the /64 of an IPv6 address,
- * which is what one customer of a provider gets. All strings that are no address share one group.
+ * Returns the group in which a client's address is limited: an IPv4 address, or the /64 of an IPv6
+ * address, which one customer of a provider has. All invalid addresses share one group.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return unknownGroup;
@@ -26,7 +26,7 @@ export function addressGroup(address: string | null): string {
   return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
 }
 
-/** The group of clients whose address is not known. */
+/** The group of clients with an unknown address. */
 export const unknownGroup = "unknown";
 
 function forwardedFor(headers: Headers, trustedProxies: number): string | null {
@@ -44,7 +44,7 @@ function withoutPort(entry: string): string {
 
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
-/** The eight groups of an IPv6 address in any of its spellings (RFC 4291 2.2), zone left out. */
+/** Returns the eight groups of an IPv6 address in any spelling (RFC 4291 2.2), without its zone. */
 function ipv6Groups(text: string): readonly number[] | null {
   const [address = ""] = text.split("%", 1);
   const halves = address.split("::");
@@ -73,7 +73,7 @@ function partGroups(text: string): number[] | null {
   return groups;
 }
 
-/** `::ffff:192.0.2.1` is how a socket for both families writes the address of an IPv4 client. */
+/** Returns the IPv4 address in `::ffff:192.0.2.1`, the form that dual-stack sockets report. */
 function mappedIpv4(groups: readonly number[]): string | null {
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
   if (!isMapped) return null;

@@ -34,44 +34,44 @@ import type { GuardedRequest } from "./guarded_request.ts";
 
 /** The guard of an app, which protects its operations against abuse. */
 export interface Guard {
-  /** The protections of a resource's operations; an access without protection is absent. */
+  /** Returns the protections of a resource's operations; an access without protection is absent. */
   protect(
     options: ProtectionOptions,
     target: ProtectedResource,
   ): ReadonlyMap<Access, OperationProtection>;
-  /** The protection of one of its procedures; null for none. */
+  /** Returns the protection of one of its procedures; null for none. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
     target: ProtectedResource,
   ): OperationProtection | null;
-  /** The protection of a route of accounts, whose cost is that of its address. */
+  /** Returns the protection of an account route, whose cost is charged to the address. */
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
-  /** Begins the admission of one request to such a route. */
+  /** Starts the admission of one request to an account route. */
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Counts what happens to accounts or addresses, in all processes. `id` names it in the store. */
+  /** Returns a limiter that counts events of accounts or addresses; `id` is its stored name. */
   counter(id: string, options: BudgetClassOptions): RateLimiter;
-  /** Begins the admission of one request. */
+  /** Starts the admission of one request. */
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns the shares of clients in the space for stored responses with this retention. */
   answerShares(ttlMs: number): AnswerShares;
-  /** The budgets and rate limits of callers that have counted something. */
+  /** Returns the budgets and rate limits of callers that have counted something. */
   limits(): readonly RateLimiter[];
   /** Returns leased tokens to the store, which must still be open. */
   close(): Promise<void>;
 }
 
-/** The parts that the guard of an app needs. */
+/** The options of the guard of an app. */
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
-  /** Opened only once there is something to store. */
+  /** The store is opened only when there is something to store. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
-  /** The requests that tools of MCP send, which have the budget class `mcp`, if there is one. */
+  /** The requests from MCP tools, which have the budget class `mcp` if it exists. */
   readonly ofTools?: Pick<WeakSet<Request>, "has">;
 }
 
-/** Makes the guard of an app, which counts the requests of all its resources together. */
+/** Creates the guard of an app, which counts the requests of all resources together. */
 export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): Guard {
   let buckets: BucketStore | null = null;
   let proofOfWork: ProofOfWork | null = null;

@@ -1,13 +1,13 @@
 import type { User } from "../auth/user.ts";
 
-/** A guarded request: what the guard needs of a request to decide on its admission. */
+/** A guarded request: the facts of a request that determine its admission. */
 export interface GuardedRequest {
   readonly request: Request;
-  /** As the client sent it, the query without the question mark. */
+  /** The raw target, with the query without its question mark. */
   readonly target: { readonly path: string; readonly query: string };
   readonly user: User | null;
-  /** The client's address; null if it is unknown. */
+  /** Returns the client's address; null if it is unknown. */
   address(): string | null;
-  /** The raw body, read once; empty for operations that take none. */
+  /** Returns the raw body, which is read once; empty for operations without a body. */
   body(): Promise<Uint8Array>;
 }

@@ -12,11 +12,11 @@ import {
 } from "./resource_protection_options.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 
-/** The protection of one operation, every option resolved. */
+/** The protection of one operation with resolved options. */
 export interface OperationProtection {
-  /** The one that all operations of a resource share. */
+  /** The rate limit, which all operations of a resource share. */
   readonly rateLimit: RateLimiter | null;
-  /** Tokens for each item; 0 where no budget applies. */
+  /** Tokens for each item; 0 if no budget applies. */
   readonly cost: number;
   readonly pow: PowGate | null;
   readonly captcha: { readonly action: string | undefined } | null;
@@ -32,18 +32,18 @@ export interface PowGate {
 
 /** The resource whose operations are protected, for messages and for keys of the store. */
 export interface ProtectedResource {
-  /** Begins messages: `Cannot serve "notes"`. */
+  /** Start of messages: `Cannot serve "notes"`. */
   readonly subject: string;
   /** The path of the resource. */
   readonly url: string;
-  /** Its creates and updates may embed rows of resources that are protected. */
+  /** True if creates and updates may embed rows of protected resources. */
   readonly embedsRows?: boolean | undefined;
 }
 
-/** The context in which the protections of operations are resolved, besides their options. */
+/** The context, in addition to the options, in which the protections of operations are resolved. */
 export interface ProtectionContext {
   readonly abuse: ResolvedAbuseProtection;
-  /** The rate limit of the resource at this path; the same one at every call. */
+  /** Returns the rate limit of the resource at this path; identical at every call. */
   rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
 }
 
@@ -120,7 +120,7 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
   return operations === undefined || operations.includes(kind);
 }
 
-/** The gate with the defaults of the service. */
+/** Returns the gate with the defaults of the service. */
 export function powGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
@@ -129,7 +129,7 @@ export function powGate(
   return { difficulty: difficulty ?? service.difficulty, trust: trust ?? service.trust };
 }
 
-/** Refuses a cost that no bucket could pay, because it exceeds the capacity. */
+/** Throws for a cost that no bucket could pay, because it exceeds the capacity. */
 export function checkCost(
   option: string,
   cost: number,

@@ -6,25 +6,25 @@ import { headerText } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 
 /**
- * The kind of an operation in the protection options of a resource, for costs and gates; both live
+ * The kind of an operation in the protection options of a resource, for costs and gates; live
  * streams are reads.
  */
 export type GuardedKind = "read" | "create" | "update" | "delete";
 
 /**
- * The rate limit in the protection options of a resource: how many requests each caller may send to
- * it, of any kind.
+ * The rate limit in the protection options of a resource: number of requests of any kind for each
+ * caller.
  */
 export interface RateLimitOptions {
-  /** How long a window lasts, in milliseconds; it begins with a caller's first request. */
+  /** Duration of a window, which starts with a caller's first request, in milliseconds. */
   readonly windowMs: number;
-  /** How many requests a window holds. */
+  /** Number of requests in a window. */
   readonly maxRequests: number;
 }
 
 /**
- * The costs in the protection options of a resource: how many tokens of the budget one item costs;
- * 1 each unless set, 0 for nothing.
+ * The costs in the protection options of a resource: tokens of the budget for each item. 0 is free.
+ * Default: 1.
  */
 export interface CostOptions {
   /** Lists, single rows, counts, aggregates, searches, exports and streams. */
@@ -37,35 +37,35 @@ export interface CostOptions {
   readonly delete?: number | undefined;
 }
 
-/** The protection option of a resource that always demands proof of work. */
+/** The protection option of a resource that always requires proof of work. */
 export interface PowGateOptions {
-  /** As in `abuseProtection.pow`, whose value it has unless set. */
+  /** Difficulty as in `abuseProtection.pow`, whose value is the default. */
   readonly difficulty?: number | undefined;
-  /** The operations that it is demanded for; all but streams unless set. */
+  /** Operations that require it. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
-  /** As in `abuseProtection.pow`, whose value it has unless set. */
+  /** Trust hook as in `abuseProtection.pow`, whose value is the default. */
   readonly trust?: Trust | undefined;
 }
 
-/** The protection option of a resource that always demands a CAPTCHA. */
+/** The protection option of a resource that always requires a CAPTCHA. */
 export interface CaptchaGateOptions {
-  /** The operations that it is demanded for; all but streams unless set. */
+  /** Operations that require it. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
-  /** The action that the token must have been solved for. */
+  /** Required action of the token. */
   readonly action?: string | undefined;
 }
 
 /** The protection options of one resource. */
 export interface ProtectionOptions {
-  /** How many requests each caller may send to it. No limit unless set. */
+  /** Number of requests that each caller may send to the resource. Default: no limit. */
   readonly rateLimit?: RateLimitOptions | undefined;
-  /** The cost of its operations, in tokens of the budget. */
+  /** The costs of its operations, in tokens of the budget. */
   readonly cost?: CostOptions | undefined;
-  /** Always demands proof of work. Off unless set. */
+  /** Always requires proof of work. Default: off. */
   readonly pow?: boolean | PowGateOptions | undefined;
-  /** Always demands a CAPTCHA. Off unless set. */
+  /** Always requires a CAPTCHA. Default: off. */
   readonly captcha?: CaptchaGateOptions | undefined;
-  /** Demands a CAPTCHA instead of proof of work once a caller's budget has run out. */
+  /** Requires a CAPTCHA instead of proof of work when a caller's budget has run out. */
   readonly overflow?: "captcha" | undefined;
 }
 
@@ -80,7 +80,7 @@ const operations = listOf(
   oneOf<GuardedKind>("read", "create", "update", "delete"),
 );
 
-/** The gate of proof of work, described: of a resource, or of a procedure. */
+/** The description of the proof-of-work gate of a resource or procedure. */
 export const powGateOption = either(
   flag(),
   group(
@@ -92,7 +92,7 @@ export const powGateOption = either(
   ),
 );
 
-/** The protection options of a resource, described. */
+/** The descriptions of the protection options of a resource. */
 export const protectionOptions = {
   rateLimit: group(
     {
@@ -113,7 +113,7 @@ export const protectionOptions = {
   overflow: oneOf("captcha"),
 } satisfies Described<ProtectionOptions>;
 
-/** The kind of an access in the protection options of a resource, for costs and gates. */
+/** Returns the kind of an access in the protection options of a resource, for costs and gates. */
 export function guardedKind(access: Access): GuardedKind {
   return access === "subscribe" ? "read" : access;
 }

@@ -6,12 +6,12 @@ import { tokenBucket } from "./token_bucket.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 
 /**
- * The bytes that a client has taken of its share in this process and that are not reconciled with
+ * The bytes that a client has used of its share in this process, and that are not reconciled with
  * other processes.
  */
 interface Unreconciled {
   bytes: number;
-  /** The last attempt to reconcile found too little left. */
+  /** True if the last attempt to reconcile found too little left. */
   isUsedUp: boolean;
 }
 
@@ -43,7 +43,7 @@ export function createAnswerShares(
         refillPerMinute: shareBytes * 60_000 / ttlMs,
       }),
     );
-    // Taken before waiting: a concurrent request must not reconcile the same bytes.
+    // The bytes are reset before waiting: a concurrent request must not reconcile them again.
     const { bytes } = unreconciled;
     unreconciled.bytes = 0;
     const { isGranted } = await limiter.take(share, bytes);
@@ -68,7 +68,7 @@ export function createAnswerShares(
 /** The space for the responses of one client, in all processes, in bytes. */
 const shareBytes = 16 * 1024 ** 2;
 
-/** From here on what a client has taken in a process is reconciled before its next request. */
+/** Usage of a client in a process that is reconciled before its next request, in bytes. */
 const reconciledBytes = 1024 ** 2;
 
 /**

@@ -5,17 +5,17 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
-/** A holder of tokens leased from the store of buckets, which counts them as spent. */
+/** A holder of tokens leased from the bucket store, which counts them as spent. */
 export interface LeaseHolder {
-  /** Returns the tokens where none was used since the last call; false once none is held. */
+  /** Returns the tokens if none was used since the last call. False once none is held. */
   returnIdle(): boolean;
-  /** Returns all of them. */
+  /** Returns all tokens to the store. */
   returnAll(): Promise<void>;
 }
 
 /**
- * The store of the buckets of rate limits, on the key-value store: grouped changes, a timeout, and
- * no wait at all for a store that has just failed. Leased tokens that are not used are returned
+ * The store of the buckets of rate limits, on the key-value store. It groups changes, has a
+ * timeout, and does not wait for a store that has just failed. Unused leased tokens are returned
  * within two seconds.
  */
 export class BucketStore {
@@ -32,12 +32,12 @@ export class BucketStore {
     this.#runtime = runtime;
   }
 
-  /** True for a second after the store failed. */
+  /** True for one second after a failure of the store. */
   get isDown(): boolean {
     return this.#runtime.clock.elapsedMs() < this.#downUntil;
   }
 
-  /** Changes one record. Rejects when the store fails, which is observed. */
+  /** Changes one record. Rejects if the store fails, and observes the failure. */
   async update<T>(key: KeyValueKey, change: (value: unknown) => KeyChange<T>): Promise<T> {
     const { clock, observe } = this.#runtime;
     // A custom store may have no timeout.
@@ -55,7 +55,7 @@ export class BucketStore {
     }
   }
 
-  /** Has a holder return its idle tokens, until it holds none. */
+  /** Makes a holder return its idle tokens regularly, until it holds none. */
   watch(holder: LeaseHolder): void {
     this.#holders.add(holder);
     this.#schedule();
@@ -82,8 +82,8 @@ export class BucketStore {
   }
 }
 
-/** How long a request waits for the store before it is decided without it. */
+/** Time that a request waits for the store before it is decided without it, in milliseconds. */
 const timeoutMs = 3_000;
 
-/** How long a store that failed is not called, and how long unused tokens are kept. */
+/** Pause after a failure of the store, and retention of unused tokens, in milliseconds. */
 const pauseMs = 1_000;

@@ -2,43 +2,41 @@ import type { User } from "../../auth/user.ts";
 import { type Described, group, named } from "../../options/option.ts";
 import { callback, number } from "../../options/option_kinds.ts";
 
-/** The options of the budget: how much each caller may use of the whole service. */
+/** The options of the budget of each caller for the whole service. */
 export interface BudgetOptions {
   /**
-   * The budgets by class. A caller without a user is `anonymous`, every other `authenticated`; a
-   * class that is not named has no limit.
+   * Budgets by class. A caller without a user is `anonymous`, every other caller `authenticated`. A
+   * class without an entry has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
-  /** Names another class for a caller. Where it fails or names none, the caller is `anonymous`. */
+  /** Returns another class for a caller. If it fails or returns none, the caller is `anonymous`. */
   readonly classify?: Classify | undefined;
 }
 
-/** The budget option of one class of callers: a token bucket, of which each caller has one. */
+/** The budget option of one class: the token bucket of each caller. */
 export interface BudgetClassOptions {
-  /** How many tokens it holds at most, and at the start. */
+  /** Maximum and initial number of tokens. */
   readonly capacity: number;
-  /** How many tokens are added in a minute; 0 for none. */
+  /** Tokens added per minute; 0 for none. */
   readonly refillPerMinute: number;
 }
 
 /** The budget option that returns the class of a caller. */
 export type Classify = (request: Request, user: User | null) => string | Promise<string>;
 
-/**
- * The budget class of callers without a user, and of those that `classify` cannot name a class for.
- */
+/** The budget class of callers without a user, and of callers without a class from `classify`. */
 export const anonymousClass = "anonymous";
 
 /** The budget class of callers with a user. */
 export const authenticatedClass = "authenticated";
 
-/** The budget class of the requests that tools of MCP send, where the configuration names it. */
+/** The budget class of requests from MCP tools, if the configuration contains it. */
 export const toolClass = "mcp";
 
-/** Numbers in headers have 15 digits, which still show thousandths of so many tokens. */
+/** Maximum number of tokens. Numbers in headers have 15 digits, so that thousandths are shown. */
 const maxTokens = 1e12;
 
-/** Less is within the rounding tolerance: an empty bucket would pay for it. */
+/** Minimum number of tokens. Less is within the rounding tolerance: an empty bucket would pay. */
 export const minTokens = 0.001;
 
 const classOptions = group(
@@ -48,7 +46,7 @@ const classOptions = group(
   } satisfies Described<BudgetClassOptions>,
 );
 
-/** The options of the budget, described. */
+/** The descriptions of the options of the budget. */
 export const budgetOptions = group(
   {
     classes: named(classOptions.required()).required(),
@@ -57,8 +55,8 @@ export const budgetOptions = group(
 );
 
 /**
- * Checks the classes of the budget once, at start. Throws a plain Error that names the option at
- * fault.
+ * Validates the classes of the budget once, at start. Throws a plain Error that names the invalid
+ * option.
  */
 export function checkBudget({ classes, classify }: BudgetOptions): void {
   const names = Object.keys(classes);

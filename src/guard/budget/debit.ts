@@ -1,24 +1,20 @@
 import type { OperationProtection } from "../operation_protection.ts";
 
-/** Items of a request that are those of another resource, with its protection for them. */
+/** Items of a request that belong to another resource, with the protection of that resource. */
 export interface EmbeddedItems {
   readonly protection: OperationProtection;
   readonly count: number;
 }
 
-/**
- * The debit of a request: how its operation charges the budget once it knows the number of its
- * items.
- */
+/** Charges the budget of a request once its operation knows the number of items. */
 export interface Debit {
   /**
-   * Charges for the items that are not paid for yet, and requires what the gates of embedded ones
-   * require. Throws a 428 or 429, so it is called before
-   * anything is written. It may wait for the store, a hook or a CAPTCHA provider, so it is never
-   * called inside a transaction.
+   * Charges for the unpaid items, and enforces the gates of embedded items. Throws a 428 or 429,
+   * and is therefore called before anything is written. It may wait for the store, a hook or a
+   * CAPTCHA provider, and is therefore never called inside a transaction.
    */
   charge(items: number, embedded?: readonly EmbeddedItems[]): void | Promise<void>;
-  /** Refunds what was charged for more items than these. */
+  /** Refunds the charge for all items beyond this number. */
   refundExcess(items: number): void;
 }
 

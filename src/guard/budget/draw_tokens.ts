@@ -1,7 +1,7 @@
 import type { KeyChange } from "../../kv/key_change.ts";
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 
-/** How many tokens a request draws from a bucket; `toFloor` draws as many of them as there are. */
+/** Number of tokens that a request draws; `toFloor` draws as many of them as are available. */
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
@@ -15,11 +15,11 @@ export interface TokenDemand {
 
 /** The record in the store of the caller's bucket that tokens are drawn from. */
 export interface BucketRecord extends Bucket {
-  /** Counts the changes: tokens that were taken and returned leave an equal bucket. */
+  /** Number of changes: tokens that were taken and returned leave an equal bucket. */
   readonly changes: number;
 }
 
-/** A request to draw tokens: a demand, and what its process knows about the bucket. */
+/** A request to draw tokens, and the state of the bucket that its process knows. */
 export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
   /** Tokens leased by the process, which are returned first. */
@@ -27,14 +27,14 @@ export interface DrawRequest extends TokenDemand {
   /** Tokens that the process keeps; they are part of `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** The amount of the requests that a share is to be leased for; 0 for no share. */
+  /** Amount of the requests for which a share is leased; 0 for no share. */
   readonly shareFor: number;
 }
 
 /** The outcome of drawing tokens from a bucket. */
 export interface DrawResult {
   readonly isGranted: boolean;
-  /** Negative where tokens were returned. */
+  /** Number of drawn tokens; negative if tokens were returned. */
   readonly amount: number;
   readonly share: number;
   /** The remaining tokens in the store. */
@@ -43,7 +43,7 @@ export interface DrawResult {
 }
 
 /**
- * Draws tokens from a bucket: computes its record after the draw, and the result. A pure function.
+ * Draws tokens from a bucket: returns its record after the draw, and the result. A pure function.
  */
 export function drawTokens(
   value: unknown,
@@ -71,15 +71,15 @@ export function drawTokens(
   };
 }
 
-/** All tokens that are available now: in the store, and leased by the process that draws. */
+/** Returns all available tokens: those in the store, and those leased by the process. */
 function availableBucket(
   stored: BucketRecord | null,
   { total, held, kept, record }: DrawRequest,
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // No other process has written since, so this one knows more exactly what was spent when. A
-  // record that is missing has expired, because its bucket was full.
+  // No other process has written since, therefore this process knows the times of spending more
+  // exactly. A missing record has expired, because its bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));
@@ -99,15 +99,16 @@ function isRecord(value: unknown): value is BucketRecord {
 }
 
 /**
- * A sixteenth of what is left, so that four processes lease a quarter of it; nothing near the
- * limit, where every token counts. Enough for 32 requests wherever more than 512 are left.
+ * Returns a sixteenth of the remaining tokens, so that four processes lease a quarter. Returns 0
+ * near the limit, where every token counts. With more than 512 left, a share suffices for 32
+ * requests.
  */
 function shareOf(left: number, amount: number): number {
   const share = left / 16;
   return share < 2 * amount ? 0 : share;
 }
 
-/** The record expires once the bucket is full, which is what a missing record means. */
+/** Returns the retention of a record: until the bucket is full, which a missing record means. */
 function keepMs(bucket: Bucket, limit: BucketPolicy, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
   return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));

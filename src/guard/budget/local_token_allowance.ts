@@ -15,13 +15,13 @@ import type { BucketStore, LeaseHolder } from "./bucket_store.ts";
 export interface TakeResult {
   readonly limit: BucketPolicy;
   readonly isGranted: boolean;
-  /** How many were taken; negative where they were returned. */
+  /** Number of taken tokens; negative if tokens were returned. */
   readonly amount: number;
   /** The remaining tokens, as far as this process knows. */
   readonly left: Bucket;
 }
 
-/** The parts that a token lease needs. */
+/** The options of a local token allowance. */
 export interface TokenAllowanceOptions {
   readonly limit: BucketPolicy;
   readonly store: BucketStore;
@@ -29,8 +29,8 @@ export interface TokenAllowanceOptions {
 }
 
 /**
- * The token lease of one caller in one process: the tokens leased from the store, and what the
- * process knows of the rest.
+ * The tokens of one caller in one process: those leased from the store, and an estimate of the
+ * rest.
  */
 export class LocalTokenAllowance implements LeaseHolder {
   readonly #context: TokenAllowanceOptions;
@@ -39,11 +39,11 @@ export class LocalTokenAllowance implements LeaseHolder {
    * The remaining tokens if no other process takes any. Other processes can only lower this number.
    */
   #total: Bucket;
-  /** The part of it that is leased: taken from the store, and not spent yet. */
+  /** The leased part of the total: taken from the store, and not spent yet. */
   #held = 0;
-  /** The tokens that were held when the lease began. */
+  /** Number of tokens held at the start of the lease. */
   #share = 0;
-  /** The end of the lease. By the clock that never jumps, like the next two. */
+  /** End of the lease. This and the next two times are by the monotonic clock. */
   #heldUntil = 0;
   #storeCalledAt = -Infinity;
   #storeRepliedAt = -Infinity;
@@ -66,24 +66,24 @@ export class LocalTokenAllowance implements LeaseHolder {
       this.#held -= amount;
       this.#isUsed = true;
       const spent = this.#spend(amount);
-      // Early, so that no request has to wait when the share is spent.
+      // The share is fetched early, so that no request has to wait when the previous one is spent.
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
-    // Requests that return tokens go to the store: other processes may be waiting for them.
+    // Requests that return tokens call the store: other processes may be waiting for them.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
       return this.#result(false, 0);
     }
     return this.#takeFromStore(demand);
   }
 
-  /** The remaining tokens now, as far as this process knows. */
+  /** Returns the currently remaining tokens, as far as this process knows. */
   left(): Bucket {
     this.#refill();
     return this.#total;
   }
 
-  /** Counts what has refilled since; tokens that others return are seen a second later. */
+  /** Includes the refill since then; tokens that others return are seen a second later. */
   isKnownShort(amount: number): boolean {
     this.#refill();
     return this.#total.tokens + roundingTolerance < amount &&
@@ -119,7 +119,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   #refill(): void {
     const { limit, clock } = this.#context;
     const total = limit.refill(this.#total, clock.now());
-    // A lease ends with the window that its tokens are from.
+    // A lease ends with the window of its tokens.
     if (!limit.isSameSpan(total, this.#total)) this.#held = 0;
     this.#total = total;
   }
@@ -138,7 +138,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   async #takeFromStore(demand: TokenDemand): Promise<TakeResult> {
     if (this.#context.store.isDown) return this.#takeWithoutStore(demand);
     const now = this.#now();
-    // A single request takes what it needs; only repeated requests are worth a share.
+    // A single request takes the tokens that it needs; only repeated requests lease a share.
     const isRegular = now - this.#storeCalledAt < memoryMs;
     this.#storeCalledAt = now;
     const shareFor = isRegular && !this.#isLeasing ? demand.amount : 0;
@@ -146,7 +146,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     this.#held = 0;
     try {
       const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
-      // A prefetched share may have arrived, with what was missing and what was returned.
+      // A prefetched share may have arrived, including the missing and the returned tokens.
       const whole = demand.amount + demand.taken;
       if (!drawn.isGranted && this.#held + roundingTolerance >= whole) {
         this.#held -= whole;
@@ -155,13 +155,13 @@ export class LocalTokenAllowance implements LeaseHolder {
       }
       return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
-      // Observed by the store. Tokens that may have been returned are not held any longer.
+      // The store observes the error. Tokens that may have been returned are not held any longer.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
       return this.#takeWithoutStore(demand);
     }
   }
 
-  /** Leases another share for requests of this amount, while the rest of the last one is spent. */
+  /** Leases another share for requests of this amount, while the last share is still in use. */
   async #prefetchShare(amount: number): Promise<void> {
     if (this.#context.store.isDown) return;
     this.#share = 0;
@@ -169,7 +169,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       const nothing = { amount: 0, toFloor: false, taken: 0 };
       await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
     } catch {
-      // Observed by the store; the next request calls the store itself, or is decided without it.
+      // The store observes the error. The next request calls the store, or is decided without it.
       this.#held = 0;
     }
   }
@@ -192,9 +192,9 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 
   /**
-   * Until the bucket in the store would be full again, leased tokens are a part of its capacity. For
-   * a second they may be held in addition, by as much as refills in a second, so that callers far
-   * from a limit do not call the store all the time.
+   * Applies a draw. Leased tokens are part of the bucket's capacity until the bucket would be full
+   * again. For one second they may be held in addition, up to the refill of a second, so that
+   * callers far from a limit do not call the store all the time.
    */
   #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;
@@ -211,8 +211,8 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 
   /**
-   * Takes tokens without the store. By contract a limit still works then, and each process limits
-   * separately.
+   * Takes tokens without the store. By contract a limit still works then, separately in each
+   * process.
    */
   #takeWithoutStore({ amount, toFloor, taken }: TokenDemand): TakeResult {
     this.#refill();
@@ -233,5 +233,5 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 }
 
-/** How long the last reply of the store is trusted where nothing is left, and a share is held. */
+/** Time for which the last result of the store is trusted and a share is held, in milliseconds. */
 const memoryMs = 1_000;

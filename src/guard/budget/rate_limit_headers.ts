@@ -1,15 +1,15 @@
 import { Problem } from "../../problem/problem.ts";
 import { type Bucket, type BucketPolicy, roundingTolerance } from "./token_bucket.ts";
 
-/** A limit, and what is left of it, for the rate-limit headers. */
+/** A limit and its remaining tokens, for the rate-limit headers. */
 export interface RateLimitState {
   readonly limit: BucketPolicy;
   readonly left: Bucket;
 }
 
 /**
- * Adds the rate-limit headers to those of a reply: what is left of the limits that apply
- * (draft-ietf-httpapi-ratelimit-headers).
+ * Adds the rate-limit headers to the headers of a reply: the remaining tokens of the limits that
+ * apply (draft-ietf-httpapi-ratelimit-headers).
  */
 export function withRateHeaders(
   headers: Readonly<Record<string, string>>,
@@ -20,7 +20,7 @@ export function withRateHeaders(
   const one = rate ?? budget;
   if (one === null) return headers;
   if (rate === null || budget === null) {
-    // Spelled out without a list of limits: this runs for every reply, and headers are most of it.
+    // A list of limits is avoided, because this runs for every reply and dominates its cost.
     return { ...headers, "ratelimit-policy": one.limit.header, "ratelimit": stateOf(one, now) };
   }
   return {
@@ -36,8 +36,8 @@ const details = {
 } as const;
 
 /**
- * The 429 of a rate limit that lacks `amount`, with the header Retry-After unless waiting does not
- * help.
+ * Returns the 429 of a rate limit that lacks `amount`, with a Retry-After header unless waiting
+ * does not help.
  */
 export function limitProblem(
   slug: keyof typeof details,
@@ -52,8 +52,8 @@ export function limitProblem(
 }
 
 /**
- * The whole seconds until `amount` is available, as rate-limit headers report them; null if it
- * never will be.
+ * Returns the whole seconds until `amount` is available, as rate-limit headers contain them; null
+ * if it never will be.
  */
 export function secondsUntil(
   amount: number,
@@ -64,7 +64,7 @@ export function secondsUntil(
   return seconds === Infinity ? null : Math.max(0, Math.ceil(seconds - roundingTolerance));
 }
 
-/** `t` is the time until another token is available; Retry-After is never shorter. */
+/** Returns a header value. `t` is the time until another token; Retry-After is never shorter. */
 function stateOf(state: RateLimitState, now: number): string {
   const { limit, left } = state;
   const remaining = Math.max(0, Math.floor(left.tokens + roundingTolerance));

@@ -6,19 +6,19 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import type { BucketStore } from "./bucket_store.ts";
 
 /**
- * The limiter of one rate limit or budget, for all callers, in all processes. Exact where few
- * tokens are left. Where many are, a process leases a small share and grants from it without the
- * store and without waiting.
+ * The limiter of one rate limit or budget, for all callers in all processes. It is exact when few
+ * tokens remain. When many remain, a process leases a small share and grants from it immediately,
+ * without the store.
  */
 export class RateLimiter {
   readonly limit: BucketPolicy;
-  /** Names it, the same in all processes. */
+  /** Name of the limit, identical in all processes. */
   readonly id: string;
   readonly #store: BucketStore;
   readonly #clock: Clock;
   readonly #leases: BoundedMap<string, LocalTokenAllowance> = boundedMap(50_000);
 
-  /** `id` names the limit in the store, the same in all processes. */
+  /** `id` is the name of the limit in the store, identical in all processes. */
   constructor(id: string, limit: BucketPolicy, store: BucketStore, clock: Clock) {
     this.limit = limit;
     this.id = id;
@@ -26,27 +26,27 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Takes tokens, all or none of them. A promise only where the store has to be called. */
+  /** Takes all of the tokens or none. Returns a promise only if the store has to be called. */
   take(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
 
-  /** Takes more than the `taken` tokens; where there are not enough, those are returned as well. */
+  /** Takes more than the `taken` tokens. If there are too few, these are returned too. */
   takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
 
-  /** Returns true if so many tokens would be refused without a call of the store. */
+  /** Returns true if this amount would be refused without a call of the store. */
   isKnownShort(caller: string, amount: number): boolean {
     return this.#leaseOf(caller).isKnownShort(amount);
   }
 
-  /** Takes tokens, or what is left where that is less. */
+  /** Takes tokens, or the remaining tokens if these are fewer. */
   takeToFloor(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: true, taken: 0 });
   }
 
-  /** The callers of this process that have spent something, and what is left for each. */
+  /** Yields the callers of this process that have spent tokens, with their remaining tokens. */
   *spenders(): Iterable<{ readonly caller: string; readonly left: number }> {
     for (const [caller, lease] of this.#leases.entries()) {
       const { tokens } = lease.left();
@@ -54,7 +54,7 @@ export class RateLimiter {
     }
   }
 
-  /** Returns tokens that were not used. Never raises what is left above the capacity. */
+  /** Returns unused tokens. The remaining tokens never exceed the capacity. */
   refund(caller: string, amount: number): TakeResult {
     return this.#leaseOf(caller).refund(amount);
   }
@@ -76,7 +76,7 @@ export class RateLimiter {
   }
 }
 
-/** Keeps ids and addresses out of the store. JSON keeps lone surrogates apart, UTF-8 does not. */
+/** Hashes a caller for the store. Unlike UTF-8, JSON distinguishes lone surrogates. */
 function shortHash(caller: string): string {
   return createHash("sha256").update(JSON.stringify(caller)).digest("base64url").slice(0, 22);
 }

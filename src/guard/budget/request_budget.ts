@@ -4,8 +4,8 @@ import { roundingTolerance } from "./token_bucket.ts";
 import type { TakeResult } from "./local_token_allowance.ts";
 
 /**
- * The budget of one request: what it has taken from its caller's budget, and how much of its cost
- * is paid.
+ * The budget of one request: the tokens taken from its caller's budget, and the paid part of its
+ * cost.
  */
 export class RequestBudget {
   readonly #limiter: RateLimiter;
@@ -14,11 +14,11 @@ export class RequestBudget {
   #lastTake: TakeResult | null = null;
   /** Tokens taken from the bucket and not refunded. */
   #taken = 0;
-  /** The cost of items that are those of other resources. */
+  /** Cost of items that belong to other resources. */
   #embeddedCost = 0;
-  /** The cost of all items, which may exceed the capacity of the bucket. */
+  /** Cost of all items, which may exceed the capacity of the bucket. */
   #cost = 0;
-  /** The part of the cost that is paid, by tokens or by a solved challenge. */
+  /** Part of the cost that is paid, by tokens or by a solved challenge. */
   #paid = 0;
 
   /** Takes nothing yet. `caller` names the bucket. */
@@ -37,20 +37,20 @@ export class RequestBudget {
     return this.#limiter.limit.capacity;
   }
 
-  /** The tokens still to take: no request takes more than its bucket holds. */
+  /** Number of tokens still to take: no request takes more than its bucket holds. */
   get due(): number {
     return Math.min(this.#cost, this.capacity) - this.#taken;
   }
 
   /**
-   * The tokens that the bucket lacks for the whole cost. The cost of a batch counts in full here,
-   * even if the bucket can hold fewer tokens. Otherwise the largest batches would be the cheapest.
+   * Number of tokens that the bucket lacks for the whole cost. The cost of a batch counts in full,
+   * even beyond the capacity of the bucket. Otherwise the largest batches would be the cheapest.
    */
   get deficit(): number {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
 
-  /** Returns true if so many items are paid for. A whole bucket pays for any number. */
+  /** Returns true if this number of items is paid for. A whole bucket pays for any number. */
   covers(items: number): boolean {
     return this.#costOf(items) <= this.#paid + roundingTolerance ||
       this.#taken + roundingTolerance >= this.capacity;
@@ -61,24 +61,26 @@ export class RequestBudget {
     this.#embeddedCost = cost;
   }
 
-  /** Takes what is missing for so many items, all of it or nothing: whether it was granted. */
+  /**
+   * Takes the missing tokens for this number of items. Returns false, and takes none, if too few.
+   */
   take(items: number): MaybePromise<boolean> {
     this.#cost = this.#costOf(items);
     const taking = this.#limiter.takeMore(this.#caller, this.due, this.#taken);
     return chain(taking, (taken) => this.#record(taken));
   }
 
-  /** Takes what is left, up to the cost; a solved challenge pays for the rest. */
+  /** Takes the remaining tokens up to the cost; a solved challenge pays for the rest. */
   takeRest(): MaybePromise<boolean> {
     return chain(this.#limiter.takeToFloor(this.#caller, this.due), (taken) => this.#record(taken));
   }
 
-  /** The cost is paid. */
+  /** Marks the cost as paid. */
   markPaid(): void {
     this.#paid = this.#cost;
   }
 
-  /** Refunds what was taken for more items than these. */
+  /** Refunds the tokens for all items beyond this number. */
   refundExcess(items: number): void {
     const cost = this.#costOf(items);
     if (cost >= this.#paid) return;
@@ -86,7 +88,7 @@ export class RequestBudget {
     this.#refund(this.#taken - cost);
   }
 
-  /** Refunds all tokens. What a solved challenge paid for was not taken, and is not refunded. */
+  /** Refunds all tokens. A challenge took none, and is not refunded. */
   refundAll(): void {
     this.#refund(this.#taken);
   }
@@ -97,7 +99,7 @@ export class RequestBudget {
     this.#taken -= amount;
   }
 
-  /** An empty batch is a request, too, and costs as much as one item. */
+  /** Returns the cost of items. An empty batch is a request too, and costs as much as one item. */
   #costOf(items: number): number {
     return Math.max(1, items) * this.#itemCost + this.#embeddedCost;
   }

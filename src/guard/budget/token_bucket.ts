@@ -1,43 +1,43 @@
 import type { BudgetClassOptions } from "./budget_options.ts";
 import type { RateLimitOptions } from "../resource_protection_options.ts";
 
-/** A token bucket: what was left for one caller, and when. */
+/** A token bucket: the remaining tokens of one caller at a time. */
 export interface Bucket {
   readonly tokens: number;
-  /** Milliseconds since 1970; of a window, when it began. */
+  /** Milliseconds since 1970; for a window, its start. */
   readonly at: number;
 }
 
 /**
- * The policy of a token bucket: the capacity for each caller, and how it refills. Pure: a bucket is
- * a value.
+ * The policy of a token bucket: the capacity for each caller, and its refill. Pure: a bucket is a
+ * value.
  */
 export interface BucketPolicy {
-  /** Names it in headers. */
+  /** Name of the policy in headers. */
   readonly name: string;
   readonly capacity: number;
   /** The value of `RateLimit-Policy`: `"budget";q=100;w=60`. */
   readonly header: string;
-  /** The bucket as it is now. Never above the capacity, whichever way a clock jumps. */
+  /** Returns the current bucket. It never exceeds the capacity, even if the clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
-  /** How long after `now` so many tokens are available, in a bucket that was refilled now. */
+  /** Returns the time after `now` until the amount is available, for a freshly refilled bucket. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
-  /** Returns true if tokens taken from the one may be returned to the other. */
+  /** Returns true if tokens taken from one bucket may be returned to the other. */
   isSameSpan(left: Bucket, right: Bucket): boolean;
 }
 
-/** The token bucket of a caller that has taken nothing yet. */
+/** Returns the token bucket of a caller that has taken nothing yet. */
 export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
 
 /**
- * The rounding tolerance of token buckets, since sums of fractions are not exact: a token must be
- * available after the wait that was announced.
+ * The rounding tolerance of token buckets, because sums of fractions are inexact: a token must be
+ * available after the announced wait.
  */
 export const roundingTolerance = 1e-6;
 
-/** The policy of a token bucket that refills continuously. */
+/** Returns the policy of a token bucket that refills continuously. */
 export function tokenBucket(
   name: string,
   { capacity, refillPerMinute }: BudgetClassOptions,
@@ -60,8 +60,8 @@ export function tokenBucket(
 }
 
 /**
- * The policy of a token bucket that is full again in each fixed window, which begins with its first
- * request.
+ * Returns the policy of a bucket that is full again in each fixed window, which starts with its
+ * first request.
  */
 export function fixedWindow(
   name: string,
@@ -80,16 +80,16 @@ export function fixedWindow(
   };
 }
 
-/** `w` is how long an empty bucket takes to refill. */
+/** Returns a header value. `w` is the time in which an empty bucket refills. */
 function policyOf(name: string, capacity: number, spanMs: number): string {
   const window = spanMs === Infinity ? "" : `;w=${Math.max(1, Math.ceil(spanMs / 1_000))}`;
   return `"${name}";q=${Math.floor(capacity)}${window}`;
 }
 
 /**
- * The clocks of processes differ a little, and if each could set a bucket back to its own time,
- * processes that take turns would refill it. But a clock that was far ahead and was corrected must
- * not stop the refill until it has caught up.
+ * Returns the time of a bucket after a clock jump. The clocks of processes differ a little: if each
+ * process set a bucket back to its own time, alternating processes would refill it. However, a
+ * clock that was far ahead and was corrected must not stop the refill.
  */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;

@@ -11,30 +11,27 @@ import { createClaimedTokens } from "./claimed_tokens.ts";
 
 /** Issues CAPTCHA challenges and takes each solved token once. */
 export interface CaptchaChallenge {
-  /** The headers of a 428. `action` is what the CAPTCHA is to be solved for, if anything. */
+  /** Returns the headers of a 428. `action` is the required action of the CAPTCHA, if any. */
   issueChallenge(action: string | undefined): Record<string, string>;
   /**
-   * Checks a token and uses it up. Returns null if the token is valid and was not used before,
-   * otherwise the reason. Rejects with `captcha-unavailable` if the provider returns no verdict,
-   * and with a `StoreError` if the store cannot say whether the token was used.
+   * Verifies a token and uses it up. Returns null if the token is valid and unused, otherwise the
+   * reason. Rejects with `captcha-unavailable` if the provider returns no verdict, and with a
+   * `StoreError` if the store cannot determine whether the token was used.
    */
   verifyToken(headers: Headers, conditions: CaptchaConditions): Promise<string | null>;
   /**
-   * Returns once the request has used up a good token; else throws `captcha-required` with the
-   * challenge, or `captcha-unavailable`.
+   * Resolves once the request has used up a valid token. Otherwise throws `captcha-required` with
+   * the challenge, or `captcha-unavailable`.
    */
   require(request: Request, conditions: CaptchaConditions): Promise<void>;
 }
 
-/**
- * The conditions of a CAPTCHA challenge: what its token must have been solved for, and by which
- * client.
- */
+/** The conditions of a CAPTCHA challenge: the action and the client of its token. */
 export type CaptchaConditions = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
-/** The parts that CAPTCHA challenges need. */
+/** The options of CAPTCHA challenges. */
 export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
-  /** Records the tokens used, for all processes of the service. */
+  /** Records the used tokens for all processes of the service. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
 }
@@ -47,7 +44,7 @@ const retryAfter = "5";
 
 /**
  * Creates the service's side of CAPTCHA challenges. Any result of a verifier that is not clearly a
- * pass refuses.
+ * pass is a refusal.
  */
 export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaChallenge {
   const { verifier, tokenHeader, store, runtime } = parts;
@@ -72,8 +69,8 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
     // A header that was sent twice arrives joined by a comma and a space.
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
     const id = createHash("sha256").update(token).digest("base64url");
-    // The claim comes first: of parallel requests with one token only one calls the verifier, also
-    // where the provider would accept a token twice.
+    // The claim precedes the verification: of parallel requests with one token only one calls the
+    // verifier, even if the provider would accept a token twice.
     if (!await claims.claim(id)) return "replayed";
     const answer = await callVerifier(verifier, { token, ...conditions }, runtime);
     switch (answer.kind) {

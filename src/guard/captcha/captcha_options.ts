@@ -5,18 +5,18 @@ import type { CaptchaVerifier } from "./captcha_verifier.ts";
 
 /** The options of CAPTCHAs for the whole service. */
 export interface CaptchaOptions {
-  /** Checks the tokens: {@link turnstile}, {@link hcaptcha}, {@link recaptcha} or your own. */
+  /** Verifier of tokens: {@link turnstile}, {@link hcaptcha}, {@link recaptcha} or a custom one. */
   readonly verifier: CaptchaVerifier;
-  /** The request header that holds the token; `Service-Captcha-Token` unless set. */
+  /** Request header of the token. Default: `Service-Captcha-Token`. */
   readonly tokenHeader?: string | undefined;
-  /** Lets production start with the keys that a provider publishes for tests; false unless set. */
+  /** Allows the published test keys of a provider in production. Default: false. */
   readonly allowTestKeys?: boolean | undefined;
 }
 
 /** A string that a header can hold: a key of a provider, the name of an action. */
 export const headerText = textLike("a text without spaces", /^[\x21-\x7e]{1,256}$/);
 
-/** The options of CAPTCHAs, described. */
+/** The descriptions of the options of CAPTCHAs. */
 export const captchaOptions = group(
   {
     verifier: other<CaptchaVerifier>(
@@ -36,8 +36,8 @@ export interface ResolvedCaptchaOptions {
 }
 
 /**
- * Checks the options of CAPTCHAs once, at start. Throws a plain Error that names the option at
- * fault.
+ * Validates the options of CAPTCHAs once, at start. Throws a plain Error that names the invalid
+ * option.
  */
 export function resolveCaptchaOptions(
   options: CaptchaOptions,
@@ -56,8 +56,8 @@ export function resolveCaptchaOptions(
 }
 
 /**
- * Checks an option that names a CAPTCHA action: refuses one that the verifier cannot check.
- * `subject` begins the message.
+ * Validates an option that names a CAPTCHA action: throws if the verifier cannot check it.
+ * `subject` starts the message.
  */
 export function requireCaptchaAction(
   { provider, hasActions = true }: CaptchaVerifier,
@@ -66,7 +66,7 @@ export function requireCaptchaAction(
   if (!hasActions) throw new Error(`${subject} names an action, and ${provider} knows none`);
 }
 
-/** Two of the members are sent in headers. */
+/** Returns true for a verifier. Two of its members are sent in headers. */
 function isVerifier(verifier: unknown): boolean {
   return typeof verifier === "object" && verifier !== null && "verify" in verifier &&
     typeof verifier.verify === "function" &&

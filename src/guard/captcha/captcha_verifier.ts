@@ -1,6 +1,6 @@
 /**
- * The interface of CAPTCHA verifiers, which decide whether a token proves a solved CAPTCHA:
- * {@link turnstile}, {@link hcaptcha}, {@link recaptcha}, or one of your own.
+ * The interface of CAPTCHA verifiers, which decide whether a token proves a solved CAPTCHA: {@link
+ * turnstile}, {@link hcaptcha}, {@link recaptcha}, or a custom verifier.
  *
  * @example
  * ```ts
@@ -14,32 +14,32 @@
  * ```
  */
 export interface CaptchaVerifier {
-  /** Names the CAPTCHA to the client, in `Service-Captcha-Provider`. */
+  /** Name of the CAPTCHA for the client, in `Service-Captcha-Provider`. */
   readonly provider: string;
-  /** The public key that the client shows it with, in `Service-Captcha-Sitekey`. */
+  /** Public key with which the client shows it, in `Service-Captcha-Sitekey`. */
   readonly siteKey: string;
   /**
-   * Checks a token; called once for each. Only `true` and `{ kind: "passed" }` let the request
-   * through; an error refuses it.
+   * Verifies a token; called once for each token. Only `true` and `{ kind: "passed" }` admit the
+   * request; an error refuses it.
    */
   verify(
     question: CaptchaQuestion,
   ): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
-  /** False where an action cannot be checked: then a resource that names one is a mistake. */
+  /** False if the verifier cannot check actions: a resource that names one is then a mistake. */
   readonly hasActions?: boolean | undefined;
   /** True for keys that accept every token: in production the start fails. */
   readonly usesTestKeys?: boolean | undefined;
 }
 
-/** The question to a CAPTCHA verifier: one token, and what it must have been solved for. */
+/** The question to a CAPTCHA verifier: one token, and its required action. */
 export interface CaptchaQuestion {
-  /** As the client sent it: printable ASCII without spaces, at most 8,192 characters. */
+  /** The token from the client: printable ASCII without spaces, at most 8,192 characters. */
   readonly token: string;
-  /** The action that the CAPTCHA must have been solved for; undefined for any. */
+  /** The required action of the CAPTCHA; undefined for any. */
   readonly action: string | undefined;
   /** The client's address; undefined if it is unknown. */
   readonly remoteIp: string | undefined;
-  /** A UUID of this question, the same when it is sent to the provider a second time. */
+  /** A UUID of this question, identical if the question is sent to the provider again. */
   readonly id: string;
   /** Aborted after 5 seconds, when the request no longer waits for the result. */
   readonly signal: AbortSignal;
@@ -51,7 +51,7 @@ export interface CaptchaQuestion {
  */
 export type CaptchaAnswer =
   | { readonly kind: "passed" }
-  /** The client's fault: it is challenged again. */
+  /** The client is at fault and is challenged again. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** The provider gave no verdict: a 503, and the token may be sent again. */
+  /** The provider returned no verdict: a 503, and the client may send the token again. */
   | { readonly kind: "unavailable"; readonly reason: string; readonly cause?: unknown };

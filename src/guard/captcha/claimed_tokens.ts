@@ -7,15 +7,15 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
  * `StoreError` of the store.
  */
 export interface ClaimedTokens {
-  /** True for one caller, in one process. */
+  /** Claims a token. Resolves to true for only one caller in all processes. */
   claim(id: string): Promise<boolean>;
-  /** Takes the claim back where the provider gave no verdict: the client may send the token again. */
+  /** Releases a claim if the provider returned no verdict: the client may send the token again. */
   release(id: string): Promise<void>;
 }
 
 /** Keeps the claimed CAPTCHA tokens in the store that all processes share. */
 export function createClaimedTokens(store: KeyValue): ClaimedTokens {
-  // A flood of one token is answered from memory, without the store. False: it may be sent again.
+  // Repeated uses of one token are refused from memory. False: the token may be sent again.
   const used = boundedMap<string, boolean>(20_000);
   return {
     async claim(id) {
@@ -24,7 +24,7 @@ export function createClaimedTokens(store: KeyValue): ClaimedTokens {
       try {
         return await claimOnce(store, keyOf(id), claimMs);
       } catch (error) {
-        // The next request with the token finds out from the store whether the claim was made.
+        // The next request with the token asks the store whether the claim was made.
         used.set(id, false);
         throw error;
       }
@@ -36,7 +36,7 @@ export function createClaimedTokens(store: KeyValue): ClaimedTokens {
   };
 }
 
-/** The longest time that a provider accepts a token; after that it refuses the token itself. */
+/** Retention of a claim in milliseconds; afterwards every provider refuses the token itself. */
 const claimMs = 300_000;
 
 function keyOf(id: string): readonly string[] {

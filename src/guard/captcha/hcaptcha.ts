@@ -3,8 +3,7 @@ import type { CaptchaVerifier } from "./captcha_verifier.ts";
 import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
- * Checks the tokens of hCaptcha, which knows no actions. Throws a plain Error for a key that cannot
- * be one.
+ * Checks the tokens of hCaptcha, which has no actions. Throws a plain Error for an invalid key.
  *
  * @example
  * ```ts
@@ -25,7 +24,7 @@ export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
   return siteVerifier({
     provider: "hcaptcha",
     endpoint: "https://api.hcaptcha.com/siteverify",
-    // Without it a token of any other site of the same account would pass.
+    // Without the site key, a token of any other site of the account would pass.
     extraFields: () => ({ sitekey: read.siteKey }),
     maxTokenLength: 8_192,
     tries: 1,

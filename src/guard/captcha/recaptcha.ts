@@ -5,11 +5,11 @@ import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./sitev
 
 /** Options of {@link recaptcha}. */
 export interface RecaptchaOptions extends SiteVerifyOptions {
-  /** The least score of v3 that passes, 0 to 1. A key of v2 has no scores and then never passes. */
+  /** Minimum score of v3, 0 to 1. A v2 key has no scores and then never passes. */
   readonly minScore?: number | undefined;
 }
 
-/** The options of {@link recaptcha}, described. */
+/** The descriptions of the options of {@link recaptcha}. */
 export const recaptchaOptions = {
   ...siteVerifyOptions,
   minScore: number({ from: 0, to: 1 }),
@@ -17,7 +17,7 @@ export const recaptchaOptions = {
 
 /**
  * Checks the tokens of Google reCAPTCHA, v2 and v3; actions and scores are v3's. Throws a plain
- * Error for a key or a score that cannot be one.
+ * Error for an invalid key or score.
  *
  * @example
  * ```ts

@@ -4,27 +4,27 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import { headerText } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
-/** Options of the siteverify protocol, which the verifiers of all CAPTCHA vendors take. */
+/** Options of the siteverify protocol, which all CAPTCHA vendors share. */
 export interface SiteVerifyOptions {
-  /** The public key of the site, as the vendor gave it. */
+  /** The public key of the site. */
   readonly siteKey: string;
-  /** The secret that belongs to it. */
+  /** The secret of the site key. */
   readonly secret: string;
-  /** The hosts that the CAPTCHA may have been solved on; any unless set. Compared exactly. */
+  /** Hosts on which the CAPTCHA may be solved, compared exactly. Default: any. */
   readonly hostnames?: readonly string[] | undefined;
-  /** Another URL of the vendor, or of a test. */
+  /** Another URL of the vendor, for instance for tests. */
   readonly endpoint?: string | undefined;
-  /** Sends the question; the global `fetch` unless set. */
+  /** Sends the question. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Keys are sent in a form or a header; a space in one was copied by mistake. */
+/** Keys are sent in a form or a header; a space in a key is a copying mistake. */
 const key = other<string>(
   "a key as the vendor gave it, without spaces",
   (given) => headerText.rules.fits(given),
 );
 
-/** The options of the siteverify protocol, described. */
+/** The descriptions of the options of the siteverify protocol. */
 export const siteVerifyOptions = {
   siteKey: key.required(),
   secret: key.required(),
@@ -40,17 +40,17 @@ export const siteVerifyOptions = {
 export interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
-  /** Form fields besides secret, token and address. */
+  /** Form fields in addition to secret, token and address. */
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
-  /** Characters of the longest token that the vendor issues. */
+  /** Length of the longest token that the vendor issues, in characters. */
   readonly maxTokenLength: number;
-  /** How often a question is sent: twice only where the vendor recognises the repetition. */
+  /** Number of attempts: two only if the vendor recognizes a repeated question. */
   readonly tries: 1 | 2;
-  /** True if the response of the vendor names the action that the CAPTCHA was solved for. */
+  /** True if the response of the vendor contains the action of the CAPTCHA. */
   readonly hasActions: boolean;
   /** Site keys and secrets that the vendor publishes for tests. */
   readonly testKeys: RegExp;
-  /** The least score that passes; null if no score is required. */
+  /** Minimum score; null if no score is required. */
   readonly minScore: number | null;
 }
 
@@ -81,7 +81,7 @@ export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions):
       if (typeof text === "string") return { kind: "unavailable", reason: "an answer too long" };
       return verdictOf(parseFields(text), { ...rules, action: question.action });
     } catch (cause) {
-      // fetch throws these when it fails, is redirected, or is aborted.
+      // `fetch` throws these errors on failures, redirects and aborts.
       const isKnown = cause instanceof TypeError || cause instanceof DOMException;
       if (!isKnown) throw cause;
       return { kind: "unavailable", reason: "no answer", cause };
@@ -106,7 +106,7 @@ const maxAnswerLength = 64 * 1024;
 
 type Fields = ReadonlyMap<string, unknown>;
 
-/** Returns the members of the response; null if it is no JSON object. */
+/** Returns the members of the response; null if it is not a JSON object. */
 function parseFields(bytes: Uint8Array): Fields | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
@@ -132,12 +132,12 @@ function verdictOf(fields: Fields | null, { action, hostnames, minScore }: Rules
   const isKnownHost = hostnames === null || hostnames.some((one) => one === hostname);
   if (!isKnownHost) return refused("other-hostname");
   const score = fields.get("score");
-  // A missing score refuses, too: a key without scores must not pass a gate that requires them.
+  // A missing score is refused too: a key without scores must not pass a gate that requires them.
   const isScored = minScore === null || typeof score === "number" && score >= minScore;
   return isScored ? { kind: "passed" } : refused("low-score");
 }
 
-/** Faults of the deployer and of the vendor, which another token would not mend. */
+/** Faults of the deployer and of the vendor, for which another token would not help. */
 const serverFaults: readonly string[] = [
   "internal-error",
   "missing-input-secret",

@@ -3,11 +3,11 @@ import { encodeBase64url } from "../../protocol/byte_text.ts";
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWords } from "./request_fingerprint.ts";
 
-/** The content of a challenge token of proof of work, besides its random bytes. */
+/** The content of a proof-of-work challenge token, in addition to its random bytes. */
 export interface PowChallenge {
   readonly difficulty: number;
   readonly expiresAtMs: number;
-  /** As `createFingerprint` makes it: the first six words count. */
+  /** The fingerprint from `createFingerprint`, of which the first six words count. */
   readonly fingerprint: Int32Array;
 }
 
@@ -16,21 +16,21 @@ export interface PowChallenge {
  * fingerprint.
  */
 export interface OpenedToken extends PowChallenge {
-  /** Its authentication code, which every spelling of the request shares. */
+  /** Authentication code of the token, which every spelling of the request shares. */
   readonly id: string;
 }
 
-/** Turns challenges of proof of work into tokens and back. */
+/** Converts proof-of-work challenges to tokens and back. */
 export interface ChallengeTokens {
   /** `random` are 16 unpredictable bytes, which make the token unique. */
   seal(challenge: PowChallenge, random: Uint8Array): string;
-  /** The content of a token, or why it was not sealed here. */
+  /** Returns the content of a token, or the reason why it was not sealed here. */
   open(token: string): OpenedToken | "malformed" | "forged";
 }
 
 /**
- * Makes challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
- * payload is 48 bytes with fixed offsets, so it has one spelling and no bytes can be moved into a
+ * Creates challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
+ * payload has 48 bytes with fixed offsets, so that it has one spelling and no byte can move into a
  * neighbouring field: version, difficulty, expiry (6 bytes, milliseconds), random bytes,
  * fingerprint. 48 bytes are one block of the HMAC. The first secret seals, all open.
  */
@@ -60,7 +60,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
         decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
-      // Only a holder of the secret seals another version: an older or a newer service.
+      // Only a holder of the secret can seal another version: an older or newer service.
       if (payload[0] !== version) return "malformed";
       for (let i = 0; i < fingerprintWords; i++) {
         fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);
@@ -77,7 +77,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
 
 const version = 1;
 
-/** The number of random bytes in a challenge token, so that no two challenges are the same. */
+/** Number of random bytes in a challenge token, so that no two challenges are equal. */
 export const randomBytes = 16;
 
 const fingerprintStart = 8 + randomBytes;

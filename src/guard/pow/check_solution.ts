@@ -7,8 +7,8 @@ import { type FingerprintedRequest, fingerprintWords } from "./request_fingerpri
 import { type ChallengeTokens, tokenLength } from "./challenge_token.ts";
 
 /**
- * Checks a solution of proof of work without the store: its identity, if it is good for this
- * request at this difficulty, or why it is not. Only the store knows whether it was used before.
+ * Checks a solution of proof of work without the store. Returns it if it is valid for this request
+ * at this difficulty, otherwise the reason. Only the store knows whether it was used before.
  */
 export type CheckSolution = (
   headers: Headers,
@@ -16,15 +16,15 @@ export type CheckSolution = (
   difficulty: number,
 ) => PowSolution | PowRefusal;
 
-/** A solution of proof of work that was checked and holds, before it is claimed. */
+/** A valid solution of proof of work, before it is claimed. */
 export interface PowSolution {
-  /** The id to claim. A challenge has one id, whichever nonce solves it. */
+  /** The id to claim. A challenge has one id, independent of the nonce that solves it. */
   readonly id: string;
-  /** How long the claim must be kept. */
+  /** Time until which the claim must be kept, in milliseconds since 1970. */
   readonly claimUntilMs: number;
 }
 
-/** The parts that the check of solutions needs. */
+/** The options of the check of solutions. */
 export interface SolutionCheckOptions {
   readonly tokens: ChallengeTokens;
   readonly fingerprintOf: (facts: FingerprintedRequest) => Int32Array;
@@ -32,16 +32,18 @@ export interface SolutionCheckOptions {
   readonly clock: Clock;
 }
 
-/** How far the clocks of two instances may differ. */
+/** Maximum difference between the clocks of two instances, in milliseconds. */
 const skewMs = 5_000;
 
-/** Claims outlive their tokens by this, so that a token whose claim is gone has expired on every clock. */
+/**
+ * Time by which claims outlive their tokens, so that a token without a claim has expired on every
+ * clock.
+ */
 const claimMarginMs = 60_000;
 
 /**
- * Makes the check of solutions of proof of work. Cheap steps come first, and no step trusts a value
- * that is not verified yet: the difficulty is the signed one, and the client's header for it is not
- * read.
+ * Creates the check of proof-of-work solutions. Cheap steps come first, and no step trusts an
+ * unverified value: the difficulty is the signed one, and the client's header for it is ignored.
  */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
@@ -70,7 +72,7 @@ export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution 
     if (opened.difficulty > maxDifficulty) return "malformed";
     const now = clock.now();
     if (now > opened.expiresAtMs + skewMs) return "expired";
-    // No token of ours lives that long: seconds were taken for milliseconds, or a clock is wrong.
+    // No token lives that long: seconds were used as milliseconds, or a clock is wrong.
     if (opened.expiresAtMs > now + challengeTtlMs + skewMs) return "malformed";
     if (opened.difficulty < difficulty) return "too-easy";
     if (!isSame(opened.fingerprint, fingerprintOf(facts))) return "other-request";

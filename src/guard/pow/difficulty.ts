@@ -1,26 +1,26 @@
 import type { User } from "../../auth/user.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** The facts from which a trust hook decides a difficulty. */
+/** The facts from which a trust hook determines a difficulty. */
 export interface TrustQuestion {
   /** Null for an anonymous caller. */
   readonly user: User | null;
-  /** The request that is challenged. */
+  /** The challenged request. */
   readonly request: Request;
-  /** `endpoint` for a gate that always applies, `budget` when a budget has run out. */
+  /** `endpoint` for a gate that always applies, `budget` for an exhausted budget. */
   readonly reason: "endpoint" | "budget";
-  /** The tokens that the budget lacks for this request; 0 for an endpoint. */
+  /** Number of tokens that the budget lacks for this request; 0 for an endpoint. */
   readonly deficit: number;
   /** The difficulty without the hook. */
   readonly base: number;
 }
 
-/** A trust hook, which returns the difficulty of the work for a request, or 0 to demand none. */
+/** A trust hook, which returns the difficulty of the work for a request, or 0 for no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
 /**
- * The largest difficulty that is ever demanded, and that the client's solver accepts: about a minute
- * on all cores of a good laptop. More would not be solved before it expires.
+ * Maximum difficulty that is required, and that the client's solver accepts: about a minute on all
+ * cores of a good laptop. A higher one would not be solved before it expires.
  */
 export const maxDifficulty = 32;
 
@@ -47,8 +47,8 @@ export async function callTrust(
 }
 
 /**
- * The difficulty of the work once a budget has run out: any deficit costs a bit, which doubles the
- * work, and each further doubling of the deficit relative to the capacity costs another one.
+ * Returns the difficulty after a budget has run out. Any deficit costs a bit, which doubles the
+ * work, and each doubling of the deficit relative to the capacity costs another bit.
  */
 export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;

@@ -7,24 +7,24 @@ import { maxDifficulty, type Trust } from "./difficulty.ts";
 /** The options of proof of work for the whole service. */
 export interface PowOptions {
   /**
-   * Signs challenges. A list rotates: the first signs, all verify. Unset, `SERVICE_POW_SECRET` is
-   * read; without that it is random, with a notice, and in production the start fails.
+   * Secret that signs challenges. In a list for rotation, the first secret signs and all verify.
+   * Default: `SERVICE_POW_SECRET`, or a random secret with a notice; in production the start fails.
    */
   readonly secret?: string | readonly string[] | undefined;
-  /** Leading zero bits that a solution needs, 1 to 32; 20 unless set. Each doubles the work. */
+  /** Leading zero bits of a solution, 1 to 32. Each bit doubles the work. Default: 20. */
   readonly difficulty?: number | undefined;
-  /** How long a challenge may be solved, in milliseconds; 120,000 unless set. */
+  /** Lifetime of a challenge, in milliseconds. Default: 120,000. */
   readonly challengeTtlMs?: number | undefined;
-  /** Returns the difficulty for a request, 0 to demand no work. */
+  /** Returns the difficulty for a request, or 0 for no work. */
   readonly trust?: Trust | undefined;
 }
 
-/** The options of proof of work, described. */
+/** The descriptions of the options of proof of work. */
 export const powOptions = group(
   {
     secret: secretOption(),
     difficulty: whole({ from: 1, to: maxDifficulty }).unlessSet(20),
-    // A token has six bytes for the time at which it expires.
+    // A token has six bytes for its expiry.
     challengeTtlMs: whole({ from: 1, to: 86_400_000 }).unlessSet(120_000),
     trust: callback<Trust>(),
   } satisfies Described<PowOptions>,
@@ -39,8 +39,8 @@ export interface ResolvedPowOptions {
 }
 
 /**
- * Checks the options of proof of work once, at start. Throws a plain Error that names the option at
- * fault.
+ * Validates the options of proof of work once, at start. Throws a plain Error that names the
+ * invalid option.
  */
 export function resolvePowOptions(
   options: PowOptions,

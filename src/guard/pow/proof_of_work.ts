@@ -10,22 +10,23 @@ import { type CheckSolution, createSolutionCheck } from "./check_solution.ts";
 import { createFingerprint, type FingerprintedRequest } from "./request_fingerprint.ts";
 import { createChallengeTokens, randomBytes } from "./challenge_token.ts";
 
-/** The service's side of proof of work: issues challenges and takes each solution once. */
+/** The service's side of proof of work: issues challenges and accepts each solution once. */
 export interface ProofOfWork {
-  /** The headers of a 428: a fresh challenge for this request. */
+  /** Returns the headers of a 428: a new challenge for this request. */
   issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string>;
-  /** Checks without the store, and uses nothing up. */
+  /** Checks a solution without the store, and uses nothing up. */
   readonly checkSolution: CheckSolution;
   /**
-   * Checks a solution and uses it up: null when it is good for this request at this difficulty, now
-   * and not again. Rejects with a `StoreError` when the store does not say whether it was used.
+   * Verifies a solution and uses it up. Returns null if it is valid for this request at this
+   * difficulty and unused. Rejects with a `StoreError` if the store cannot determine whether it was
+   * used.
    */
   verifySolution(
     headers: Headers,
     facts: FingerprintedRequest,
     difficulty: number,
   ): Promise<PowRefusal | null>;
-  /** Returns when a solution was taken; else throws `proof-of-work-required` with a challenge. */
+  /** Resolves when a solution was accepted; else throws `proof-of-work-required`. */
   requireSolution(
     headers: Headers,
     facts: FingerprintedRequest,
@@ -36,23 +37,23 @@ export interface ProofOfWork {
 /** A solution of proof of work that is used by a request. */
 export interface TakenSolution {
   /**
-   * Makes the solution valid once more, because the request was refused and did nothing. Does
-   * nothing if it was refused too often, or if the store does not respond.
+   * Makes the solution valid again, because the request was refused and did nothing. Does nothing
+   * if it was refused too often, or if the store does not respond.
    */
   returnUnused(): Promise<void>;
 }
 
-/** The parts that the service's side of proof of work needs. */
+/** The options of the service's side of proof of work. */
 export interface ProofOfWorkOptions {
-  /** The first signs, all verify. */
+  /** The first secret signs, all verify. */
   readonly secrets: readonly string[];
   readonly challengeTtlMs: number;
-  /** Records the solutions used, for all processes of the service. */
+  /** Records the used solutions for all processes of the service. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
 }
 
-/** Makes the service's side of proof of work; docs/proof-of-work.md describes the protocol. */
+/** Creates the service's side of proof of work; docs/proof-of-work.md describes the protocol. */
 export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   const { challengeTtlMs, store, runtime } = parts;
   const { clock } = runtime;
@@ -84,7 +85,8 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     // Read when it is written: another request may have returned the solution in between.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
-    // A store that fails throws here, before the solution is marked as used: a later try may succeed.
+    // A failing store throws here, before the solution is marked as used: a later attempt may
+    // succeed.
     const claim = await claimRevocably(store, ["pow", id], claimUntilMs - clock.now());
     if (claim === null) {
       remember(clock.elapsedMs() + replayMemoryMs);
@@ -98,7 +100,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
           await claim.revoke();
           remember(0, 1);
         } catch (error) {
-          // By contract it stays used then, and the client gets a new challenge.
+          // By contract the solution then stays used, and the client gets a new challenge.
           if (!(error instanceof StoreError)) throw error;
         }
       },
@@ -125,22 +127,16 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   };
 }
 
-/**
- * The facts that this process knows of a solution, so that it can refuse a flood of replays from
- * memory.
- */
+/** The facts that this process knows of a solution, to refuse repeated uses from memory. */
 interface KnownSolution {
-  /** By the clock that never jumps. */
+  /** Time by the monotonic clock, in milliseconds. */
   readonly usedUntil: number;
-  /** How often it was returned. */
+  /** Number of times the solution was returned. */
   readonly returns: number;
 }
 
-/** How long a solution that another request holds is not tried again. */
+/** Time for which a solution that another request holds is not tried again, in milliseconds. */
 const replayMemoryMs = 1_000;
 
-/**
- * The number of refused requests that one solution pays for, in addition to the request that
- * succeeds.
- */
+/** Number of refused requests that one solution pays for, in addition to the successful one. */
 const maxReturns = 2;

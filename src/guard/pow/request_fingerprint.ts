@@ -4,25 +4,22 @@ import { createSha256 } from "../../protocol/sha256.ts";
 /** The parts of a request that its fingerprint covers, to which a challenge is bound. */
 export interface FingerprintedRequest {
   readonly method: string;
-  /** Raw, from the request target: decoding would make two paths equal. */
+  /** Raw path of the request target: decoding would make two paths equal. */
   readonly path: string;
-  /** Raw, without the question mark. */
+  /** Raw query without the question mark. */
   readonly query: string;
-  /** The raw bytes; empty where there is none. */
+  /** The raw bytes; empty without a body. */
   readonly body: Uint8Array;
   /** Null for an anonymous caller. */
   readonly userId: string | null;
 }
 
-/**
- * The words of a request's fingerprint: 192 bits, too many for a search for two requests that share
- * one.
- */
+/** Number of words in a request's fingerprint: 192 bits, too many for a collision search. */
 export const fingerprintWords = 6;
 
 /**
- * Makes the function that computes a request's fingerprint. Every field is hashed after its length:
- * otherwise bytes could be moved from the path into the query without changing the hash. The result
+ * Returns a function that computes a request's fingerprint. Every field is hashed after its length:
+ * otherwise bytes could move from the path into the query without changing the hash. The result
  * begins with the fingerprint, and the next call overwrites it.
  */
 export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array {
@@ -31,7 +28,7 @@ export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array
   const reusable = new Uint8Array(4096);
 
   return ({ method, path, query, body, userId }) => {
-    // JSON keeps null apart from any id, and a lone surrogate from the character that replaces it.
+    // JSON distinguishes null from any id, and a lone surrogate from its replacement character.
     const user = JSON.stringify(userId);
     const units = method.length + path.length + query.length + user.length;
     const needed = 3 * units + emptyBody.length + 5 * lengthBytes;
@@ -49,7 +46,7 @@ export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array
 
 const lengthBytes = 4;
 
-/** UTF-8. Targets are ASCII, which needs no call into the platform's encoder. */
+/** Writes UTF-8. Targets are ASCII, for which the platform's encoder is not needed. */
 function writeText(text: string, bytes: Uint8Array, at: number): number {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -59,13 +56,13 @@ function writeText(text: string, bytes: Uint8Array, at: number): number {
   return text.length;
 }
 
-/** Writes the length in front of a field that is already written; returns the field's end. */
+/** Writes the length in front of a field that is already written. Returns the field's end. */
 function closeField(bytes: Uint8Array, start: number, length: number): number {
   for (let i = 0; i < lengthBytes; i++) bytes[start + i] = length >>> 8 * (lengthBytes - 1 - i);
   return start + lengthBytes + length;
 }
 
-/** The platform's hash, which is several times as fast as ours on long inputs. */
+/** Returns the platform's hash, which is several times faster on long inputs. */
 function hashOf(body: Uint8Array): Uint8Array {
   return createHash("sha256").update(body).digest();
 }

@@ -7,11 +7,11 @@ import { callTrust, overflowDifficulty } from "./difficulty.ts";
 import type { ProofOfWork, TakenSolution } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
 
-/** The parts that the proof of work of one request needs. */
+/** The options for the proof of work of one request. */
 export interface RequestWorkOptions {
   readonly abuse: ResolvedAbuseProtection;
   readonly runtime: Runtime;
-  /** Called once a request needs proof of work: without one, no secret has to be configured. */
+  /** Called when a request needs proof of work: otherwise no secret has to be configured. */
   proofOfWork(): ProofOfWork;
 }
 
@@ -21,14 +21,11 @@ export interface WorkDemand {
   readonly overflow: boolean;
 }
 
-/**
- * The work of one request, which is its proof of work: how difficult it must be, and that it is
- * claimed once.
- */
+/** The proof of work of one request: its required difficulty, and its single claim. */
 export class RequestWork {
   readonly #options: RequestWorkOptions;
   readonly #guarded: GuardedRequest;
-  /** One request takes its solution once; a later demand only checks it against its difficulty. */
+  /** A request uses its solution once; a later demand only checks its difficulty. */
   #taken: TakenSolution | null = null;
 
   /** Checks nothing yet. */
@@ -37,7 +34,7 @@ export class RequestWork {
     this.#guarded = guarded;
   }
 
-  /** Returns once the work is proved, or where the trust hook waives it; else throws a 428. */
+  /** Resolves once the work is proved or the trust hook waives it; otherwise throws a 428. */
   async require(
     demand: WorkDemand,
     gates: readonly PowGate[],
@@ -61,7 +58,7 @@ export class RequestWork {
     this.#taken = await pow.requireSolution(headers, facts, difficulty);
   }
 
-  /** The request was refused and did nothing: its solution is good for it once more. */
+  /** Makes the solution of a refused request, which did nothing, valid again. */
   async returnUnused(): Promise<void> {
     await this.#taken?.returnUnused();
   }
