@@ -5,8 +5,8 @@ import type { AppEnv } from "./middleware.ts";
 
 /**
  * Mounts the deployer's router for authentication. A Hono app shares the context of the app: its
- * routes see the user, and what they throw is answered and observed like any failure here. Any other
- * router is given the request without the path.
+ * routes see the user, and its errors become responses and observations like those of other routes.
+ * Any other router receives the request without the path prefix.
  */
 export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router): void {
   if (routes instanceof Hono || isForeignHono(routes) && hasErrorHandler(routes)) {
@@ -16,12 +16,12 @@ export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router
     const mounted = hono.basePath(path);
     for (const route of routes.routes) mounted.on(route.method, route.path, route.handler);
   } else {
-    // A router may take more than the request, such as what the listener reports.
+    // A router may accept more arguments than the request, such as the facts of the listener.
     hono.mount(path, routes.fetch.bind(routes) as (request: Request) => Response);
   }
 }
 
-/** An app of another copy of Hono, of which the package of a user may have one. */
+/** An app of another copy of Hono, which a user's package may contain. */
 interface ForeignHono {
   readonly routes: Hono["routes"];
   readonly errorHandler: unknown;
@@ -31,14 +31,15 @@ function isForeignHono(routes: object): routes is ForeignHono {
   return "routes" in routes && Array.isArray(routes.routes) && "errorHandler" in routes;
 }
 
-/** A new app of that copy has the error handler that stands for none. */
+/** Returns true if an app has a custom error handler: new apps of its copy have the default. */
 function hasErrorHandler(routes: ForeignHono): boolean {
   const fresh: object = Reflect.construct(routes.constructor, []);
   return routes.errorHandler !== Reflect.get(fresh, "errorHandler");
 }
 
 /**
- * The routers that are mounted for authentication. Throws a plain Error for a resource at their path.
+ * Returns the routers that are mounted for authentication. Throws a plain Error for a resource at
+ * their path.
  */
 export function routersOf(
   given: readonly { readonly routes?: Router | undefined }[],
@@ -50,7 +51,7 @@ export function routersOf(
   return routers;
 }
 
-/** A resource there would be hidden, or hide them. */
+/** Throws for a resource at this path, because one of the two would hide the other. */
 function requireFreePath(path: string, { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     if (url === path || url.startsWith(`${path}/`)) {

@@ -5,22 +5,22 @@ import type { Observer } from "../runtime/observation.ts";
 import { isHttpException } from "./http_exception.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 
-/** The deployer's authentication, and the middlewares that make exceptions from it for a path. */
+/** The deployer's authentication, and the middlewares that make exceptions for a path. */
 export interface Authentication {
-  /** Identifies the user of a request, or refuses it. */
+  /** Identifies the user of a request, or refuses the request. */
   readonly authenticate: Middleware;
-  /** For paths without authentication. */
+  /** Skips the authentication of a path. */
   readonly skip: MiddlewareHandler<AppEnv>;
-  /** For paths where a caller that is refused is anonymous: a login must be within reach. */
+  /** Treats a refused caller as anonymous, for paths such as the login. */
   readonly tolerate: MiddlewareHandler<AppEnv>;
 }
 
-/** Counts a request that authentication refuses with 401. Throws a 429 where it is one too many. */
+/** Counts a request that authentication refuses with 401. Throws a 429 above the limit. */
 export type CountRefusal = (context: Context<AppEnv>) => Promise<void>;
 
 /**
- * The middleware that identifies the user by the authenticators of an app, and then runs the
- * deployer's own, which may know more.
+ * Returns the middleware that identifies the user by the authenticators of an app, and then runs
+ * the deployer's middleware.
  */
 export function identifying(
   identify: Credentials["identify"] | null,
@@ -34,7 +34,7 @@ export function identifying(
   };
 }
 
-/** Makes the authentication of an app; `countRefusal` is null if no limit counts requests. */
+/** Creates the authentication of an app; `countRefusal` is null if no limit counts requests. */
 export function createAuthentication(
   given: Middleware,
   observe: Observer,
@@ -45,7 +45,7 @@ export function createAuthentication(
     authenticate(context, next) {
       const exception = exceptions.get(context);
       if (exception === undefined) {
-        // Without limits it costs no promise.
+        // Without limits, no promise is created.
         return countRefusal === null ? given(context, next) : counted(countRefusal, context, next);
       }
       return exception === "skip" ? next() : tolerated(context, next);

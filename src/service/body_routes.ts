@@ -10,7 +10,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
-/** The body reader for routes of the service that belong to no resource. */
+/** Reads bodies for routes of the service that belong to no resource. */
 export interface BodyRoutes {
   readonly limits: BodyLimits;
   readonly queues: RequestQueues;
@@ -18,14 +18,14 @@ export interface BodyRoutes {
   readonly clock: Clock;
 }
 
-/** A request to such a route, whose body is read. */
+/** A request to such a route, whose body was read. */
 export interface BodyRequest {
   readonly caller: HonoCaller;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Null if neither the listener nor a trusted proxy reports it. */
+  /** Address of the client; null if neither the listener nor a trusted proxy reports it. */
   readonly address: string | null;
   readonly waiting: WaitingRequest;
-  /** Begins work of the request in its turn. */
+  /** Runs work of the request when the scheduler reaches it. */
   inTurn<Result>(work: () => MaybePromise<Result>): MaybePromise<Result>;
 }
 

@@ -6,7 +6,7 @@ import type { Reply } from "../protocol/reply.ts";
 /** A file that is bundled in a module of the service, as gzip. */
 export interface BundledFile {
   readonly gzip: Uint8Array<ArrayBuffer>;
-  /** Its ETag. */
+  /** ETag of the file. */
   readonly tag: string;
 }
 
@@ -17,15 +17,15 @@ export function readBundledFile(base64: string): BundledFile {
   return { gzip, tag: `W/"${hash.slice(0, 22)}"` };
 }
 
-/** How a bundled file is answered. */
+/** The headers of the response with a bundled file. */
 export interface BundledFileHeaders {
-  /** Its media type; the charset is added. */
+  /** Media type; the charset is added. */
   readonly type: string;
-  /** Which caches may keep it. */
+  /** Caches that may store the file. */
   readonly cache: "public" | "private";
 }
 
-/** The reply with a bundled file, as it is packed where the client takes that. */
+/** Returns the reply with a bundled file, compressed if the client accepts that. */
 export function bundledFileReply(
   headers: Headers,
   { gzip, tag }: BundledFile,

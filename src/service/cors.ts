@@ -3,13 +3,13 @@ import { type Described, either, group, listOf, type ReadGroup } from "../option
 import { flag, other, whole } from "../options/option_kinds.ts";
 import type { Middleware } from "./middleware.ts";
 
-/** The options of CORS: which pages of other origins may call from a browser. */
+/** The options of CORS: the origins whose pages may call the service from a browser. */
 export interface CorsOptions {
   /** Exact origins, or `*`. */
   readonly origin: string | readonly string[];
-  /** Allows cookies; not together with `*`. */
+  /** Allows cookies; not allowed together with `*`. */
   readonly credentials?: boolean | undefined;
-  /** How many seconds a browser may cache the permission; 600 unless set. */
+  /** Seconds for which a browser may cache the permission. Default: 600. */
   readonly maxAge?: number | undefined;
 }
 
@@ -23,16 +23,18 @@ const members = {
   maxAge: whole({ from: 0 }).unlessSet(600),
 } satisfies Described<CorsOptions>;
 
-/** The option `cors`, described. */
+/** The description of the option `cors`. */
 export const corsOption = either(flag(), group(members)).unlessSet(false);
 
-/** As a browser sends it: with its case, and with neither a path nor a slash at the end. */
+/** Returns true for an origin as browsers send it, with its case and without a path or slash. */
 function isOrigin(given: unknown): boolean {
   if (given === "*") return true;
   return typeof given === "string" && (URL.parse(given)?.origin === given || isOpaque(given));
 }
 
-/** The origin of an extension or an app, which a URL has none of: `tauri://localhost`. */
+/**
+ * Returns true for an origin that URLs do not have, of an extension or app: `tauri://localhost`.
+ */
 function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
@@ -44,7 +46,7 @@ function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));
   const url = URL.parse(given);
-  // A password is not shown, not even in the log of a start.
+  // A password is never shown, not even in the log of a start.
   if (given.includes("@")) return `has a user, and an origin has none: like "${exampleOrigin}"`;
   if (given.includes("*")) {
     return `is ${shown}, and patterns are not supported: name each origin, or allow "*"`;
@@ -96,8 +98,8 @@ const answerHeaders = [
 ];
 
 /**
- * Returns the middleware that responds to preflights and adds CORS headers. `furtherHeader` is one
- * more request header that a page may send. Throws a plain Error for `*` with credentials.
+ * Returns the middleware that responds to preflights and adds CORS headers. `furtherHeader` is an
+ * additional request header that a page may send. Throws a plain Error for `*` with credentials.
  */
 export function corsMiddleware(
   options: true | ReadGroup<typeof members>,

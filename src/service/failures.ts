@@ -10,14 +10,14 @@ import type { Responder } from "./responder.ts";
 export type Fail = (thrown: unknown, request: Request, prefix: string) => Response;
 
 /**
- * The status of a request whose client has left before the response, as in nginx. It is counted,
- * and no client receives it.
+ * The status of a request whose client has disconnected before the response, as in nginx. It is
+ * counted, and no client receives it.
  */
 const clientLeftStatus = 499;
 
 /**
- * Returns true if an error says no more than that the client has left: its turn was not begun, what waited
- * for it was aborted, or its body broke off. Any other error is one, whether the client waits or not.
+ * Returns true if an error only means that the client has disconnected: its work was not begun, its
+ * wait was aborted, or its body broke off. Any other error is a real one.
  */
 function hasLeft(error: unknown, request: Request): boolean {
   if (error instanceof Error && error.name === "BadResource") return request.bodyUsed;
@@ -27,10 +27,10 @@ function hasLeft(error: unknown, request: Request): boolean {
   return mayBe && request.signal.aborted;
 }
 
-/** How long further refusals of an overloaded service are only counted. */
+/** Time for which further refusals of an overloaded service are only counted, in milliseconds. */
 const countedMs = 10_000;
 
-/** Creates the function that turns failures into responses and observes faults of the service. */
+/** Creates the function that converts errors to responses and observes internal errors. */
 export function createFail(
   responder: Responder,
   { observe, clock }: Pick<Runtime, "observe" | "clock">,
@@ -38,7 +38,9 @@ export function createFail(
   let countedUntil = -Infinity;
   let suppressed = 0;
 
-  /** Any client can cause thousands of refusals in a second: they are counted between two of them. */
+  /**
+   * Observes an error. Any client can cause thousands of refusals per second: these are counted.
+   */
   function observeFailure(method: string, path: string, error: unknown): void {
     if (!(error instanceof Problem && error.slug === "overloaded")) {
       return observe({ kind: "request_failed", method, path, error });
@@ -69,10 +71,10 @@ export function createFail(
   };
 
   function failException(exception: HttpException, method: string, prefix: string): Response {
-    // Of a response whose body was read there is only the head left.
+    // If the body of a response was read, only its head is left.
     const { res } = exception;
     const thrown = res?.bodyUsed === true ? res : exception.getResponse();
-    // A redirection is none, and its own problem says more than one of ours.
+    // A redirect is not an error, and an existing problem is more specific than a new one.
     const isAnswer = exception.status < 400 ||
       thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
     if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);

@@ -5,17 +5,17 @@ import type { Clock } from "../runtime/runtime.ts";
 
 /** A health check of a dependency: the database, the store, the search index. */
 export interface HealthCheck {
-  /** The key below `checks`, e.g. `database`. */
+  /** Key of the check in `checks`, e.g. `database`. */
   readonly name: string;
-  /** Requests continue without it. */
+  /** True if requests continue without the dependency. */
   readonly isDispensable?: boolean | undefined;
-  /** Resolves when the dependency works; a rejection fails the check, never the request. */
+  /** Resolves if the dependency works. A rejection fails the check, never the request. */
   run(): Promise<unknown>;
 }
 
 /** The result of one health check. */
 export interface CheckResult {
-  /** `degraded` where it fails and requests continue without it. */
+  /** `degraded` if the check fails and requests continue without the dependency. */
   readonly status: "ok" | "degraded" | "unavailable";
   readonly latencyMs: number;
 }
@@ -40,9 +40,9 @@ export interface ReadinessBody {
 /** The options of the health route {@link readiness}. */
 export interface ReadinessOptions {
   readonly clock: Clock;
-  /** True once the process is stopping: a load balancer should send no new requests. */
+  /** True while the process is stopping: a load balancer should send no new requests. */
   readonly draining: boolean;
-  /** A check that takes longer counts as failed; 1,000 by default. */
+  /** Timeout of one check, in milliseconds. Default: 1,000. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -55,8 +55,8 @@ export function liveness(): HealthReport<LivenessBody> {
 
 /**
  * Handles the health route `GET /readyz`: runs all checks concurrently. Responds with 503 if a
- * check fails that requests need, or while the service drains. A load balancer removes an instance
- * at a 503. If all instances share a store that fails, the load balancer would remove all of them.
+ * required check fails, or while the service drains. A load balancer removes an instance at a 503.
+ * If all instances share a store that fails, the load balancer would remove all of them.
  */
 export async function readiness(
   checks: readonly HealthCheck[],
@@ -81,14 +81,14 @@ export function databaseCheck(connection: Connection): HealthCheck {
   };
 }
 
-/** The health check of the key-value store: whether it reads a key, which never has a value. */
+/** Returns the health check of the key-value store: it reads a key that never has a value. */
 export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck {
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }
 
 /**
- * Returns true if requests continue without the key-value store: limits do, and a gate of proof of work or a
- * CAPTCHA refuses. Streams have no gates, and do not count.
+ * Returns true if requests continue without the key-value store: limits do, and a gate of proof of
+ * work or a CAPTCHA refuses. Streams have no gates and do not count.
  */
 export function worksWithoutStore({ routes }: RouteTable): boolean {
   return !routes.every(({ endpoint, resource }) => {
@@ -108,7 +108,7 @@ async function runCheck(
   const cancel = clock.after(deadlineMs, () => outcome.resolve(failed));
   Promise.try(() => check.run()).then(
     () => outcome.resolve("ok"),
-    // Without the reason: the caller is anonymous, and failing requests observe the error.
+    // The reason is omitted: the caller is anonymous, and failing requests observe the error.
     () => outcome.resolve(failed),
   );
   const status = await outcome.promise;

@@ -9,7 +9,7 @@ import type { Reply } from "../protocol/reply.ts";
  */
 export interface HttpException extends Error {
   readonly status: number;
-  /** The response that it was made with. */
+  /** The response with which it was created. */
   readonly res?: Response | undefined;
   getResponse(): Response;
 }
@@ -21,7 +21,7 @@ export function isHttpException(error: unknown): error is HttpException {
     typeof error.status === "number";
 }
 
-/** The problem of each status that is thrown often; others have no `type`. */
+/** The problems of common statuses; others have no `type`. */
 const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [400, "invalid-parameter"],
   [401, "unauthorized"],
@@ -39,7 +39,7 @@ const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [500, "internal-error"],
 ]);
 
-/** An exception as a problem with the same status and message. */
+/** Returns an exception as a problem with equal status and message. */
 export function exceptionReply({ status, message }: HttpException): Reply {
   return {
     status,
@@ -48,13 +48,13 @@ export function exceptionReply({ status, message }: HttpException): Reply {
   };
 }
 
-/** Returns the problem of a response of which only the status is known, and maybe a message. */
+/** Returns the problem of a response with a known status, and possibly a message. */
 export function problemOfStatus(status: number, message: string): ProblemBody {
   const detail = message || "Refused on the way to the resource";
   const slug = slugs.get(status);
   if (slug !== undefined) return new Problem(slug, detail).toBody();
   return {
-    // RFC 9457, 4.2.1: a problem that says no more than its status.
+    // RFC 9457, 4.2.1: a problem without more information than its status.
     type: "about:blank",
     title: STATUS_TEXT[status] ?? `Status ${status}`,
     status,

@@ -15,7 +15,7 @@ export function requireOwnMachine(
   const host = (headers.get("host") ?? URL.parse(url)?.host ?? "").toLowerCase();
   const site = headers.get("sec-fetch-site") ?? "none";
   const isOwnSite = site === "none" || site === "same-origin";
-  // A browser says in these which name it has asked, also where a proxy has replaced the Host.
+  // These headers contain the requested name, even if a proxy has replaced the Host.
   const isElsewhere = [headers.get("origin"), headers.get("referer")]
     .some((page) => page !== null && !isLoopbackHost(URL.parse(page)?.host ?? ""));
   if (!isLoopback(peer) || !isLoopbackHost(host) || !isOwnSite || isElsewhere) {

@@ -2,8 +2,8 @@ import { problemTypeBase } from "../protocol/problem_codes.ts";
 import type { Reply } from "../protocol/reply.ts";
 
 /**
- * The reply of an app that is mounted at `prefix`: replies are made, and stored under an
- * `Idempotency-Key`, as if it were mounted at the root.
+ * Returns the reply of an app that is mounted at `prefix`. Replies are created, and stored under an
+ * `Idempotency-Key`, for the root.
  */
 export function prefixedReply(reply: Reply, prefix: string): Reply {
   if (prefix === "") return reply;

@@ -8,7 +8,7 @@ import { problemExplanations, problemsToCome } from "../protocol/problem_explana
 import { escapeHtml, htmlPage } from "./html_page.ts";
 
 /**
- * The page of a problem, to which its `type` leads, or null if no problem has this slug. The
+ * Returns the page of a problem, to which its `type` leads; null if no problem has this slug. The
  * prefix is the path at which the app is mounted.
  */
 export function problemPage(slug: string, prefix = ""): string | null {
@@ -28,7 +28,7 @@ export function problemPage(slug: string, prefix = ""): string | null {
   );
 }
 
-/** The page of all problem types of this service, at `/__service/problems/`. */
+/** Returns the page of all problem types of this service, at `/__service/problems/`. */
 export function problemIndexPage(prefix = ""): string {
   const rows = Object.entries(problemCodes).map(([slug, { status, title }]) =>
     `<tr><td>${status}</td><td><a href="${escapeHtml(prefix + problemTypeBase)}${slug}">` +

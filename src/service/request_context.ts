@@ -7,43 +7,43 @@ import type { AppEnv, Middleware } from "./middleware.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The caller where no middleware runs. A class, because each request makes one. */
+/** The caller if no middleware runs. It is a class, because each request creates one. */
 export class DirectCaller implements Caller {
   readonly #info: unknown;
   #user: User | null = null;
 
-  /** `info` is what the listener reports of the connection. */
+  /** `info` contains the listener's facts about the connection. */
   constructor(info: unknown) {
     this.#info = info;
     this.#user = parseUser(innerRequestOf(info)?.user);
   }
 
-  /** An authenticator has identified the user; null if it knows none. */
+  /** Sets the user that an authenticator has identified, unless it is null. */
   identifyAs(user: User | null): void {
     this.#user = user ?? this.#user;
   }
 
-  /** The user that an authenticator has identified; null without one. */
+  /** Returns the user that an authenticator has identified; null without one. */
   user(): User | null {
     return this.#user;
   }
 
-  /** The address of the peer; null without one. */
+  /** Returns the address of the peer; null without one. */
   address(): string | null {
     return remoteAddress(this.#info);
   }
 
-  /** The completion of the response; null if it is not reported. */
+  /** Returns the completion of the response; null if it is not reported. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#info);
   }
 
-  /** The part of a multiplexed stream that the request opens; null for any other request. */
+  /** Returns the part of a multiplexed stream that the request opens; null without one. */
   part(): StreamPart | null {
     return innerRequestOf(this.#info)?.part ?? null;
   }
 
-  /** No middleware has read the body. */
+  /** Returns null, because no middleware has read the body. */
   receivedBody(): null {
     return null;
   }
@@ -65,28 +65,28 @@ export class HonoCaller implements Caller {
     this.#parseUser = parseUser;
   }
 
-  /** The user that a middleware has set; null without one. */
+  /** Returns the user that a middleware has set; null without one. */
   user(): User | null {
     const user = this.#context.get("user");
     return this.#parseUser(user === undefined ? innerRequestOf(this.#context.env)?.user : user);
   }
 
-  /** The address of the peer; null without one. */
+  /** Returns the address of the peer; null without one. */
   address(): string | null {
     return remoteAddress(this.#context.env);
   }
 
-  /** The completion of the response; null if it is not reported. */
+  /** Returns the completion of the response; null if it is not reported. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#context.env);
   }
 
-  /** The part of a multiplexed stream that the request opens; null for any other request. */
+  /** Returns the part of a multiplexed stream that the request opens; null without one. */
   part(): StreamPart | null {
     return innerRequestOf(this.#context.env)?.part ?? null;
   }
 
-  /** The body by way of Hono's cache, where a middleware has read it or may read it later. */
+  /** Returns the body through Hono's cache, if a middleware has read it or may read it later. */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null {
     const { req } = this.#context;
     const [form] = Object.keys(req.bodyCache);
@@ -102,15 +102,15 @@ export class HonoCaller implements Caller {
 }
 
 /**
- * A body that another app has read as text is encoded again: where it holds a replacement character,
- * its bytes may have been no UTF-8.
+ * Throws for a replacement character in a body that another app has read as a string: the encoded
+ * bytes may differ from those sent.
  */
 function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
 }
 
-/** The peer's address as the listener reports it; null without one. */
+/** Returns the peer's address as the listener reports it; null without one. */
 function remoteAddress(info: unknown): string | null {
   if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
   const { remoteAddr } = info;
@@ -120,16 +120,16 @@ function remoteAddress(info: unknown): string | null {
     : null;
 }
 
-/** The completion of the response as the listener reports it; null without one. */
+/** Returns the completion of the response as the listener reports it; null without one. */
 function deliveryOf(info: unknown): Promise<unknown> | null {
   if (typeof info !== "object" || info === null || !("completed" in info)) return null;
   return info.completed instanceof Promise ? info.completed : null;
 }
 
 /**
- * Makes the first middleware of a chain prepare the context for all that follow, so that two things
- * work as Hono documents them although the routes make their own responses and read bytes. It wraps
- * the first one, because a middleware more costs each request a promise.
+ * Returns the first middleware of a chain, extended to prepare the context for all that follow. Two
+ * features then work as Hono documents them, although the routes create their own responses and
+ * read bytes. An additional middleware would cost each request a promise.
  */
 export function preparingContext(
   first: Middleware,
@@ -147,12 +147,12 @@ export function preparingContext(
 }
 
 /**
- * A header that is set before `next()` reaches a response which Hono did not make only if `c.res`
+ * Keeps headers set before `next()`: they reach a response that Hono did not create only if `c.res`
  * existed by then.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
-  // Bound: a closure here keeps the objects of each request until the next major collection of V8,
-  // so that the minor ones took a sixth of the time.
+  // A closure here would keep the objects of each request until the next major collection of V8,
+  // and minor collections took a sixth of the time.
   context.header = setEarlyHeader.bind(null, context, context.header);
 }
 
@@ -166,24 +166,24 @@ function setEarlyHeader(
 }
 
 /**
- * Whatever form a middleware reads the body in, Hono takes it from these bytes, which are read once,
- * within the limits. Without that, `c.req.json()` would leave a string that no longer shows whether
- * the bytes were UTF-8.
+ * Keeps the bytes of the body. Hono derives every form of the body from them, and they are read
+ * once, within the limits. Otherwise `c.req.json()` would leave a string that no longer shows
+ * whether the bytes were UTF-8.
  */
 function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
-  // Another app that this one is mounted in has read it.
+  // Another app, in which this app is mounted, has read the body.
   if (req.raw.bodyUsed) return;
-  // The cache holds promises, which its type leaves out.
+  // The cache contains promises, which its type omits.
   req.bodyCache = new BodyOfContext(req, limits, clock) as unknown as typeof req.bodyCache;
 }
 
 /**
- * The body of a request at the place where Hono looks for it. It is a class, because V8 creates a
+ * The body of a request in the place where Hono expects it. It is a class, because V8 creates a
  * separate hidden class for each object literal with a getter. That hidden class keeps the request
  * until the next major collection.
  */
 class BodyOfContext {
-  /** The form in which Hono finds it: its own property, by name. */
+  /** The form in which Hono finds the body: an own property with this name. */
   declare readonly arrayBuffer: Promise<ArrayBuffer>;
   readonly #request: HonoRequest;
   readonly #limits: BodyLimits;
@@ -198,18 +198,18 @@ class BodyOfContext {
     Object.defineProperty(this, "arrayBuffer", asOwnProperty);
   }
 
-  /** True if anything has asked for it. */
+  /** True if the body was requested. */
   get isRead(): boolean {
     return this.#reading !== null;
   }
 
-  /** The bytes, which are read once, of the request that a middleware may have put in its place. */
+  /** Returns the bytes, which are read once, of the request that a middleware may have replaced. */
   read(): Promise<ArrayBuffer> {
     return this.#reading ??= receive(this.#request.raw, this.#limits, this.#clock);
   }
 }
 
-/** Returns true if the body of a request is still in it, although Hono would find it elsewhere. */
+/** Returns true if the body of a request is unread, although Hono would find it elsewhere. */
 export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
   const cache: unknown = bodyCache;
   return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;
@@ -230,7 +230,7 @@ async function receive(request: Request, limits: BodyLimits, clock: Clock): Prom
     : buffer.slice(byteOffset, byteOffset + byteLength);
 }
 
-/** The fault of a middleware that left no body for the routes. */
+/** Returns the error for a middleware that left no body for the routes. */
 export function bodyWasConsumed(): Problem {
   return new Problem(
     "internal-error",
@@ -240,13 +240,13 @@ export function bodyWasConsumed(): Problem {
 
 /** The facts of a request that the service creates for a subscription of a client. */
 export interface InnerRequest {
-  /** Where the bytes of its stream go. */
+  /** The destination of the bytes of its stream. */
   readonly part: StreamPart;
-  /** The user of the request that holds the subscription, as a middleware has set it. */
+  /** The user of the request that contains the subscription, as a middleware has set it. */
   readonly user: User | null | undefined;
 }
 
-/** Only this file has it: a request from outside is never an inner one. */
+/** Only this file uses this key: a request from outside is never an inner request. */
 const innerKey = Symbol("inner request");
 
 /**
@@ -260,16 +260,16 @@ export function keptInfo(info: unknown): object {
 }
 
 /**
- * Returns the facts that the app receives with an inner request: the facts of the connection, and
- * of the request.
+ * Returns the facts that the app receives with an inner request: those of the connection and of the
+ * request.
  */
 export function infoOfInner(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }
 
-/** The inner request that an app was given these facts with; null for any other request. */
+/** Returns the inner request with these facts; null for any other request. */
 export function innerRequestOf(info: unknown): InnerRequest | null {
   if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
-  // Only `infoOfInner` sets it.
+  // Only `infoOfInner` sets this member.
   return info[innerKey] as InnerRequest;
 }

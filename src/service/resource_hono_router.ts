@@ -8,8 +8,8 @@ import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 export type Registered = [handler: H, route: RouterRoute];
 
 /**
- * The router of the app's Hono: looks the routes of resources up in their table, by the raw path,
- * and everything else in Hono's own router. The chain of a resource's route is made once: the
+ * The router of the app's Hono: looks up the routes of resources in their table, by the raw path,
+ * and everything else in Hono's own router. The chain of a resource's route is created once: the
  * middlewares before it, and its handler.
  */
 export class ResourceHonoRouter implements Router<Registered> {
@@ -21,13 +21,13 @@ export class ResourceHonoRouter implements Router<Registered> {
   readonly #others = new TrieRouter<Registered>();
   readonly #methods = new Set<string>();
 
-  /** `handlers` are those that are registered for the routes of the table. */
+  /** `handlers` are registered for the routes of the table. */
   constructor(table: RouteTable, handlers: ReadonlyMap<H, RouteHandler>) {
     this.#table = table;
     this.#handlers = handlers;
   }
 
-  /** Adds a handler to those that were added before; at any time. */
+  /** Adds a handler after the existing handlers, at any time. */
   add(method: string, path: string, registered: Registered): void {
     const [handler, honoRoute] = registered;
     const found = this.#handlers.get(handler);
@@ -42,11 +42,11 @@ export class ResourceHonoRouter implements Router<Registered> {
     }
   }
 
-  /** Finds the handlers of a request, in their order. */
+  /** Returns the handlers of a request in order. */
   match(method: string, path: string): Result<Registered> {
     const route = this.#table.at(path)?.get(method);
     const chain = route === undefined ? undefined : this.#chains.get(route);
-    // Hono looks a method up in plain objects: that of a request may be `constructor`.
+    // Hono looks up a method in plain objects: the method of a request may be `constructor`.
     return chain ?? this.#others.match(this.#methods.has(method) ? method : METHOD_NAME_ALL, path);
   }
 }

@@ -6,15 +6,14 @@ import type { Reply } from "../protocol/reply.ts";
 import { longText, textStream } from "../protocol/text_stream.ts";
 
 /**
- * The security headers that the responder adds to every response, or `false` where a proxy adds
- * them.
+ * The security headers that the responder adds to every response, or `false` if a proxy adds them.
  */
 export type SecurityHeaders = boolean | {
-  /** The value of `Strict-Transport-Security`, e.g. `max-age=63072000`; `true` is two years. */
+  /** Value of `Strict-Transport-Security`, e.g. `max-age=63072000`; `true` is two years. */
   readonly hsts?: boolean | string | undefined;
 };
 
-/** The option `securityHeaders`, described. */
+/** The description of the option `securityHeaders`. */
 export const securityHeadersOption = either(
   flag(),
   group(
@@ -24,20 +23,18 @@ export const securityHeadersOption = either(
   ),
 ).unlessSet(true);
 
-/**
- * The responder of an app, which builds every response: no other part of it calls `new Response`.
- */
+/** The responder of an app, which creates every response: no other part calls `new Response`. */
 export interface Responder {
-  /** The response of a reply, without the body for HEAD. */
+  /** Returns the response of a reply, without the body for HEAD. */
   respond(reply: Reply, method: string): Response;
   /** Completes and sanitizes a response of a middleware or of the deployer's router. */
   adopt(response: Response): Response;
 }
 
 /**
- * Makes the responder, which encodes characters outside printable ASCII in headers: a control byte
- * there ends the process inside Deno, past every `catch`, and a value may come from a row or a
- * path.
+ * Creates the responder, which encodes characters outside of printable ASCII in headers. A control
+ * byte there would end the process inside Deno, past every `catch`, and a value may come from a row
+ * or a path.
  */
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);
@@ -60,12 +57,12 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         });
       }
       if (reply.body instanceof ReadableStream) {
-        // It is never read, so that its resources must be released.
+        // The body is never read, therefore its resources must be released.
         void reply.body.cancel();
         // For null a listener would send a length of 0; the length of an empty stream is unknown.
         return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
-      // RFC 9110, 8.6: the length that GET would have; a listener sends none without a body.
+      // RFC 9110, 8.6: the length of the response to GET; a listener sends none without a body.
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
       return new CheckedResponse(null, { status: reply.status, headers });
     },
@@ -95,9 +92,9 @@ function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["
 }
 
 /**
- * A response whose headers were checked when it was made. Checking the headers of every response for
- * what a middleware may have set costs a third of the throughput of small ones, so it is done only
- * for responses whose `headers` were accessed since.
+ * A response whose headers were checked when it was created. Checking the headers of every response
+ * for changes of a middleware costs a third of the throughput of small responses, therefore only
+ * responses whose `headers` were accessed since are checked.
  */
 class CheckedResponse extends Response {
   isTouched = false;
@@ -109,8 +106,8 @@ class CheckedResponse extends Response {
 }
 
 /**
- * The headers that every response of this status has, whichever code refused: how to authenticate
- * (RFC 9110, 15.5.2), and when to retry, where no earlier time is known.
+ * Returns the headers that every response with this status has: how to authenticate (RFC 9110,
+ * 15.5.2), and when to retry unless an earlier time is known.
  */
 function requiredHeaders(status: number): HeaderList {
   if (status === 401) return bearerChallenge;
@@ -122,10 +119,7 @@ const bearerChallenge: HeaderList = [["www-authenticate", "Bearer"]];
 const retryInADay: HeaderList = [["retry-after", "86400"]];
 const nothing: HeaderList = Object.freeze([]);
 
-/**
- * Returns a body of unknown length, for the response to a HEAD request whose length only GET would
- * know.
- */
+/** Returns a body of unknown length, for a HEAD request whose length only GET would know. */
 export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }

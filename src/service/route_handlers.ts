@@ -22,7 +22,7 @@ import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";
 import type { ServicePage } from "./service_pages.ts";
 
-/** The parts that the handlers of an app's routes need. */
+/** The options of the handlers of an app's routes. */
 export interface RouteHandlersOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
@@ -33,9 +33,9 @@ export interface RouteHandlersOptions {
     received: ReceivedRequest,
   ) => Promise<Reply["headers"]>;
   readonly responder: Responder;
-  /** The value that a middleware set as `user` → the user. */
+  /** Converts the value that a middleware set as `user` to the user. */
   readonly parseUser: (value: unknown) => User | null;
-  /** The path at which a proxy or an app that takes it off the requests has mounted this one. */
+  /** The path at which a proxy or a parent has mounted this app, and which requests lack. */
   readonly mountedAt: string;
 }
 
@@ -45,8 +45,8 @@ export interface DirectRequest extends ReceivedRequest {
 }
 
 /**
- * The handlers of an app's routes. Each decides by the raw path of the request, whichever route of
- * whichever app has led to it: a parent matches decoded paths, and knows no reserved segments.
+ * The handlers of an app's routes. Each uses the raw path of the request, independent of the
+ * matched route: a parent matches decoded paths, and knows no reserved segments.
  */
 export class RouteHandlers {
   readonly #options: RouteHandlersOptions;
@@ -59,8 +59,8 @@ export class RouteHandlers {
   }
 
   /**
-   * The handler of a route of this app, in this app or in a parent. Its parameters are not counted:
-   * Hono lists a handler with two of them as a middleware.
+   * Returns the handler of a route of this app, in this app or in a parent. It has rest parameters,
+   * because Hono lists a handler with two parameters as a middleware.
    */
   named(name: string): H {
     const handler = (...[context, next]: Parameters<typeof this.elsewhere>) =>
@@ -68,18 +68,18 @@ export class RouteHandlers {
     return Object.defineProperty(handler, "name", { value: name });
   }
 
-  /** The last handler of the app: for paths that no route has, and methods that a path lacks. */
+  /** The last handler of the app: for unknown paths, and methods that a path lacks. */
   readonly elsewhere = (context: Context<AppEnv>, next: Next): Promise<Response | void> =>
     this.#answerByPath(context, next);
 
-  /** The handler of a resource's route where this app itself has matched the raw path. */
+  /** Returns the handler of a resource's route if this app has matched the raw path. */
   matched(route: ResourceRoute): H {
     return (context: Context<AppEnv>) =>
       this.#answerAt(route, context, parseRequestTarget(context.req.raw.url), "");
   }
 
   /**
-   * Responds at a resource's route without a context once the user is identified, if no middleware
+   * Responds at a resource's route without a context after identifying the user, if no middleware
    * needs a context.
    */
   direct(
@@ -103,12 +103,12 @@ export class RouteHandlers {
     return this.#answerAs(user, route, received);
   }
 
-  /** The path at which the app that handles a request is mounted, as its client sees it. */
+  /** Returns the path at which the app that handles a request is mounted, as its client sees it. */
   prefixOf(context: Context<AppEnv>): string {
     return this.#options.mountedAt + this.#routedPrefix(context);
   }
 
-  /** Counts a request that authentication refuses, at the route that it is for. Throws a 429. */
+  /** Counts a request that authentication refuses, at its route. Throws a 429. */
   async countRefusal(context: Context<AppEnv>): Promise<void> {
     const { table, countRefused } = this.#options;
     const { method, raw: request } = context.req;
@@ -121,7 +121,7 @@ export class RouteHandlers {
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
   }
 
-  /** Rejects with the refusal of a credential, once it is counted, or with a 429. */
+  /** Rejects with the refusal of a credential after counting it, or with a 429. */
   async #countRefused(
     error: unknown,
     route: ResourceRoute,
@@ -148,11 +148,11 @@ export class RouteHandlers {
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
-    // A header that a middleware of a parent has set before is kept only if the response exists.
+    // A header that a middleware of a parent has set is kept only if the response exists.
     void context.res;
     const { table, pages, parseUser, mountedAt } = this.#options;
     const { method, raw, raw: { url } } = context.req;
-    // A parent has not checked it, and matched a path that may come from it.
+    // A parent has not checked the host, and the matched path may depend on it.
     if (!this.#hasPlainHost(raw)) throw invalidHost();
     const target = parseRequestTarget(url);
     const prefix = this.#routedPrefix(context);
@@ -161,7 +161,7 @@ export class RouteHandlers {
     const found = table.at(table.canonical(path) ?? path);
     const route = found?.get(reads ? "GET" : method);
     if (route !== undefined) return await this.#answerAt(route, context, target, prefix);
-    // Routes that were added after those of this app, or by a parent.
+    // Later routes were added after those of this app, or by a parent.
     const hasLaterRoute = context.req.routeIndex + 1 < matchedRoutes(context).length;
     for (const page of pages) {
       const answerPage = page.yields && hasLaterRoute ? null : page.at(path, mountedAt + prefix);
@@ -196,19 +196,20 @@ export class RouteHandlers {
   }
 
   /**
-   * The raw beginning of the path that leads to this app in a parent: what is left of the path where
-   * as many parts end it as follow the app's own path in that parent.
+   * Returns the raw path prefix that leads to this app in a parent: the path without as many final
+   * parts as the app's own path has in that parent.
    */
   #routedPrefix(context: Context<AppEnv>): string {
     const routes = matchedRoutes(context);
     const isOwn = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;
     const after = routes.slice(context.req.routeIndex).findIndex(isOwn);
-    // The app may be mounted twice: its own last handler follows the one that runs, except for added ones.
+    // The app may be mounted twice: its own last handler follows the running one, except for added
+    // ones.
     const own = after < 0 ? routes.findLastIndex(isOwn) : context.req.routeIndex + after;
     if (own < 0 || routes[own]?.basePath === "/") return "";
     const matched = context.req.path;
     const { path } = parseRequestTarget(context.req.raw.url);
-    // A parent may ignore a slash at the end.
+    // A parent may ignore a trailing slash.
     const ignored = path.endsWith("/") && !matched.endsWith("/") ? 1 : 0;
     const prefix = basePath(context, own).replace(/\/$/, "");
     const following = partsOf(matched) - partsOf(prefix) + ignored;

@@ -13,15 +13,15 @@ import { problemIndexPage, problemPage } from "./problem_page.ts";
 
 /** A page of the service that belongs to no resource. */
 export interface ServicePage {
-  /** As the path of a Hono route. */
+  /** Path as in a Hono route. */
   readonly path: string;
   /** True if the service shows the page without authentication. */
   readonly isOpen: boolean;
-  /** True if a caller whose credential is refused is anonymous here, and not refused. */
+  /** True if a caller with a refused credential is anonymous here instead of being refused. */
   readonly toleratesStrangers?: true;
-  /** In the document of the service. */
+  /** The description in the document of the service. */
   readonly description: RouteDescription;
-  /** True if a route of the deployer's at its path precedes it. */
+  /** True if a route of the deployer at this path has precedence. */
   readonly yields?: true;
   /**
    * Returns the handler of GET at a raw path; null if the path belongs to another page. `prefix` is
@@ -33,19 +33,19 @@ export interface ServicePage {
 /** A request for a page. */
 export interface PageRequest {
   readonly raw: Request;
-  /** Who asks; null if that is unknown. */
+  /** Returns the user; null if the user is unknown. */
   user(): User | null;
-  /** The address of the socket at the other end; null if it is unknown. */
+  /** Returns the address of the peer; null if it is unknown. */
   address(): string | null;
 }
 
-/** The parts that the service's own pages report on. */
+/** The parts on which the service's own pages report. */
 export interface ServicePagesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];
-  /** Null if the configuration names none. */
+  /** Null if none is configured. */
   readonly store: KeyValue | null;
-  /** True if requests continue where it fails. */
+  /** True if requests continue when the store fails. */
   readonly isStoreDispensable: boolean;
   /** Checks that the search index responds; null without search. */
   readonly search: (() => Promise<void>) | null;
@@ -53,13 +53,13 @@ export interface ServicePagesOptions {
   readonly isDraining: () => boolean;
 }
 
-/** Makes the service's own pages: health, and the page of every problem type. */
+/** Creates the service's own pages: health, and the page of every problem type. */
 export function createServicePages(options: ServicePagesOptions): readonly ServicePage[] {
   const problems = createProblemPages();
   return options.health ? [...healthPages(options), ...problems] : problems;
 }
 
-/** Makes the pages to which the types of problems lead. */
+/** Creates the pages to which the types of problems lead. */
 export function createProblemPages(): readonly ServicePage[] {
   return [
     {
@@ -89,8 +89,8 @@ export function createProblemPages(): readonly ServicePage[] {
 }
 
 /**
- * Requires that no resource is at the path of a page, or would take what is below its own path for
- * a key. Throws a plain Error.
+ * Requires that no resource is at the path of a page, or would read the rest of a page's path as a
+ * key. Throws a plain Error.
  */
 export function requireFreePages(pages: readonly ServicePage[], { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
@@ -109,7 +109,7 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
     name: index === 0 ? "database" : `database ${index + 1}`,
   }));
   if (store !== null) checks.push(storeCheck(store, isStoreDispensable));
-  // All other requests work without it.
+  // All other requests work without the search index.
   if (search !== null) checks.push({ name: "search", isDispensable: true, run: search });
   return [
     healthPage("/healthz", livenessDescription, () => json(liveness())),

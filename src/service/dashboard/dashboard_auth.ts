@@ -4,22 +4,22 @@ import { requireOwnMachine } from "../own_machine.ts";
 import type { PageRequest } from "../service_pages.ts";
 import type { ResolvedDashboard } from "./dashboard_options.ts";
 
-/** A request for something of the dashboard. */
+/** A request to the dashboard. */
 export interface OperatorRequest extends PageRequest {
-  /** True if a link of another site may lead here: the page itself, which does nothing. */
+  /** True if a link of another site may lead here: the page itself, which has no effects. */
   readonly isPage: boolean;
 }
 
 /**
- * Lets the operator pass, and no request that the page of another site has made a browser send with
- * the credentials of the operator. Throws a 401 or a 403.
+ * Requires the operator, and refuses requests that the page of another site has made the operator's
+ * browser send with credentials. Throws a 401 or a 403.
  */
 export async function requireOperator(
   request: OperatorRequest,
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
   const { raw, isPage } = request;
-  // A program sends neither header, and has no credentials that it does not know.
+  // A program sends neither header, and uses credentials only deliberately.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }
@@ -31,7 +31,7 @@ export async function requireOperator(
     throw new Problem("forbidden", "Cannot use the dashboard: adminUI.authorize refuses");
   }
   throw new Problem("unauthorized", "Cannot use the dashboard without a credential that may", {
-    // A browser asks its user, and sends what it is given with every request from here.
+    // A browser asks its user for credentials, and sends them with every request from here.
     headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
   });
 }

@@ -48,8 +48,8 @@ const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="
 const iconHeaders = { "content-type": "image/svg+xml", "cache-control": "private, max-age=86400" };
 
 /**
- * Nothing but the files of the dashboard, no markup from a string, and no frame around it (Content
- * Security Policy Level 3; Trusted Types).
+ * The policy allows only the files of the dashboard: no markup from strings, and no embedding in a
+ * frame (Content Security Policy Level 3; Trusted Types).
  */
 const securityPolicy = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"],

@@ -7,15 +7,18 @@ import { callback, flag, having } from "../../options/option_kinds.ts";
 /** The options of the dashboard. */
 export interface DashboardOptions {
   /**
-   * Decides who may use the dashboard, which sees every row. Unless set, only this machine may, and
-   * in production the start fails.
+   * Decides who may use the dashboard, which sees every row. Default: only this machine; in
+   * production the start then fails.
    */
   readonly authorize?: AuthorizeDashboard | undefined;
-  /** Refuses every write of the dashboard. Off unless set. */
+  /** Refuses every write of the dashboard. Default: false. */
   readonly readOnly?: boolean | undefined;
-  /** The ledger whose accounts it shows, from `openCreditsLedger` or `openBilling`; none unless set. */
+  /** Ledger whose accounts are shown, from `openCreditsLedger` or `openBilling`. Default: none. */
   readonly credits?: CreditsLedger | undefined;
-  /** The billing whose webhook deliveries it shows, and its ledger unless `credits` is set; none unless set. */
+  /**
+   * Billing whose webhook deliveries are shown, and its ledger unless `credits` is set. Default:
+   * none.
+   */
   readonly billing?: Billing | undefined;
 }
 
@@ -36,12 +39,12 @@ const members = {
   billing: having<Billing>("what openBilling() gives", "credits", "deliveries"),
 } satisfies Described<DashboardOptions>;
 
-/** The option `adminUI`, described. */
+/** The description of the option `adminUI`. */
 export const dashboardOption = either(flag(), group(members)).unlessSet(false);
 
-/** The options of the dashboard, every default resolved. */
+/** The options of the dashboard with resolved defaults. */
 export interface ResolvedDashboard {
-  /** Null if only this machine may use it. */
+  /** Null if only this machine may use the dashboard. */
   readonly authorize: AuthorizeDashboard | null;
   readonly readOnly: boolean;
   /** Null without one. */

@@ -1,2 +1,2 @@
-/** Where the dashboard is. */
+/** Path of the dashboard. */
 export const dashboardPath = "/__service/ui";

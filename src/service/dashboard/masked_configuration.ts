@@ -1,10 +1,10 @@
 import type { Option, OptionShape } from "../../options/option.ts";
 
 /**
- * A configuration as the dashboard may show it, by the description of its options: numbers, flags and
- * strings of which the description says that messages may show them. A secret is masked, of a URL
- * nothing is shown that could be one, and a function or an object that was made elsewhere is only
- * named. What is not set is left out.
+ * Returns a configuration as the dashboard may show it, by the description of its options: numbers,
+ * booleans, and strings that messages may show. Secrets are masked, and URLs are shown without
+ * parts that could be secret. Functions and foreign objects are only named. Missing options are
+ * omitted.
  */
 export function maskedConfiguration(described: Option<unknown>, given: unknown): unknown {
   return given === undefined ? undefined : masked(described.rules.shape, given);
@@ -51,7 +51,7 @@ function members(
   );
 }
 
-/** A URL without its user and password, its query and its fragment; any other string as it is. */
+/** Returns a URL without user, password, query and fragment; any other string unchanged. */
 function withoutCredentials(text: string): string {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
   const url = URL.parse(text);

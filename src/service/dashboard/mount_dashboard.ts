@@ -19,13 +19,13 @@ import type { OperatorAudit } from "./operator_audit.ts";
 import { requireOperator } from "./dashboard_auth.ts";
 import type { Report } from "./report.ts";
 
-/** The parts that the dashboard needs. */
+/** The options of the dashboard's routes. */
 export interface MountedDashboard {
   readonly options: ResolvedDashboard;
   readonly reports: readonly Report[];
   /** The resources with the rights of the operator. */
   readonly operator: InnerApp;
-  /** The resources as the service has them, with the rights of the user that a request views. */
+  /** The resources of the service, with the rights of the user that a request views. */
   readonly viewed: InnerApp;
   readonly parseUser: (value: unknown) => User | null;
   readonly audit: OperatorAudit;
@@ -96,13 +96,12 @@ function readOnly(how: string): Problem {
   return new Problem("forbidden", `Cannot write ${how}`);
 }
 
-/** The request as it is below a path: what an app is asked that is mounted there. */
+/** Returns the request with its path relative to a mount path. */
 function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
   const { method, headers, body } = request;
-  // The request has no signal, because Deno warns of it. The connection shows that a response ends
-  // early.
+  // The request has no signal, because Deno warns of it. The connection shows an early end.
   return new Request(url, { method, headers, body });
 }
 
@@ -131,7 +130,7 @@ async function answerReport(
   return responder.respond(reply, raw.method);
 }
 
-/** Of the members of the body of an action. */
+/** Limit of the members in the body of an action. */
 const maxNames = 1_000;
 
 function json(body: unknown): Reply {

@@ -2,30 +2,30 @@ import type { Observer } from "../../runtime/observation.ts";
 import type { OperatorObservation } from "../../runtime/observations/operator_observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** A write of the operator, and when it was answered. */
+/** A write of the operator, with the time of its response. */
 export interface AuditEntry extends Omit<OperatorObservation, "kind"> {
-  /** In milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** The audit of what the operator writes: each is observed, and the last 500 are kept in memory. */
+/** The audit of the operator's writes: each is observed, and the last 500 are kept in memory. */
 export class OperatorAudit {
   readonly #clock: Clock;
   readonly #observe: Observer;
   readonly #entries: AuditEntry[] = [];
 
-  /** Begins empty. */
+  /** Starts empty. */
   constructor(clock: Clock, observe: Observer) {
     this.#clock = clock;
     this.#observe = observe;
   }
 
-  /** The last ones, the newest first. */
+  /** The last writes, newest first. */
   get entries(): readonly AuditEntry[] {
     return this.#entries.toReversed();
   }
 
-  /** Observes a write, and keeps it. */
+  /** Observes a write and keeps it. */
   record(write: Omit<OperatorObservation, "kind">): void {
     this.#observe({ kind: "operator_write", ...write });
     this.#entries.push({ ...write, at: this.#clock.now() });

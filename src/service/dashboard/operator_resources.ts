@@ -2,7 +2,7 @@ import type { Access } from "../../auth/scope.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** Where the resources of the operator are, in the app that serves them. */
+/** Path of the operator's resources in the app that serves them. */
 export const operatorBasePath = "/api";
 
 /**

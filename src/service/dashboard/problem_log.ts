@@ -6,55 +6,55 @@ import type { Fail } from "../failures.ts";
 import { isHttpException } from "../http_exception.ts";
 import type { FindRoute } from "../observability/route_finder.ts";
 
-/** Requests that were refused, or failed, for the same reason at the same route. */
+/** Refused or failed requests with one reason at one route. */
 export interface ProblemGroup {
-  /** As in the problem's `type`; `http-418` for a refusal of a middleware. */
+  /** Code as in the problem's `type`; `http-418` for a refusal of a middleware. */
   readonly code: string;
   readonly status: number;
   readonly count: number;
-  /** In milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /** The method and the configured route, `/api/notes/:id`; empty where there is none. */
+  /** Method and configured route, `/api/notes/:id`; the path is empty without a route. */
   readonly lastRequest: { readonly method: string; readonly path: string };
-  /** The title of the problem; of a fault, the name of the last error. */
+  /** Title of the problem; for an internal error, the name of the last error. */
   readonly detail: string;
 }
 
 /**
- * The log of the problems that requests were answered with, in groups, in the memory of this
- * process. It holds no value of a request: no path, no query, no body.
+ * The log of problem responses in groups, in the memory of this process. It contains no value of a
+ * request: no path, no query, no body.
  */
 export class ProblemLog {
-  /** When it began, in milliseconds since 1970. */
+  /** Start of the log, in milliseconds since 1970. */
   readonly since: number;
   readonly #clock: Clock;
   readonly #groups = new Map<string, ProblemGroup>();
   #findRoute: FindRoute = () => "";
   #dropped = 0;
 
-  /** Begins empty. */
+  /** Starts empty. */
   constructor(clock: Clock) {
     this.#clock = clock;
     this.since = clock.now();
   }
 
-  /** The groups, the last problem first. */
+  /** The groups, latest problem first. */
   get groups(): readonly ProblemGroup[] {
     return [...this.#groups.values()].reverse();
   }
 
-  /** How many groups are forgotten, because newer ones took their place. */
+  /** Number of groups that newer groups have replaced. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Finds the routes of requests by this function from now on. */
+  /** Sets the function that finds the routes of requests. */
   findRoutesBy(findRoute: FindRoute): void {
     this.#findRoute = findRoute;
   }
 
-  /** Returns the function with a log of its responses. */
+  /** Returns the function extended by a log of its responses. */
   logging(fail: Fail): Fail {
     return (thrown, request, prefix) => {
       const response = fail(thrown, request, prefix);
@@ -70,7 +70,7 @@ export class ProblemLog {
     const key = `${code} ${status} ${method} ${path}`;
     const lastAt = this.#clock.now();
     const { count, firstAt } = this.#groups.get(key) ?? { count: 0, firstAt: lastAt };
-    // Its place is that of its last problem.
+    // The place of a group is determined by its last problem.
     this.#groups.delete(key);
     const [oldest] = this.#groups.size < maxGroups ? [] : this.#groups.keys();
     if (oldest !== undefined) {
@@ -91,7 +91,9 @@ const knownMethods: ReadonlySet<string> = new Set([
   ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
 ]);
 
-/** The title of the problem: its message may hold a key, the name of a field, or any other value. */
+/**
+ * Returns the title of a problem: its message may contain a key, a field name, or another value.
+ */
 function describe(error: unknown, status: number): Pick<ProblemGroup, "code" | "detail"> {
   if (error instanceof Problem) {
     return { code: error.slug, detail: problemCodes[error.slug].title + causeOf(error) };
@@ -104,7 +106,7 @@ function causeOf({ cause, status }: Problem): string {
   return cause === undefined || status < 500 ? "" : ` (${nameOf(cause)})`;
 }
 
-/** Messages of databases hold values. */
+/** Returns the name of an error, because messages of databases contain values. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const kind: unknown = Reflect.get(error, "kind");

@@ -1,15 +1,15 @@
 import type { User } from "../../auth/user.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** A report of the dashboard, or, by POST, an action of it. */
+/** A report of the dashboard, or an action by POST. */
 export interface Report {
-  /** The last segment of its path: `/report/streams`, `/action/explain`. */
+  /** Last segments of the path: `/report/streams`, `/action/explain`. */
   readonly name: string;
   /** GET for a report, POST for an action. */
   readonly method: "GET" | "POST";
-  /** True if a read-only dashboard refuses it. */
+  /** True if a read-only dashboard refuses the action. */
   readonly writes?: true;
-  /** Returns what is sent as JSON. Throws a Problem for a request that is wrong. */
+  /** Returns the value to send as JSON. Throws a Problem for an invalid request. */
   answer(request: ReportRequest): MaybePromise<unknown>;
 }
 
@@ -18,6 +18,6 @@ export interface ReportRequest {
   readonly query: URLSearchParams;
   /** The JSON of an action; null for a report. */
   readonly body: unknown;
-  /** The operator, where the service knows one. */
+  /** The operator; null if unknown. */
   readonly user: User | null;
 }

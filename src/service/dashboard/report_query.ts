@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 
-/** A parameter of a report that must be there. Throws a 400. */
+/** Returns a required parameter of a report. Throws a 400. */
 export function requireText(query: URLSearchParams, name: string): string {
   const text = query.get(name);
   if (text !== null && text !== "") return text;
@@ -11,7 +11,7 @@ export function requireText(query: URLSearchParams, name: string): string {
   );
 }
 
-/** A whole number of a report's parameters; null without one. Throws a 400. */
+/** Returns a whole number from a report's parameters; null without one. Throws a 400. */
 export function wholeOf(
   query: URLSearchParams,
   name: string,
@@ -27,7 +27,7 @@ export function wholeOf(
   );
 }
 
-/** The resource of a name: of a path below the base path, or else of a table. Throws a 400. */
+/** Returns the resource with a name: a path below the base path, or else a table. Throws a 400. */
 export function resourceNamed(
   name: string,
   resources: readonly Resource[],

@@ -9,32 +9,32 @@ import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
 /** The facts of a resource in the dashboard: its fields, and the access to its rows. */
 export interface ResourceFacts {
-  /** The name of its table. */
+  /** Name of the table. */
   readonly name: string;
-  /** Its last segment, by which the operator reaches it: `notes` in `/api/notes`. */
+  /** Last segment of its path, by which the operator reaches it: `notes` in `/api/notes`. */
   readonly path: string;
-  /** Where the service has it. */
+  /** Path of the resource in the service. */
   readonly url: string;
   readonly key: readonly string[];
   /** The field by which a person recognizes a row. */
   readonly label: string;
-  /** In the order of the table, hidden ones too, then the computed ones. */
+  /** Fields in the order of the table, including hidden ones, then the computed fields. */
   readonly fields: readonly FieldFacts[];
   readonly relations: readonly Pick<RelationFacts, "name" | "type" | "resource">[];
   readonly capabilities: ResolvedCapabilities;
   readonly rights: Readonly<Record<Access, Right>>;
-  /** By access; absent ones are not protected. */
+  /** Protections by access; an unprotected access is absent. */
   readonly protections: Readonly<Record<string, ProtectionFacts>>;
   readonly procedures: readonly ProcedureFacts[];
   readonly etag: boolean;
   /** The field that marks a row deleted. */
   readonly softDelete: string | null;
   readonly searchable: boolean;
-  /** True if it has live streams. */
+  /** True if the resource has live streams. */
   readonly live: boolean;
 }
 
-/** Who has an access to the rows of a resource. An operation that does not exist is for no caller. */
+/** The callers that have an access to the rows of a resource. A missing operation is for none. */
 export type Right =
   | "everyone"
   | "some rows of everyone"
@@ -45,19 +45,21 @@ export type Right =
 interface FieldFacts {
   readonly name: string;
   readonly type: ColumnKind | "any" | "computed";
-  /** Its values are strings of digits: as integers some would be rounded. Of `any`: as in paths. */
+  /**
+   * Present if values are strings of digits, since integers could be rounded; `any` as in paths.
+   */
   readonly wide?: true;
   readonly nullable: boolean;
   /** True if no response contains the field. */
   readonly hidden: boolean;
-  /** By some caller of the service; the operator may write more. */
+  /** True if some caller of the service may write it; the operator may write more. */
   readonly writable: boolean;
-  /** It is set once, when the row is created. */
+  /** True if the field is set only when the row is created. */
   readonly immutable: boolean;
   readonly filterable: boolean;
   readonly sortable: boolean;
   readonly enum?: readonly string[];
-  /** The resource whose rows it names, and their field. */
+  /** The referenced resource and its field. */
   readonly references?: { readonly resource: string; readonly field: string };
 }
 
@@ -70,9 +72,9 @@ interface RelationFacts {
 interface ProtectionFacts {
   /** Tokens of the budget for each item; 0 for none. */
   readonly cost: number;
-  /** As in the header `RateLimit-Policy`. */
+  /** Value as in the header `RateLimit-Policy`. */
   readonly rateLimit: string | null;
-  /** The difficulty of the proof of work that is always demanded. */
+  /** Difficulty of the proof of work that is always required. */
   readonly pow: number | null;
   readonly captcha: boolean;
 }
@@ -91,7 +93,7 @@ export interface ServedResources {
   readonly prefix: string;
 }
 
-/** The facts of each resource of a service, as its callers have it. */
+/** Returns the facts of each resource of a service, as its callers see it. */
 export function factsOfResources(served: ServedResources): readonly ResourceFacts[] {
   return served.resources.map((one) => factsOf(one, served));
 }
@@ -125,7 +127,7 @@ function factsOf(
   };
 }
 
-/** Readable strings, the most telling names first; else the key. */
+/** Returns the field that labels rows: a readable string with a typical name, or else the key. */
 function labelOf({ fields: { readable }, table: { primaryKey } }: Resource): string {
   const texts = readable.filter(({ kind, primaryKey }) => kind === "text" && !primaryKey);
   for (const name of labelNames) {
@@ -174,7 +176,7 @@ function columnFacts(
   };
 }
 
-/** By its foreign key, or by a declared relation. A hidden field is none that can be shown. */
+/** Returns the reference of a column, by foreign key or relation. A hidden field is not shown. */
 function referenceOf(
   column: ColumnInfo,
   resource: Resource,
@@ -222,7 +224,7 @@ function rightsOf(
   };
 }
 
-/** The capability without which an access has no operation; null if there always is one. */
+/** The capability that enables the operation of an access; null if it always exists. */
 const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> = {
   read: null,
   create: "enableCreate",

@@ -3,8 +3,8 @@ import { printFilter } from "../../filter/syntax/print_filter.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /**
- * A filter as a string for the operator, at most 500 characters of it; `""` is every row. A scope may
- * compare columns that are hidden: their values are masked.
+ * Returns a filter as a string for the operator, at most 500 characters; `""` is every row. A scope
+ * may compare hidden columns: their values are masked.
  */
 export function shownFilter(
   filter: Filter,

@@ -5,24 +5,24 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Report } from "./report.ts";
 
-/** The header of a request that is answered with the rights of a user, for the operator. */
+/** The header by which the operator requests the rights of a user. */
 export const viewAsHeader = "service-view-as";
 
-/** The JSON of a user: its token is a header, and servers and proxies limit these to 8 KiB. */
+/** Maximum length of a user's JSON: its token is a header, often limited to 8 KiB. */
 const maxUserLength = 4_000;
 
-/** How long a token of a viewed user is good for. */
+/** Lifetime of a token of a viewed user, in milliseconds. */
 const tokenMs = 600_000;
 
 /** The content of a token. */
 export interface ViewToken {
   /** Null for a caller without a credential. */
   readonly user: User | null;
-  /** In milliseconds since 1970. */
+  /** Expiry in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** The parts that tokens of viewed users need. */
+/** The parts of the tokens of viewed users. */
 export interface ViewTokenParts {
   readonly sealer: Sealer;
   readonly clock: Clock;
@@ -51,13 +51,13 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts)
   };
 }
 
-/** The user that a request views, by its header. Throws a 401 for a token that is not good any more. */
+/** Returns the user that a request views, by its header. Throws a 401 for an invalid token. */
 export function readViewToken(
   { headers }: Request,
   { sealer, clock }: Pick<ViewTokenParts, "sealer" | "clock">,
 ): ViewToken {
   const sealed = sealer.open(headers.get(viewAsHeader) ?? "", context);
-  // Only this file seals for this context.
+  // Only this file seals values for this context.
   const token = sealed === null ? null : JSON.parse(sealed) as ViewToken;
   if (token === null || token.expiresAt < clock.now()) {
     throw new Problem(

@@ -24,7 +24,7 @@ export interface DescriptionPagesOptions {
 }
 
 /**
- * Makes the pages by which a service describes itself: the index of its resources, and below
+ * Creates the pages by which a service describes itself: the index of its resources, and below
  * `/__service` its schema and its documents, unless `openapi` is off.
  */
 export function createDescriptionPages(
@@ -61,15 +61,15 @@ export function createDescriptionPages(
 /** RFC 9512. */
 const yamlType = "application/yaml";
 
-/** How a document of the service is written. */
+/** Writes a document of the service. */
 interface DocumentWriter {
   readonly type: string;
   write(prefix: string): string;
-  /** How many routes the app has by now. */
+  /** Returns the current number of routes of the app. */
   routeCount(): number;
 }
 
-/** A document as it was made last: where the app was mounted, and how many routes it had. */
+/** The last version of a document, with the mount path and the number of routes at that time. */
 interface MadeDocument {
   readonly prefix: string;
   readonly count: number;
@@ -77,7 +77,7 @@ interface MadeDocument {
   readonly tag: string;
 }
 
-/** A page that is the same for every caller: made again where the app has other routes or a path. */
+/** Returns a page that is equal for every caller, until the app's routes or its path change. */
 function documentPage(
   path: string,
   summary: string,
@@ -125,7 +125,7 @@ function documentReply({ headers }: Request, type: string, text: string, tag: st
     : { status: 200, headers: { "content-type": type, ...cached }, body: text };
 }
 
-/** Below the root, a route of the deployer's at the same path precedes: that is their own front page. */
+/** At the root path, a route of the deployer has precedence: that is the deployer's front page. */
 function indexPageAt(basePath: string, resources: readonly Resource[]): ServicePage {
   return {
     path: basePath === "" ? "/" : basePath,

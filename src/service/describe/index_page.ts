@@ -4,7 +4,7 @@ import type { IndexEntry, IndexRequest, ServiceIndex } from "../../openapi/servi
 import type { RelationSchema } from "../../openapi/service_schema.ts";
 import { escapeHtml, htmlPage } from "../html_page.ts";
 
-/** The index of a service as a page for a browser. */
+/** Returns the index of a service as an HTML page. */
 export function indexPage({ resources }: ServiceIndex): string {
   const content = resources.length === 0
     ? "<p>There is nothing here that you have a right to.</p>"
@@ -29,7 +29,7 @@ ${
 ${table(["Request", "Operation"], requests.map(requestCells))}`;
 }
 
-/** The cells are HTML. */
+/** Returns a table, whose cells are HTML. */
 function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[], tag: string) =>
     `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
@@ -54,7 +54,7 @@ function fieldCells(field: FieldSchema, primaryKey: readonly string[]): readonly
   return [code(name), escapeHtml(facts.join(", "))];
 }
 
-/** The name leads to a list with the related rows in it. */
+/** Returns the cells of a relation. The name links to a list that includes the related rows. */
 function relationCells(
   { name, type, resource, path, filterable, on }: RelationSchema,
   list: string | null,

@@ -7,10 +7,10 @@ import { refuseMethod } from "../../resource/routes/route_table.ts";
 import { type BodyRoutes, readBodyRequest } from "../body_routes.ts";
 import type { AppEnv } from "../middleware.ts";
 
-/** Where clients of MCP send their requests. */
+/** Path of the MCP endpoint. */
 const mcpPath = "/__service/mcp";
 
-/** The parts that MCP needs. */
+/** The parts of MCP. */
 export interface MountedMcp {
   /** Responds to one request. */
   readonly answer: AnswerMcp;
@@ -18,9 +18,9 @@ export interface MountedMcp {
   readonly trustedOrigins: ReadonlySet<string>;
   readonly parseUser: (value: unknown) => User | null;
   readonly bodies: BodyRoutes;
-  /** The app itself. */
+  /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
-  /** Called with each request of a tool, before the app handles it. */
+  /** Called with each request of a tool before the app handles it. */
   mark(request: Request): void;
 }
 
@@ -46,10 +46,10 @@ export function mountMcp(hono: Hono<AppEnv>, mounted: MountedMcp): void {
   });
 }
 
-/** The request with the body that was read. Throws a 413 for one of too many fields. */
+/** Returns the request with the body that was read. Throws a 413 for too many fields. */
 function bounded({ url, method, headers, signal }: Request, bytes: Uint8Array): Request {
   return new Request(url, { method, headers, signal, body: boundedText(bytes, maxFields) });
 }
 
-/** Of a row and its documents: the SDK takes half a second for 60,000 members, in one piece. */
+/** Limit of fields: the SDK blocks for half a second for 60,000 members. */
 const maxFields = 2_000;

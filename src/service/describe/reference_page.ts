@@ -2,15 +2,15 @@ import type { Reply } from "../../protocol/reply.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
 import type { ServicePage } from "../service_pages.ts";
 
-/** Where the reference is, for people. */
+/** Path of the API reference for people. */
 const referencePath = "/__service/reference";
 
 /** The files of the reference: those of the package, and the script that starts it. */
 const files = ["swagger-ui-bundle.js", "swagger-ui.css", "start.js"] as const;
 
 /**
- * Makes the pages of the reference: Swagger UI over the service's own document, whose files come from
- * its package, not from another host. They are read once, when they are first asked for.
+ * Creates the pages of the reference: Swagger UI for the service's own document. The files come
+ * from its package instead of another host, and are read once on demand.
  */
 export function createReferencePages(): readonly ServicePage[] {
   const read = new Map<string, Promise<string>>();
@@ -54,7 +54,7 @@ const fileIds: Readonly<Record<typeof files[number], string>> = {
 
 const htmlType = "text/html";
 
-/** Only what the service itself sends; the pictures are in the style sheet. */
+/** The policy allows only files of the service; the style sheet contains the pictures. */
 const securityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -66,7 +66,7 @@ const securityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-// Paths from the page's own, so that it does not matter where the app is mounted.
+// Paths are relative to the page, so that the mount path of the app does not matter.
 const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -83,7 +83,7 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** `validatorUrl: null` keeps the document from a host of Swagger's. */
+/** `validatorUrl: null` keeps the document away from Swagger's host. */
 const startScript = `SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#reference",
@@ -118,11 +118,11 @@ function describe(id: string, summary: string, type: string): RouteDescription {
   };
 }
 
-/** A path, not a literal import: the package is for services that have a reference. */
+/** A path instead of a literal import: only services with a reference need the package. */
 const packageFiles = "./swagger_ui_files.ts";
 
 async function readPackageFile(name: string): Promise<string> {
-  // The module of that path.
+  // The module at that path has this function.
   const module = await import(packageFiles) as { readSwaggerUi(name: string): Promise<string> };
   return await module.readSwaggerUi(name);
 }

@@ -24,7 +24,7 @@ import type { Responder } from "../responder.ts";
 import { keptInfo } from "../request_context.ts";
 import { type OpenSubscription, prepareSubscription } from "./open_subscription.ts";
 
-/** The parts that the route of multiplexed streams needs. */
+/** The options of the route of multiplexed streams. */
 export interface MountedLive extends BodyRoutes {
   readonly table: RouteTable;
   readonly parseUser: (value: unknown) => User | null;
@@ -36,20 +36,20 @@ export interface MountedLive extends BodyRoutes {
   readonly responder: Responder;
   /** The path at which a proxy has mounted the app. */
   readonly mountedAt: string;
-  /** The path at which the app that handles a request is mounted, as its client sees it. */
+  /** Returns the path at which the app that handles a request is mounted, as its client sees it. */
   prefixOf(context: Context<AppEnv>): string;
-  /** The app itself. */
+  /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
   readonly runtime: Runtime;
 }
 
-/** Where clients open a multiplexed stream. */
+/** Path at which clients open a multiplexed stream. */
 const livePath = "/__service/live";
 
 /** Mounts the route of multiplexed streams in the Hono app of a service, after its other routes. */
 export function mountLive(hono: Hono<AppEnv>, mounted: MountedLive): void {
   hono.post(livePath, describedAs(description, (context) => answerLive(context, mounted)));
-  // With two parameters it is no route in Hono's lists.
+  // With two parameters, Hono does not list the handler as a route.
   hono.use(livePath, (context, _next) => {
     throw refuseMethod(context.req.method, ["POST"]);
   });
@@ -86,14 +86,14 @@ function openLive(
     observe: runtime.observe,
   };
   const waits = { identity: waiting.identity, signal: left.signal };
-  // All parts belong to the whole before one of them can end it.
+  // All parts must belong to the whole stream before one of them can end it.
   const opening = subscriptions.map((one) => prepareSubscription(one, opener));
   const body = new ReadableStream(whole, strategy);
   void openInTurns(opening, whole, (begin) => turns.run(waits, begin));
   return responder.respond({ status: 200, headers: streamHeaders, body }, "POST");
 }
 
-/** A few at a time, each in a turn in which the event loop has time for it. */
+/** Opens a few subscriptions at the same time, each when the event loop has time for it. */
 async function openInTurns(
   opening: readonly OpenSubscription[],
   whole: MultiplexedStream,
@@ -116,12 +116,12 @@ async function openInTurns(
   await Promise.all(Array.from({ length: maxOpening }, openNext));
 }
 
-/** Of one stream: each may wait for hooks and the store of its limits. */
+/** Limit for one stream: each subscription may wait for hooks and the store of its limits. */
 const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });
 
-/** Of the members of a body: three for each subscription, and some that are unknown. */
+/** Limit of the members of a body: three for each subscription, and some unknown ones. */
 const maxNames = 10 * maxSubscriptions;
 
 const events =

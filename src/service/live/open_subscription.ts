@@ -17,36 +17,36 @@ import type { Observer } from "../../runtime/observation.ts";
 import { problemOfStatus } from "../http_exception.ts";
 import { infoOfInner, type InnerRequest } from "../request_context.ts";
 
-/** The parts that the subscriptions of one multiplexed stream need. */
+/** The options for the subscriptions of one multiplexed stream. */
 export interface SubscriptionOpener {
   readonly whole: MultiplexedStream;
   readonly table: RouteTable;
-  /** The request that holds the subscriptions. */
+  /** The request that contains the subscriptions. */
   readonly outer: Request;
   /** The facts of its connection. */
   readonly info: object;
   /** Its user, as a middleware has set it. */
   readonly user: InnerRequest["user"];
-  /** Aborted when the client has left. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The path at which a proxy has mounted the app, and that at which its client sees it. */
+  /** The path at which a proxy has mounted the app, and the path at which its client sees it. */
   readonly mountedAt: string;
   readonly prefix: string;
   readonly observe: Observer;
-  /** The app itself. */
+  /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
 }
 
-/** A subscription of a multiplexed stream, whose request is not made yet. */
+/** A subscription of a multiplexed stream before its request. */
 export interface OpenSubscription {
   readonly open: () => Promise<void>;
-  /** Refuses the subscription, in place of a response. */
+  /** Refuses the subscription instead of sending a response. */
   readonly refuse: (problem: Problem) => void;
 }
 
 /**
  * Prepares a subscription of a multiplexed stream: a `GET` of its path by the same caller, which
- * passes every middleware and limit, whose stream becomes a part of the whole.
+ * passes every middleware and limit. The stream becomes a part of the whole stream.
  */
 export function prepareSubscription(
   subscription: LiveSubscription,
@@ -95,7 +95,7 @@ function innerRequest(
   return new Request(new URL(outer.url).origin + path, { headers, signal });
 }
 
-/** The route of a stream, or why there is none. */
+/** Returns the route of a stream, or the reason why there is none. */
 function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem {
   const { path } = parseRequestTarget(url);
   const routes = table.at(table.canonical(path) ?? path);
@@ -117,7 +117,7 @@ function factsOf({ endpoint, resource: { table, fields } }: ResourceRoute): Subs
   };
 }
 
-/** The type by which a client sorts the values of a column. */
+/** Returns the type by which a client sorts the values of a column. */
 function fieldType(column: ColumnInfo): string | readonly string[] {
   const element = elementOf(column);
   if (element !== null) return fieldType(element);
@@ -143,7 +143,7 @@ async function readRefusal(
   { mountedAt, prefix }: SubscriptionOpener,
 ): Promise<SubscriptionRefusal> {
   const { headers } = response;
-  // A middleware that responds in place of the route has opened no stream.
+  // A middleware that responds instead of the route has opened no stream.
   const status = response.status === 200 ? 500 : response.status;
   const text = await response.text();
   const isProblem = headers.get("content-type")?.startsWith("application/problem+json") === true;

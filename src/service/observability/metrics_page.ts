@@ -5,10 +5,10 @@ import { requireOwnMachine } from "../own_machine.ts";
 import type { PageRequest, ServicePage } from "../service_pages.ts";
 import type { ResolvedMetrics } from "./observability_options.ts";
 
-/** Where the metrics are. */
+/** Path of the metrics. */
 const path = "/__service/metrics";
 
-/** Makes the page of the metrics: none in production where the deployer does not authorize. */
+/** Creates the page of the metrics; none in production without the deployer's authorization. */
 export function createMetricsPages(
   metrics: ResolvedMetrics | null,
   isProduction: boolean,
@@ -18,7 +18,7 @@ export function createMetricsPages(
     path,
     description,
     isOpen: false,
-    // Programs that read metrics have a token of their own, which no authenticator knows.
+    // Programs that read metrics have a separate token, which no authenticator knows.
     toleratesStrangers: true,
     at: (requested) => requested === path ? (request) => answer(request, metrics) : null,
   }];

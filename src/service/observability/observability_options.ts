@@ -5,13 +5,13 @@ import { callback, flag, having } from "../../options/option_kinds.ts";
 
 /** The options of observability. */
 export interface ObservabilityOptions {
-  /** Collects metrics, and serves them at `/__service/metrics`. On unless false. */
+  /** Collects metrics and serves them at `/__service/metrics`. Default: on. */
   readonly metrics?: boolean | MetricsOptions | undefined;
-  /** Observes each answered request, which the console observer writes as a line. Off unless set. */
+  /** Observes each response, which the console observer writes as a line. Default: off. */
   readonly requests?: boolean | undefined;
   /**
-   * Names the spans of requests by their routes, and makes spans of statements, for the
-   * OpenTelemetry of the runtime: Deno's own with `OTEL_DENO=true`. Off unless set.
+   * Names the spans of requests by their routes and creates spans of statements, for the
+   * OpenTelemetry of the runtime: Deno's with `OTEL_DENO=true`. Default: off.
    */
   readonly openTelemetry?: boolean | undefined;
 }
@@ -19,12 +19,12 @@ export interface ObservabilityOptions {
 /** The options of metrics. */
 export interface MetricsOptions {
   /**
-   * Decides who may read `/__service/metrics`. Unless set, only this machine may, and in production
-   * there is no such page.
+   * Decides who may read `/__service/metrics`. Default: only this machine; in production there is
+   * then no such page.
    */
   readonly authorize?: AuthorizeMetrics | undefined;
   /**
-   * The registry in which the app registers its metrics, next to custom metrics; new unless set.
+   * Registry in which the app registers its metrics, next to custom metrics. Default: a new one.
    */
   readonly registry?: Metrics | undefined;
 }
@@ -49,14 +49,14 @@ const members = {
   openTelemetry: flag().unlessSet(false),
 } satisfies Described<ObservabilityOptions>;
 
-/** The option `observability`, described. */
+/** The description of the option `observability`. */
 export const observabilityOption = either(flag(), group(members)).unlessSet(false);
 
-/** The options of observability, with every default resolved. */
+/** The options of observability with resolved defaults. */
 export interface ResolvedObservability {
-  /** Null if none are collected. */
+  /** Null if no metrics are collected. */
   readonly metrics: ResolvedMetrics | null;
-  /** True if each answered request is observed. */
+  /** True if each response is observed. */
   readonly requests: boolean;
   /** True if spans have routes and statements. */
   readonly openTelemetry: boolean;
@@ -64,10 +64,10 @@ export interface ResolvedObservability {
   readonly serverTiming: boolean;
 }
 
-/** The options of metrics, every default resolved. */
+/** The options of metrics with resolved defaults. */
 export interface ResolvedMetrics {
   readonly registry: Metrics;
-  /** Null if nothing but the default decides. */
+  /** Null if only the default decides. */
   readonly authorize: AuthorizeMetrics | null;
 }
 

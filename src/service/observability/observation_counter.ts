@@ -1,7 +1,7 @@
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Observation, Observer } from "../../runtime/observation.ts";
 
-/** Makes the observer that counts observations by their kind, and passes them on. */
+/** Returns the observer that counts observations by kind and passes them to `next`. */
 export function createObservationCounter(metrics: Metrics, next: Observer): Observer {
   const family = metrics.counter("resource_api_observations_total", {
     help:
@@ -15,8 +15,8 @@ export function createObservationCounter(metrics: Metrics, next: Observer): Obse
 }
 
 /**
- * Returns the detail that distinguishes observations of one kind: a word of this project or of the
- * configuration.
+ * Returns the detail that distinguishes observations of one kind: a fixed word or a configured
+ * name.
  */
 function detailOf(observation: Observation): string {
   switch (observation.kind) {

@@ -9,14 +9,14 @@ import type { FindRoute } from "./route_finder.ts";
 /** The observers of requests. */
 export interface RequestObservers {
   readonly findRoute: FindRoute;
-  /** Null if they are not counted. */
+  /** Null if requests are not counted. */
   readonly metrics: RequestMetrics | null;
-  /** Takes an observation of each; null if nothing does. */
+  /** Receives an observation of each request; null if no observer does. */
   readonly observe: Observer | null;
   readonly clock: Clock;
 }
 
-/** Creates the fetch of an app that observes its requests, each until the head of its response. */
+/** Returns the fetch of an app that observes its requests, each until the head of its response. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
   { findRoute, metrics, observe, clock }: RequestObservers,
@@ -27,7 +27,7 @@ export function observeRequests(
     // The route is resolved before the response, so that no reference keeps the request until then.
     const route = findRoute(request);
     const facts = observe === null ? null : factsOf(request);
-    // It never rejects.
+    // This promise never rejects.
     return fetch(request, info).then((response) => {
       const { status } = response;
       const durationMs = clock.elapsedMs() - beganAt;
@@ -51,13 +51,13 @@ function factsOf({ method, url, headers }: Request) {
   return { method, path: parseRequestTarget(url).path, requestId: idIn(headers) };
 }
 
-/** A client chooses it, so that only what is short and has no blanks is one. */
+/** Returns the request id. A client chooses it, therefore it must be short and without blanks. */
 function idIn(headers: Headers): string | null {
   const id = headers.get("x-request-id");
   return id !== null && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
 function emit(observe: Observer, observation: Parameters<Observer>[0]): void {
-  // An observer must not throw. If it does, the response is sent all the same.
+  // An observer must not throw. If it does, the response is sent nevertheless.
   void catching(() => observe(observation), () => {});
 }

@@ -3,17 +3,17 @@ import type { HonoApp } from "../hono_app.ts";
 import type { FindRoute } from "./route_finder.ts";
 import type { DriverWatch } from "./watched_driver.ts";
 
-/** The spans of an app, for the OpenTelemetry of the runtime. */
+/** The spans of an app for the OpenTelemetry of the runtime. */
 export interface Tracing {
-  /** Makes a span of each statement of a database, as a part of what asks for it. */
+  /** Creates a span of each database statement, as a child of the calling span. */
   watch(driver: Driver): DriverWatch;
-  /** Makes the fetch of an app that names the span of each request by its route. */
+  /** Returns the fetch of an app that names the span of each request by its route. */
   around(fetch: HonoApp["fetch"], findRoute: FindRoute): HonoApp["fetch"];
 }
 
 /**
  * Opens the spans of an app, by the semantic conventions of OpenTelemetry 1.37 for HTTP and
- * databases. A statement has placeholders: no value is in a span.
+ * databases. A statement has placeholders, so that no span contains a value.
  */
 export async function openTracing(): Promise<Tracing> {
   const { context, SpanKind, SpanStatusCode, trace } = await import("@opentelemetry/api");

@@ -4,14 +4,14 @@ import type { Metrics } from "../../metrics/metrics.ts";
 import { MetricsShare } from "../../metrics/metrics_share.ts";
 import type { OutboxStats } from "../../search/outbox/search_outbox.ts";
 
-/** A hub of live streams, as far as it is measured. */
+/** A hub of live streams, as the metrics read it. */
 export interface MeasuredHub {
   readonly counts: HubCounts;
-  /** How many changes it has published. */
+  /** Number of published changes. */
   readonly published: number;
 }
 
-/** The parts of an app that count by themselves. */
+/** The parts of an app that have their own counts. */
 export interface MeasuredParts {
   readonly hubs: { all(): readonly MeasuredHub[] };
   readonly databases: Iterable<MeasuredDriver>;
@@ -20,8 +20,8 @@ export interface MeasuredParts {
 }
 
 /**
- * Registers the metrics of the parts of an app, which are read when the metrics are. Other apps may
- * have the same metrics: each shows the sum.
+ * Registers the metrics of the parts of an app, which are read together with the metrics. If other
+ * apps have equal metrics, each shows the sum.
  */
 export function registerPartMetrics(metrics: Metrics, parts: MeasuredParts): () => void {
   const share = new MetricsShare(metrics);
@@ -137,7 +137,7 @@ function addOutboxMetrics(
       "does not answer.",
   }));
   share.onRead(async () => {
-    // The other metrics can be read all the same; each drain observes the failure of its store.
+    // The other metrics remain readable; each drain observes the failure of its store.
     const now = await outbox.stats().catch(() => null);
     pending.value = now?.pending ?? NaN;
     dead.value = now?.dead ?? NaN;

@@ -4,9 +4,9 @@ import process from "node:process";
 export interface ProcessUsage {
   readonly residentBytes: number;
   readonly heapBytes: number;
-  /** Of all processors, since it began. */
+  /** Processor time of all processors since the start. */
   readonly cpuSeconds: number;
-  /** How long it has run. */
+  /** Time since the start. */
   readonly uptimeSeconds: number;
   /** `deno`, `node` or `bun`. */
   readonly host: string;

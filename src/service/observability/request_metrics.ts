@@ -15,10 +15,10 @@ export class RequestMetrics {
   readonly #count;
   readonly #duration;
   readonly #active = new Map<string, Gauge>();
-  /** By route, method and status: a request only looks its series up, and makes no string. */
+  /** Metrics by route, method and status: a request looks up its series and creates no string. */
   readonly #answers = new Map<string, Map<string, (AnswerSeries | undefined)[]>>();
 
-  /** Registers them. */
+  /** Registers the metrics. */
   constructor(metrics: Metrics) {
     const labels = ["http_request_method", "http_route"];
     this.#count = metrics.counter("resource_api_requests_total", {
@@ -36,14 +36,14 @@ export class RequestMetrics {
     for (const method of methods) this.#active.set(method, active.series(method));
   }
 
-  /** Counts a request that begins. Returns its method, or `_OTHER` for an unknown one. */
+  /** Counts a new request. Returns its method, or `_OTHER` for an unknown one. */
   begin(method: string): string {
     const known = this.#active.has(method) ? method : otherMethod;
     this.#active.get(known)?.add(1);
     return known;
   }
 
-  /** Counts a request that is answered. `method` is what {@link begin} gave. */
+  /** Counts a response. `method` is the result of {@link begin}. */
   end(method: string, answer: AnsweredRequest): void {
     this.#active.get(method)?.add(-1);
     const { route, status, durationMs } = answer;
@@ -66,13 +66,13 @@ export class RequestMetrics {
 
 /** The facts of a request that are counted after its response. */
 export interface AnsweredRequest {
-  /** Its configured route; empty where it has none. */
+  /** Configured route; empty if there is none. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
 }
 
-/** As OpenTelemetry names all methods that a service does not know: a client chooses them. */
+/** OpenTelemetry's name for all methods that a service does not know, since clients choose them. */
 const otherMethod = "_OTHER";
 
 const methods: readonly string[] = [

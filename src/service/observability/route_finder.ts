@@ -4,12 +4,12 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { routePath } from "../../resource/routes/routes.ts";
 import type { AppEnv } from "../middleware.ts";
 
-/** Finds the configured route that a request is for, as `/api/notes/:id`; empty where it has none. */
+/** Returns the configured route of a request, such as `/api/notes/:id`; empty if there is none. */
 export type FindRoute = (request: Request) => string;
 
 /**
- * Makes the function that finds the routes of requests. There are only as many results as routes are
- * configured, whatever clients send.
+ * Returns the function that finds the routes of requests. There are only as many results as
+ * configured routes, independent of the requests.
  */
 export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRoute {
   const patterns = new Map(table.routes.map((route) => [route, routePath(route)]));

@@ -4,11 +4,11 @@ import type { HonoApp } from "../hono_app.ts";
 import type { DriverWatch, WatchEnd } from "./watched_driver.ts";
 
 /**
- * Measures the requests of an app for the header `Server-Timing`: in development only, because durations
- * say what is there, also to clients that may not see it.
+ * Measures the requests of an app for the header `Server-Timing`. Only in development, because
+ * durations reveal data to clients that may not see it.
  */
 export class ServerTiming {
-  /** Sees the statements of the requests that are measured. */
+  /** Watches the statements of the measured requests. */
   readonly watch: DriverWatch = { statements: () => this.#watchStatements() };
   readonly #clock: Clock;
   readonly #requests = new AsyncLocalStorage<RequestTiming>();
@@ -18,7 +18,7 @@ export class ServerTiming {
     this.#clock = clock;
   }
 
-  /** Creates the fetch of an app that sends the header if a request asks for it. */
+  /** Returns the fetch of an app that sends the header if a request asks for it. */
   around(fetch: HonoApp["fetch"]): HonoApp["fetch"] {
     return (request, info) =>
       request.headers.has(askingHeader) ? this.#timed(request, info, fetch) : fetch(request, info);
@@ -44,7 +44,7 @@ export class ServerTiming {
   }
 }
 
-/** A request with this header asks for the times of its response, whatever the value. */
+/** A request with this header, with any value, asks for the times of its response. */
 const askingHeader = "service-timing";
 
 /** The timing of one request. */
@@ -57,7 +57,7 @@ function ofNoRequest(): WatchEnd {
   return () => {};
 }
 
-/** As the network view of a browser shows it. */
+/** Returns the header as the network view of a browser shows it. */
 function headerOf({ statements, statementsMs }: RequestTiming, durationMs: number): string {
   const total = `total;dur=${durationMs.toFixed(2)}`;
   if (statements === 0) return total;
@@ -66,7 +66,7 @@ function headerOf({ statements, statementsMs }: RequestTiming, durationMs: numbe
 }
 
 function withHeader(response: Response, value: string): Response {
-  // No response with such a status can be made: an error, or a connection that is handed over.
+  // A response with such a status cannot be created: it is an error or a protocol upgrade.
   if (response.status < 200) return response;
   try {
     response.headers.append("server-timing", value);

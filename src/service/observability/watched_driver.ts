@@ -2,24 +2,25 @@ import type { Connection, Driver, QueryResult } from "../../db/driver.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 
-/** Receives the end of what it has seen begin: with the error of what failed, else undefined. */
+/** Called at the end of an observed operation, with its error or undefined. */
 export type WatchEnd = (error: unknown) => void;
 
-/** Sees a statement begin. */
+/** Called at the start of a statement. */
 type WatchStatement = (statement: Statement) => WatchEnd;
 
-/** Watches what a driver runs. */
+/** Watches the operations of a driver. */
 export interface DriverWatch {
   /**
-   * Called before a statement or a transaction. The result sees the statement begin, or each
-   * statement of the transaction. Its work may run in the asynchronous context of another request.
+   * Called before a statement or a transaction. The result is called when the statement, or each
+   * statement of the transaction, starts. Its work may run in the asynchronous context of another
+   * request.
    */
   readonly statements?: (() => WatchStatement) | undefined;
   /** Called before each transaction, and before each write outside of a transaction. */
   readonly transaction?: (() => WatchEnd) | undefined;
 }
 
-/** A driver that is watched; the driver itself where nothing watches. */
+/** Returns a watched driver; the driver itself without watches. */
 export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): Driver {
   const ofStatements = allStatements(watches.flatMap(({ statements }) => statements ?? []));
   const ofTransaction = together(watches.flatMap(({ transaction }) => transaction ?? []));
@@ -87,7 +88,7 @@ function whenOver<T>(end: WatchEnd, result: Promise<T>): Promise<T> {
   });
 }
 
-/** As statements of the service begin. */
+/** The start of the service's statements that write. */
 const isWrite = /^(?:INSERT|UPDATE|DELETE)\b/;
 
 function allStatements(

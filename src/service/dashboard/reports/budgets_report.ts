@@ -7,25 +7,25 @@ import type { Report } from "../report.ts";
  * knows.
  */
 export interface BudgetsReport {
-  /** The 100 that have spent the largest parts. */
+  /** The 100 callers that have spent the largest parts. */
   readonly identities: readonly Spender[];
-  /** How many have spent something. */
+  /** Number of callers that have spent something. */
   readonly total: number;
 }
 
 interface Spender {
   /** The class of a budget, or the URL of a resource with a rate limit. */
   readonly limit: string;
-  /** A user by id, or an address, of IPv6 the group of addresses that is counted as one. */
+  /** A user id or an address; for IPv6, the group of addresses that is counted together. */
   readonly identity: string;
   readonly spent: number;
   readonly left: number;
   readonly capacity: number;
-  /** As in `RateLimit-Policy`. */
+  /** Policy as in `RateLimit-Policy`. */
   readonly policy: string;
 }
 
-/** The report of the callers that have spent the largest parts of their budgets and rate limits. */
+/** Creates the report of the callers that have spent the largest parts of their limits. */
 export function createBudgetsReport(guard: Pick<Guard, "limits">): Report {
   return {
     name: "budgets",

@@ -14,40 +14,40 @@ import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
 
-/** The parts that the report of changes needs. */
+/** The parts of the report of changes. */
 export interface ChangesReportParts {
   readonly resources: readonly Resource[];
   readonly basePath: string;
-  /** How the changes of a table are recorded; null if they are not. */
+  /** Returns how the changes of a table are recorded; null if they are not. */
   recordingOf(table: TableInfo): ResolvedChangesOptions | null;
 }
 
 /** The recorded changes of one row. */
 export interface ChangesReport {
-  /** The newest first. */
+  /** Changes, newest first. */
   readonly changes: readonly ChangeOfRow[];
-  /** Whose writes are recorded: of every program, of this service alone, of no program. */
+  /** Recorded writes: of every program, of this service only, or of no program. */
   readonly recorded: "triggers" | "service" | "no";
-  /** How long changes are kept at least; null if none are recorded. */
+  /** Minimum retention of changes in milliseconds; null if none are recorded. */
   readonly keptMs: number | null;
-  /** Given as `before`, what older changes are asked for by; null if there are none. */
+  /** Value of `before` that requests older changes; null if there are none. */
   readonly next: number | null;
 }
 
 interface ChangeOfRow {
   readonly sequence: number;
-  /** In milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly at: number;
-  /** `truncate` removed all rows of the table; `touch` changed some, and it is not known which. */
+  /** `truncate` removed all rows of the table; `touch` changed an unknown set of rows. */
   readonly operation: PastChange["kind"];
-  /** Without hidden columns; null if there was no row. */
+  /** The row without hidden columns; null if there was no row. */
   readonly before: Row | null;
   readonly after: Row | null;
 }
 
 /**
- * The report of the changes of one row, by `resource` (its path or its table), `id` (as in the path
- * of the row), `limit` and `before`.
+ * Creates the report of the changes of one row, by `resource` (its path or its table), `id` (as in
+ * the path of the row), `limit` and `before`.
  */
 export function createChangesReport(
   { resources, basePath, recordingOf }: ChangesReportParts,
@@ -64,7 +64,7 @@ export function createChangesReport(
       if (key === null) {
         throw new Problem("invalid-parameter", `Cannot read changes: no row has the id ${id}`);
       }
-      // The images are of all rows, and no statement of the role has chosen them.
+      // The images include all rows, without the row security of the role.
       await requireShownToRole(resource, "record of changes");
       const { table } = resource;
       const recording = recordingOf(table);
@@ -111,7 +111,7 @@ function shown({ seq, at, kind, before, after }: PastChange, resource: Resource)
   };
 }
 
-/** Long strings are cut: the row itself has them whole. */
+/** Returns a row with long strings cut: the row's own response has them in full. */
 function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
   if (row === null) return null;
   return Object.fromEntries(

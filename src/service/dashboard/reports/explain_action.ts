@@ -15,22 +15,23 @@ import { authorizeRelated } from "../../../resource/authorize_related.ts";
 export interface ExplainedList {
   /** The statement, with placeholders. */
   readonly sql: string;
-  /** How many values are bound. */
+  /** Number of bound values. */
   readonly parameters: number;
-  /** The plan of the database, a line each, indented by what it is a part of. */
+  /** The plan of the database, one line for each node, indented by depth. */
   readonly plan: readonly string[];
 }
 
-/** The parts that the action that explains lists needs. */
+/** The parts of the action that explains lists. */
 export interface ExplainActionParts {
-  /** With the rights of the operator. */
+  /** The resources with the rights of the operator. */
   readonly resources: readonly Resource[];
   readonly basePath: string;
 }
 
 /**
- * The action that explains a list of the operator: `{ resource, filter, orderBy, select, limit }`, the last
- * four as in the query of a list, with the same problems. Nothing is read from the table.
+ * Creates the action that explains a list of the operator: `{ resource, filter, orderBy, select,
+ * limit }`, the last four as in the query of a list, with equal problems. Nothing is read from the
+ * table.
  */
 export function createExplainAction({ resources, basePath }: ExplainActionParts): Report {
   return {
@@ -55,7 +56,7 @@ export function createExplainAction({ resources, basePath }: ExplainActionParts)
   };
 }
 
-/** The statement of the first page of a list. */
+/** Returns the statement of the first page of a list. */
 async function statementOf(
   query: ReadonlyMap<string, string>,
   resource: Resource,
@@ -67,14 +68,14 @@ async function statementOf(
   const related = await authorizeRelated(needed, null, resource);
   const rights = { grant, related: related.related };
   const limit = parseLimit(query.get("limit") ?? null, resource.page);
-  // One row more shows a list whether another page follows.
+  // A list reads one additional row to detect another page.
   const { read } = planList(selection, rights, resource, limit + 1);
   return resource.reader.compile(read);
 }
 
 const maxPlanBytes = 1024 * 1024;
 
-/** The plan of a statement, which is not run. */
+/** Returns the plan of a statement without running it. */
 async function planOf(
   { text, values }: Statement,
   driver: Driver,

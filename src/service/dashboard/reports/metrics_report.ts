@@ -2,7 +2,9 @@ import type { Metrics } from "../../../metrics/metrics.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Report } from "../report.ts";
 
-/** The report of the metrics as they are now: `{ at, families }`, `at` in milliseconds since 1970. */
+/**
+ * Creates the report of the current metrics: `{ at, families }`, `at` in milliseconds since 1970.
+ */
 export function createMetricsReport(metrics: Metrics, clock: Clock): Report {
   return {
     name: "metrics",

@@ -4,27 +4,27 @@ import type { OutboxStats, SearchOutbox } from "../../../search/outbox/search_ou
 import { memberOf } from "../action_body.ts";
 import type { Report } from "../report.ts";
 
-/** The search outbox: what waits, and what has failed too often. */
+/** The search outbox: pending entries, and entries that have failed too often. */
 export interface OutboxReport {
   readonly stats: OutboxStats;
-  /** The 200 oldest. */
+  /** The 200 oldest entries. */
   readonly dead: readonly DeadDocument[];
 }
 
 interface DeadDocument {
-  /** The id that {@link createOutboxReplayAction} receives. */
+  /** Id for {@link createOutboxReplayAction}. */
   readonly id: string;
   readonly index: string;
-  /** As the last part of a row's URL. */
+  /** Key as the last part of a row's URL. */
   readonly key: string;
   readonly attempts: number;
-  /** In the words of the engine. */
+  /** Message of the engine. */
   readonly lastError: string;
-  /** Since when it is dead, in milliseconds since 1970. */
+  /** Time since which the entry is dead, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** The report of the search outbox. */
+/** Creates the report of the search outbox. */
 export function createOutboxReport(outbox: SearchOutbox): Report {
   return {
     name: "outbox",
@@ -42,7 +42,7 @@ export function createOutboxReport(outbox: SearchOutbox): Report {
   };
 }
 
-/** The action that makes dead entries of the search outbox pending again: `{ ids }`, or `"all"`. */
+/** Creates the action that revives dead entries of the search outbox: `{ ids }`, or `"all"`. */
 export function createOutboxReplayAction(outbox: SearchOutbox): Report {
   return {
     name: "outbox-replay",

@@ -1,17 +1,17 @@
 import type { ProblemGroup, ProblemLog } from "../problem_log.ts";
 import type { Report } from "../report.ts";
 
-/** The problems that requests of this process were answered with. */
+/** The problem responses of this process. */
 export interface ProblemsReport {
-  /** In groups, the last problem first. */
+  /** Problems in groups, latest problem first. */
   readonly problems: readonly ProblemGroup[];
-  /** When the counts began, in milliseconds since 1970. */
+  /** Start of the counts, in milliseconds since 1970. */
   readonly since: number;
-  /** True if no group was forgotten. */
+  /** True if no group was dropped. */
   readonly isComplete: boolean;
 }
 
-/** The report of the problems that requests were answered with, in groups. */
+/** Creates the report of problem responses, in groups. */
 export function createProblemsReport(log: ProblemLog): Report {
   return {
     name: "problems",

@@ -1,7 +1,7 @@
 import type { Report } from "../report.ts";
 import { factsOfResources, type ResourceFacts, type ServedResources } from "../resource_facts.ts";
 
-/** The parts that the report of the service needs. */
+/** The parts of the report of the service. */
 export interface ServiceReportParts extends Omit<ServiceReport, "resources">, ServedResources {}
 
 /** The report of the service. */
@@ -12,14 +12,14 @@ export interface ServiceReport {
   /** True if the dashboard refuses every write. */
   readonly isReadOnly: boolean;
   readonly features: DashboardFeatures;
-  /** The path of the resources for its callers, `/api`: a view as a user has the same. */
+  /** Path of the resources for their callers, `/api`; identical for a view as a user. */
   readonly basePath: string;
   readonly resources: readonly ResourceFacts[];
-  /** Without any secret. */
+  /** The configuration without secrets. */
   readonly configuration: unknown;
 }
 
-/** Which parts the service has, for the pages of the dashboard. */
+/** The parts of the service, for the pages of the dashboard. */
 export interface DashboardFeatures {
   readonly search: boolean;
   readonly outbox: boolean;
@@ -31,7 +31,7 @@ export interface DashboardFeatures {
   readonly changes: boolean;
 }
 
-/** The report of the service as a whole: its resources with their rights, and its configuration. */
+/** Creates the report of the service: its resources with their rights, and its configuration. */
 export function createServiceReport(
   { resources, prefix, ...facts }: ServiceReportParts,
 ): Report {

@@ -8,7 +8,7 @@ import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { shownFilter } from "../shown_filter.ts";
 
-/** The parts that the report of streams needs. */
+/** The parts of the report of streams. */
 export interface StreamsReportParts {
   readonly hubs: { all(): readonly LiveHub[] };
   readonly resources: readonly Resource[];
@@ -17,10 +17,10 @@ export interface StreamsReportParts {
 
 /** The open live streams of this process. */
 export interface StreamsReport {
-  /** The ones that were opened first. */
+  /** The oldest streams. */
   readonly streams: readonly OpenStream[];
   readonly total: number;
-  /** True if all of them are shown. */
+  /** True if all streams are shown. */
   readonly isComplete: boolean;
 }
 
@@ -30,21 +30,21 @@ interface OpenStream {
   readonly kind: "rows" | "aggregates";
   /** The name of the table. */
   readonly resource: string;
-  /** Null for a caller without one. */
+  /** User id; null for a caller without a user. */
   readonly user: string | null;
-  /** As streams are counted by it; null if it is not known. */
+  /** Address by which streams are counted; null if it is unknown. */
   readonly address: string | null;
-  /** In milliseconds since 1970. */
+  /** Start in milliseconds since 1970. */
   readonly since: number;
-  /** Scope and filter together: the rows that it follows. */
+  /** Scope and filter together: the rows that the stream follows. */
   readonly filter: string;
-  /** True if it was sent all changes by now; null for aggregates, which are sent the last state. */
+  /** True if the stream has sent all changes; null for aggregates, which send the last state. */
   readonly isLive: boolean | null;
-  /** True if it is one of several in a multiplexed stream. */
+  /** True if the stream is a part of a multiplexed stream. */
   readonly isPart: boolean;
 }
 
-/** The report of the open live streams, the 500 oldest of each database. */
+/** Creates the report of the open live streams, the 500 oldest of each database. */
 export function createStreamsReport({ hubs, resources, clock }: StreamsReportParts): Report {
   const ids = new WeakMap<StreamSession, number>();
   let lastId = 0;
@@ -91,7 +91,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportPar
 
 const maxStreams = 500;
 
-/** The quota of streams counts by it, and sessions keep nothing twice. */
+/** Returns the address from the quota of streams, because sessions store nothing twice. */
 function addressOf({ quotaSlot: { counts } }: StreamSession): string | null {
   const prefix = "address ";
   const key = counts.map(({ key }) => key).find((key) => key.startsWith(prefix));

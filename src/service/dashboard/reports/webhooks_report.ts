@@ -4,11 +4,11 @@ import type { Report } from "../report.ts";
 
 /** The deliveries of the payment provider to this process. */
 export interface WebhooksReport {
-  /** The newest first. */
+  /** Deliveries, newest first. */
   readonly deliveries: readonly ReceivedDelivery[];
 }
 
-/** The report of the deliveries of the provider of payments. */
+/** Creates the report of the deliveries of the payment provider. */
 export function createWebhooksReport(billing: Pick<Billing, "deliveries">): Report {
   return {
     name: "webhooks",
