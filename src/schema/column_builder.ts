@@ -20,16 +20,16 @@ import type { ColumnLike } from "./table_like.ts";
 import type { ColumnDefault, ColumnInfo } from "./table_info.ts";
 import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
 
-/** The attributes that a column builder has collected; `table()` adds the names. */
+/** The attributes that a column builder has collected. `table()` adds the names. */
 export interface ColumnDeclaration
   extends ValueRules, Pick<ColumnInfo, "moment" | "generatedSql" | "formerName"> {
   /** The kind of its values. */
   readonly kind: ColumnKind;
-  /** The name in the database, or null for that of the property. */
+  /** The name in the database; null for the name of the property. */
   readonly dbName: string | null;
   /** True if every row has a value. */
   readonly notNull: boolean;
-  /** True if it belongs to the primary key. */
+  /** True if the column belongs to the primary key. */
   readonly primaryKey: boolean;
   /** True if no two rows share a value. */
   readonly unique: boolean;
@@ -37,14 +37,13 @@ export interface ColumnDeclaration
   readonly default: ColumnDefault | null;
   /** The referenced column, resolved lazily. */
   readonly references: (() => ColumnLike<unknown>) | null;
-  /** The actions on the rows when the referenced row is deleted or changed. */
+  /** The actions on the row when the referenced row is deleted or changed. */
   readonly actions: ForeignKeyActions;
 }
 
 /**
- * The builder of a column that is being declared for `table()`. Each call returns a new builder, so
- * that a common column can be a constant. `Assigned` marks the kinds whose keys the database can
- * generate.
+ * Declares a column for `table()`. Each call returns a new builder, so that a common column can be
+ * a constant. `Assigned` marks the kinds whose keys the database can generate.
  */
 export class ColumnBuilder<
   T,
@@ -62,30 +61,30 @@ export class ColumnBuilder<
   /** The attributes so far. */
   readonly declaration: ColumnDeclaration;
 
-  /** Starts from `declaration`; use `text()`, `integer()` and the others instead. */
+  /** Starts from `declaration`; use `text()`, `integer()` and the other functions instead. */
   constructor(declaration: ColumnDeclaration) {
     this.declaration = declaration;
   }
 
   /**
-   * The primary key, or a part of it: several such columns are a composite key, in their order. The
-   * database generates the values of a single integer or bigint key without default.
+   * Makes the column the primary key, or a part of it: several such columns are a composite key, in
+   * order. The database generates the values of a single integer or bigint key without a default.
    */
   primaryKey(): ColumnBuilder<T, true, Assigned extends true ? true : HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, primaryKey: true, notNull: true });
   }
 
-  /** Never null. */
+  /** Forbids NULL. */
   notNull(): ColumnBuilder<T, true, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, notNull: true });
   }
 
-  /** No two rows have the same value; any number of rows may have NULL. */
+  /** Forbids equal values in two rows; any number of rows may have NULL. */
   unique(): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, unique: true });
   }
 
-  /** The default: a constant, which the database has too, or a function called for each row. */
+  /** Sets the default: a constant, which the database has too, or a function for each row. */
   default(value: T | (() => T)): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({
       ...this.declaration,
@@ -93,15 +92,15 @@ export class ColumnBuilder<
     });
   }
 
-  /** The name in the database, where it differs from the property. */
+  /** Sets the name in the database, if it differs from the property. */
   as(dbName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, dbName });
   }
 
   /**
-   * A foreign key. `target` is called once all tables are declared; for a self-reference or a
-   * circular one, TypeScript needs its type: `(): ColumnLike<unknown> => people.id`. The column gets
-   * an index unless another one begins with it.
+   * Declares a foreign key. `target` is called after all tables are declared. For a self-reference
+   * or circular reference, TypeScript needs its type: `(): ColumnLike<unknown> => people.id`. The
+   * column gets an index unless another index begins with it.
    */
   references(
     target: () => ColumnLike<unknown>,
@@ -111,20 +110,20 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, references: target, actions });
   }
 
-  /** A default that the database evaluates: an expression in its SQL, as `random()`. */
+  /** Sets a default that the database evaluates: an SQL expression such as `random()`. */
   defaultSql(sql: string): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({ ...this.declaration, default: { kind: "database", sql } });
   }
 
   /**
-   * A value that the database computes from other columns of the row at each write, by an expression
-   * in its SQL. The column is only read.
+   * Makes the database compute the value from other columns of the row at each write, by an SQL
+   * expression. The column is read-only.
    */
   generatedAs(sql: string): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({ ...this.declaration, generatedSql: sql });
   }
 
-  /** The name that the column had in the database before: a migration renames it. */
+  /** Sets the former name of the column in the database: a migration renames it. */
   was(formerName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, formerName });
   }
@@ -133,13 +132,13 @@ export class ColumnBuilder<
 /** The builder of a nullable column without default, as the functions below return it. */
 export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
 
-/** The builder of a column of the kinds whose keys the database can generate. */
+/** The builder of a column whose keys the database can generate. */
 export type NewIntegerColumn<T> = ColumnBuilder<T, false, false, true>;
 
 /**
- * Builds a text column; `enum` lists the allowed values, `minLength` and `maxLength` count
- * characters (code points), `pattern` is a regular expression that a part of each value matches,
- * `email` asks for an e-mail address.
+ * Builds a text column. `enum` lists the allowed values. `minLength` and `maxLength` count
+ * characters (code points). `pattern` is a regular expression that matches a part of each value.
+ * `email` requires an e-mail address.
  *
  * @example
  * ```ts
@@ -160,7 +159,7 @@ export function text<Member extends string = string>(
 
 /**
  * Builds an integer column of 64 bits; values beyond 2^53 are bigints in process, and JSON numbers
- * in responses. `min` and `max` limit its values, here and below.
+ * in responses. `min` and `max` limit its values.
  *
  * @example
  * ```ts
@@ -190,8 +189,8 @@ export function real(options: ValueLimits<number> = {}): NewColumn<number> {
 
 /**
  * Builds a column of exact decimals as strings. `precision` counts all digits, `scale` those after
- * the point; as in SQL, a precision alone means whole numbers, and with neither each value keeps
- * its own scale.
+ * the decimal point. As in SQL, a precision without a scale means whole numbers. Without both, each
+ * value keeps its own scale.
  */
 export function decimal(options: DecimalColumnOptions = {}): NewColumn<string> {
   const place = { subject: declaring("decimal"), path: "" };
@@ -204,7 +203,7 @@ export function decimal(options: DecimalColumnOptions = {}): NewColumn<string> {
   return declare("decimal", { ...digits, ...limitsOf("decimal", read, digits) });
 }
 
-/** Builds a column that is true or false. */
+/** Builds a boolean column. */
 export function boolean(): NewColumn<boolean> {
   return declare("boolean");
 }
@@ -215,9 +214,9 @@ export function timestamp(options: ValueLimits<string> = {}): NewColumn<string> 
 }
 
 /**
- * Builds the column of the timestamp at which a row is created. The service fills it in, and takes
- * it from no body unless `fields.writable` of the resource names it; programs that write past the
- * service leave it to the database.
+ * Builds the column of the timestamp at which a row is created. The service sets it, and ignores it
+ * in bodies unless `fields.writable` of the resource contains it. For other programs the database
+ * sets it.
  *
  * @example
  * ```ts
@@ -250,12 +249,12 @@ export function date(options: ValueLimits<string> = {}): NewColumn<string> {
   return declare("date", readLimits("date", options, dateColumnOptions));
 }
 
-/** Builds a column of UUIDs, lower case. */
+/** Builds a column of UUIDs in lower case. */
 export function uuid(): NewColumn<string> {
   return declare("uuid");
 }
 
-/** Builds a column of any JSON values; name their type where it is known: `json<string[]>()`. */
+/** Builds a column of any JSON values; declare their type if it is known: `json<string[]>()`. */
 export function json<T = unknown>(): NewColumn<T> {
   return declare("json");
 }

@@ -5,7 +5,7 @@ import { kinds } from "./kind_of.ts";
 import type { ForeignKeyActions, ReferentialAction } from "./table_constraints.ts";
 import { TextPattern } from "./pattern/text_pattern.ts";
 
-/** The limits of a column's values, both inclusive. */
+/** The inclusive limits of a column's values. */
 export interface ValueLimits<T> {
   /** The lowest value. */
   readonly min?: T;
@@ -17,29 +17,29 @@ export interface ValueLimits<T> {
 export interface TextColumnOptions<Member extends string> {
   /** The only allowed values. */
   readonly enum?: readonly Member[];
-  /** The fewest characters (code points). */
+  /** Minimum number of characters (code points). */
   readonly minLength?: number;
-  /** The most characters (code points). */
+  /** Maximum number of characters (code points). */
   readonly maxLength?: number;
-  /** A regular expression, or its source, that a part of each value must match. */
+  /** A regular expression, or its source, that must match a part of each value. */
   readonly pattern?: string | RegExp;
-  /** True if each value is an e-mail address. */
+  /** True if each value must be an e-mail address. */
   readonly email?: boolean;
 }
 
 /** The options of a decimal column. */
 export interface DecimalColumnOptions extends ValueLimits<string> {
-  /** The number of all digits. */
+  /** Number of all digits. */
   readonly precision?: number;
-  /** The number of digits after the point. */
+  /** Number of digits after the decimal point. */
   readonly scale?: number;
 }
 
 /** The options of a foreign key. */
 export interface ReferenceOptions {
-  /** When the row that they reference is deleted; that fails unless set. */
+  /** Action when the referenced row is deleted. Default: the deletion fails. */
   readonly onDelete?: ReferentialAction;
-  /** When the column that they reference is changed; that fails unless set. */
+  /** Action when the referenced column is changed. Default: the change fails. */
   readonly onUpdate?: ReferentialAction;
 }
 
@@ -50,7 +50,7 @@ export const referenceOptions = group(
   { onDelete: action, onUpdate: action } satisfies Described<ReferenceOptions>,
 ).required();
 
-/** Reads what happens to the rows of a foreign key. */
+/** Reads the actions of a foreign key. */
 export function readActions(options: ReferenceOptions): ForeignKeyActions {
   const place = { subject: "Cannot declare a foreign key", path: "" };
   const { onDelete = null, onUpdate = null } = referenceOptions.read(options, place);
@@ -71,7 +71,7 @@ export const textColumnOptions = group(
   } satisfies Described<TextColumnOptions<string>>,
 ).required();
 
-/** The options of a decimal column, described; Postgres takes no more digits. */
+/** The description of the options of a decimal column; Postgres accepts no more digits. */
 export const decimalColumnOptions = group(
   {
     precision: whole({ from: 1, to: 1000 }),
@@ -80,17 +80,17 @@ export const decimalColumnOptions = group(
   } satisfies Described<DecimalColumnOptions>,
 ).required();
 
-/** The options of an integer column, described. */
+/** The description of the options of an integer column. */
 export const integerColumnOptions = group(limit(whole({ from: Number.MIN_SAFE_INTEGER })))
   .required();
 
-/** The options of a bigint column, described. */
+/** The description of the options of a bigint column. */
 export const bigintColumnOptions = group(limit(digits())).required();
 
-/** The options of a real column, described. */
+/** The description of the options of a real column. */
 export const realColumnOptions = group(limit(number())).required();
 
-/** The options of a column of days, described. */
+/** The description of the options of a column of days. */
 export const dateColumnOptions = group(limit(textLike("a date, YYYY-MM-DD", /^\d/))).required();
 
 /** Describes the options of a column of timestamps. */
@@ -105,12 +105,12 @@ function limit<T>(each: Option<T | undefined>): Described<ValueLimits<T>> {
   return { min: each, max: each };
 }
 
-/** The beginning of a message about the declaration of a column. */
+/** Returns the beginning of a message about the declaration of a column. */
 export function declaring(kind: ColumnKind): string {
   return `Cannot declare ${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind} column`;
 }
 
-/** The rules of the values of a text column. Throws an Error for those that no value meets. */
+/** Returns the rules of a text column's values. Throws an Error if no value can meet them. */
 export function textRules(options: TextColumnOptions<string>): Partial<ValueRules> {
   const subject = declaring("text");
   const { enum: enumValues = null, minLength = null, maxLength = null, pattern, email = false } =
@@ -134,8 +134,8 @@ function textPattern(pattern: string | RegExp, subject: string): TextPattern {
 }
 
 /**
- * The limits as values in process. Throws an Error for one that is no value of the kind, and where
- * no value is within them.
+ * Returns the limits as in-process values. Throws an Error for an invalid value of the kind, and if
+ * no value is within the limits.
  */
 export function limitsOf(
   kind: ColumnKind,

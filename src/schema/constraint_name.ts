@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * The name of an index or a constraint, the same at each start: the table, its columns, and what it
- * is. A name that would be too long for Postgres ends with a hash of the whole.
+ * Returns the name of an index or constraint, identical at each start: the table, its columns, and
+ * the type. A name that is too long for Postgres ends with a hash of the whole.
  */
 export function constraintName(parts: readonly string[], what: string): string {
   const whole = [...parts, what].join("_");
@@ -15,15 +15,15 @@ export function constraintName(parts: readonly string[], what: string): string {
   return `${start}_${hash}_${what}`;
 }
 
-/** A short hash of strings. */
+/** Returns a short hash of strings. */
 export function hashOf(parts: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 8);
 }
 
-/** Postgres cuts longer names off, so that two could become one. */
+/** Limit of names: Postgres truncates longer names, so that two could become equal. */
 export const maxNameBytes = 63;
 
-/** How long the name of a table, a column or a constraint is. */
+/** Returns the length of a name in bytes. */
 export function nameBytes(text: string): number {
   return new TextEncoder().encode(text).length;
 }

@@ -2,14 +2,15 @@ import { plainDecimal, shortestDecimal } from "./kinds/decimal_kind.ts";
 import { exactNumber } from "./exact_number.ts";
 
 /**
- * Above any real use. Reading long integers and `JSON.stringify` recurse for each level and overflow
- * the stack at some thousand levels; `JSON.parse` does not.
+ * More levels than any real use needs. Reading long integers and `JSON.stringify` recurse for each
+ * level and overflow the stack at some thousand levels; `JSON.parse` does not.
  */
 const maxLevels = 512;
 
 /**
- * Parses JSON exactly: keeps all digits of integers beyond 2^53, as bigints, and of other numbers that
- * no double has, as `ExactNumber`. Returns `undefined`, which is no JSON value, for text that is not JSON or is nested deeper than 512 levels.
+ * Parses JSON exactly: keeps all digits of integers beyond 2^53, as bigints, and of other numbers
+ * that no double can represent, as `ExactNumber`. Returns `undefined`, which is not a JSON value,
+ * for invalid JSON and for JSON nested deeper than 512 levels.
  */
 export function parseJson(text: string): unknown {
   return jsonExcess(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
@@ -17,11 +18,11 @@ export function parseJson(text: string): unknown {
     : undefined;
 }
 
-/** {@link parseJson} of a string that {@link jsonExcess} has looked at. */
+/** Parses like {@link parseJson} a string that {@link jsonExcess} has checked. */
 export function parseShallowJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    // The slower reader takes valid JSON alone.
+    // The slower reader accepts only valid JSON.
     return misread.test(text) ? readExactly(text) : value;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -30,30 +31,30 @@ export function parseShallowJson(text: string): unknown {
 }
 
 /**
- * What `JSON.parse` reads wrongly: the digits of long numbers, great exponents, and in Deno 2.9 names
- * of one escaped character, which it takes for a backslash: `{"a":{},"\n":1}` has the name `\` then.
- * What looks like an exponent may be part of a UUID, which stands in quotes.
+ * Matches JSON that `JSON.parse` reads wrongly: long numbers, large exponents, and in Deno 2.9
+ * names of one escaped character, which it reads as a backslash: `{"a":{},"\n":1}` then has the
+ * name `\`. Text that looks like an exponent may be part of a UUID in quotes.
  */
 const misread =
   /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;
 
 /** The limits of a JSON string. */
 export interface JsonLimits {
-  /** How deep arrays and objects are nested. */
+  /** Nesting depth of arrays and objects. */
   readonly levels: number;
   /**
-   * The names of all members of all objects, each as often as it stands there; and an eighth of the
+   * Number of member names in all objects, counting repetitions, plus an eighth of the number of
    * arrays and objects.
    */
   readonly names: number;
-  /** The digits of a number one after the other: to read them takes more than linear time. */
+  /** Number of consecutive digits: reading them takes more than linear time. */
   readonly digits: number;
 }
 
-/** A document of places, as GeoJSON has them, is mostly arrays. */
+/** A document of places in GeoJSON consists mostly of arrays. */
 const containersPerName = 8;
 
-/** What a string, which need not be JSON, has more of than the limits allow; null within them. */
+/** Returns the limit that a string, which need not be JSON, exceeds; null if none. */
 export function jsonExcess(
   text: string,
   { levels, names, digits }: JsonLimits,
@@ -94,7 +95,7 @@ export function writeJson(value: unknown): string {
     return JSON.stringify(value);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // There is a bigint inside, which is rare: a replacer makes writing several times slower.
+    // The value contains a bigint, which is rare: a replacer makes writing several times slower.
     return JSON.stringify(
       value,
       (_key, member) => typeof member === "bigint" ? exactNumber(String(member)) : member,
@@ -103,8 +104,8 @@ export function writeJson(value: unknown): string {
 }
 
 /**
- * The exact raw JSON strings of an object's members, by name. `text` must be valid JSON, as a
- * database generates it. Numbers keep all their digits, and a nested document keeps its own text.
+ * Returns the exact raw JSON strings of an object's members, by name. `text` must be valid JSON, as
+ * a database generates it. Numbers keep all their digits, and nested documents their text.
  */
 export function jsonMembers(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
@@ -121,7 +122,7 @@ export function jsonMembers(text: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** The exact raw JSON strings of an array's items; `text` must be valid JSON. */
+/** Returns the exact raw JSON strings of an array's items; `text` must be valid JSON. */
 export function jsonItems(text: string): readonly string[] {
   const items: string[] = [];
   let at = afterSpace(text, text.indexOf("[") + 1);
@@ -158,7 +159,7 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** The offset of the quote that closes the string at `at`; the length of the text without one. */
+/** Returns the offset of the quote that closes the string at `at`; the length if there is none. */
 function closingQuote(text: string, at: number): number {
   let end = at;
   let backslashes: number;
@@ -184,8 +185,8 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * Reads valid JSON and keeps the digits of integers. `JSON.parse` with a reviver would do that as
- * well, and take fifty times as long as without one on an array of numbers.
+ * Reads valid JSON and keeps the digits of integers. `JSON.parse` with a reviver would do that too,
+ * but is fifty times slower than without one on an array of numbers.
  */
 function readExactly(text: string): unknown {
   let at = afterSpace(text, 0);
@@ -223,7 +224,7 @@ function readExactly(text: string): unknown {
     return members;
   }
 
-  /** Steps over the opening bracket or the comma to the next item, or over the closing bracket. */
+  /** Skips the opening bracket or the comma before the next item, or the closing bracket. */
   function hasNext(close: number): boolean {
     at = afterSpace(text, at);
     if (text.charCodeAt(at) !== close) {
@@ -253,7 +254,7 @@ function numberOf(source: string): unknown {
   return isExact(source, value) ? value : exactNumber(source);
 }
 
-/** Returns true if a double is the number that a string with a fraction or an exponent means. */
+/** Returns true if a double equals the number in a string with a fraction or an exponent. */
 function isExact(source: string, value: number): boolean {
   if (source === String(value)) return true;
   if (!Number.isFinite(value)) return false;
@@ -261,7 +262,7 @@ function isExact(source: string, value: number): boolean {
   return meant !== null && kept !== null && shortestDecimal(meant) === shortestDecimal(kept);
 }
 
-/** Assigning `__proto__` would change the prototype. */
+/** Defines a member. Assigning `__proto__` would change the prototype. */
 function defineOwn(members: object, name: string, value: unknown): void {
   const attributes = { enumerable: true, configurable: true, writable: true };
   Object.defineProperty(members, name, { value, ...attributes });

@@ -1,29 +1,29 @@
 /**
- * A number within a JSON document that no double has, such as `0.1234567890123456789` and `1e400`,
- * with its text: what `JSON.rawJSON` makes, which `JSON.stringify` writes as it is.
+ * A number in a JSON document that no double can represent, such as `0.1234567890123456789` and
+ * `1e400`, with its digits. `JSON.rawJSON` creates it, and `JSON.stringify` writes it unchanged.
  */
 export interface ExactNumber {
-  /** The number as JSON has it. */
+  /** The number as JSON text. */
   readonly rawJSON: string;
 }
 
-/** Returns true if a value is an {@link ExactNumber}: no member of a document can look like one. */
+/** Returns true if a value is an {@link ExactNumber}, which no member of a document can imitate. */
 export function isExactNumber(value: unknown): value is ExactNumber {
   return typeof value === "object" && rawJson.isRawJSON(value);
 }
 
-/** Makes an exact number of its text, which must be a number as JSON writes it. */
+/** Returns an exact number from its text, which must be a valid JSON number. */
 export function exactNumber(digits: string): ExactNumber {
   return rawJson.rawJSON(digits);
 }
 
-// These are newer than the type library of the compiler.
+// These functions are newer than the type library of the compiler.
 const rawJson = JSON as unknown as {
   readonly rawJSON: (text: string) => ExactNumber;
   readonly isRawJSON: (value: unknown) => boolean;
 };
 
-/** The parsed JSON, changed in place, with doubles in the place of numbers that none of them is, for code that takes those. */
+/** Replaces exact numbers in parsed JSON by doubles, in place, for code that expects doubles. */
 export function withDoubles(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (isExactNumber(value)) return Number(value.rawJSON);

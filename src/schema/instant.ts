@@ -1,13 +1,13 @@
 /**
- * Moments as text: `2026-01-31T12:00:00.000Z`, with six fraction digits where the microseconds
+ * Timestamps as strings: `2026-01-31T12:00:00.000Z`, with six fraction digits if the microseconds
  * need them, in the years 0001 to 9999. Strings are not parsed with Date, because V8 parses
  * `2024-02-30` as the first of March.
  */
 
 /**
- * Parses an instant, RFC 3339 with any offset, into the canonical text in UTC. Null for anything
- * else: days that do not exist, leap seconds, years outside 0001–9999, and fractions finer than a
- * microsecond (unless zero), which would otherwise be truncated and then match a different moment.
+ * Parses an RFC 3339 timestamp with any offset into the canonical string in UTC. Returns null for
+ * anything else: days that do not exist, leap seconds, years outside 0001–9999, and nonzero
+ * fractions finer than a microsecond. Truncating such a fraction would match a different timestamp.
  */
 export function parseInstant(text: string): string | null {
   const match = rfc3339.exec(text);
@@ -27,9 +27,10 @@ export function parseInstant(text: string): string | null {
 }
 
 /**
- * Parses the moments that clients send, in a body and in a filter: RFC 3339 with a fraction of any
- * length, a date alone, which is its midnight in UTC, or whole epoch milliseconds. Null for anything
- * else. Digits finer than a microsecond are cut off, in both alike, so that what was written is found.
+ * Parses the timestamps that clients send, in a body or a filter: RFC 3339 with a fraction of any
+ * length, a date, which is its midnight in UTC, or whole epoch milliseconds. Returns null for
+ * anything else. Digits finer than a microsecond are truncated in both, so that a filter finds a
+ * written value.
  */
 export function parseMoment(text: string): string | null {
   if (isCalendarDate(text)) return `${text}T00:00:00.000Z`;
@@ -38,8 +39,8 @@ export function parseMoment(text: string): string | null {
 }
 
 /**
- * The canonical text of an instant from whole epoch milliseconds and 0–999 microseconds; null out
- * of range.
+ * Returns the canonical string for whole epoch milliseconds and 0–999 microseconds; null out of
+ * range.
  */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
@@ -48,29 +49,29 @@ export function instantFromEpoch(epochMs: number, micros: number): string | null
   return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
 }
 
-/** The canonical text of the instant of a clock reading, which must be in the range of years. */
+/** Returns the canonical string of a clock reading, which must be in the range of years. */
 export function instantOf(epochMs: number): string {
   const instant = instantFromEpoch(Math.floor(epochMs), 0);
   if (instant === null) throw new Error(`The clock shows ${epochMs} ms: no year from 1 to 9999`);
   return instant;
 }
 
-/** The whole seconds of a canonical instant since 1970. */
+/** Returns the whole seconds of a canonical timestamp since 1970. */
 export function epochSecond(instant: string): number {
   return Date.parse(`${instant.slice(0, 19)}Z`) / 1000;
 }
 
-/** Returns true if the text is a canonical instant, with any number of fraction digits from 1 to 6. */
+/** Returns true if the string is a canonical timestamp with 1 to 6 fraction digits. */
 export function isInstant(text: string): boolean {
   return canonicalShape.test(text);
 }
 
-/** The microseconds of a canonical instant's second, six digits. */
+/** Returns the microseconds of a canonical timestamp's second, as six digits. */
 export function fractionOf(instant: string): string {
   return instant.slice(20, -1).padEnd(6, "0");
 }
 
-/** The order of two canonical instants, whose numbers of fraction digits may differ. */
+/** Compares two canonical timestamps, whose numbers of fraction digits may differ. */
 export function compareInstants(left: string, right: string): number {
   const leftSecond = left.slice(0, 19);
   const rightSecond = right.slice(0, 19);
@@ -80,7 +81,7 @@ export function compareInstants(left: string, right: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** Returns true if the text is `YYYY-MM-DD`, a day that exists, in the years 0001 to 9999. */
+/** Returns true if the string is an existing day `YYYY-MM-DD` in the years 0001 to 9999. */
 export function isCalendarDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const year = Number(text.slice(0, 4));

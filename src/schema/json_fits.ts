@@ -1,30 +1,30 @@
 import { Buffer } from "node:buffer";
 import { isExactNumber } from "./exact_number.ts";
 
-/** No character takes more bytes in JSON: a control character is `\u0001`. */
+/** Maximum number of bytes of a character in JSON: a control character is `\u0001`. */
 export const maxBytesOfCharacter = 6;
 
 /**
- * Returns true if the JSON of a value has at most so many bytes. What stands at several places counts at
- * each of them, and nothing is written: a value that is far too large is found out early.
+ * Returns true if the JSON of a value has at most this many bytes. Shared objects count at each
+ * occurrence. Nothing is written, so that a value that is far too large is detected early.
  */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
   return leftAfter(value, maxBytes / maxBytesOfCharacter, lengthOf, maxLevels) >= 0 ||
     leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;
 }
 
-/** Returns true if a string has at most so many bytes; it is measured only where its length leaves that open. */
+/** Returns true if a string has at most this many bytes. Long strings only are measured. */
 export function textFits(text: string, maxBytes: number): boolean {
   return text.length * maxUtf8BytesOfUnit <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 }
 
-/** A UTF-16 unit takes at most three bytes in UTF-8: a pair of them takes four. */
+/** Maximum number of UTF-8 bytes of a UTF-16 unit; a surrogate pair takes four. */
 const maxUtf8BytesOfUnit = 3;
 
-/** What is deeper, or contains itself, is left to the writer, which refuses it. */
+/** Deeper and circular values are left to the writer, which refuses them. */
 const maxLevels = 100;
 
-/** What is left of the bytes after a value; negative as soon as they are exceeded. */
+/** Returns the remaining bytes after a value; negative as soon as they are exceeded. */
 function leftAfter(
   value: unknown,
   left: number,

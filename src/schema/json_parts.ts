@@ -1,14 +1,14 @@
 import { writeJson } from "./exact_json.ts";
 
 /**
- * The JSON of a value in parts, which together are the text of {@link writeJson}. What
- * holds no further objects is one part: each of its members alone would cost several times as much.
+ * Yields the JSON of a value in parts, which together are the result of {@link writeJson}. A value
+ * without nested objects is one part: a part for each member would be several times slower.
  */
 export function jsonParts(value: unknown): Iterable<string> {
   return holdsObjects(value, maxLevels) ? partsOf(value, maxLevels) : [writeJson(value)];
 }
 
-/** What lies deeper is one part. */
+/** Deeper values are one part. */
 const maxLevels = 8;
 
 function partsOf(value: object, levels: number): Generator<string> {
@@ -22,7 +22,7 @@ function* partsOfArray(items: readonly unknown[], levels: number): Generator<str
       yield before;
       yield* partsOf(item, levels - 1);
     } else {
-      // As `JSON.stringify` has it: no place of an array is left out.
+      // As in `JSON.stringify`, every item of an array is written.
       yield before + (textOf(item) ?? "null");
     }
     before = ",";
@@ -47,7 +47,7 @@ function* partsOfObject(object: object, levels: number): Generator<string> {
   yield before === "{" ? "{}" : "}";
 }
 
-/** Returns true if a value is written in parts: one that writes itself never is. */
+/** Returns true if a value is written in parts: a value with `toJSON` never is. */
 function holdsObjects(value: unknown, levels: number): value is object {
   if (typeof value !== "object" || value === null || levels === 0 || "toJSON" in value) {
     return false;
@@ -56,7 +56,7 @@ function holdsObjects(value: unknown, levels: number): value is object {
   return members.some((member) => typeof member === "object" && member !== null);
 }
 
-/** Undefined for what has no form in JSON, as a function: its member is left out. */
+/** Returns undefined for a value without a JSON form, such as a function: its member is omitted. */
 function textOf(value: unknown): string | undefined {
   return writeJson(value);
 }

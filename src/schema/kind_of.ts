@@ -7,7 +7,7 @@ import { textKind } from "./kinds/text_kind.ts";
 import { dateKind, timestampKind } from "./kinds/time_kinds.ts";
 import { uuidKind } from "./kinds/uuid_kind.ts";
 
-/** True or false, with equality only; false sorts first. */
+/** Booleans, with equality only; false sorts first. */
 const booleanKind: Kind = {
   fromJson(value) {
     if (typeof value !== "boolean") throw new InvalidValue("must be true or false");
@@ -22,7 +22,7 @@ const booleanKind: Kind = {
   ordered: false,
 };
 
-/** The kinds of columns by their names, each with its checks, its strings and its order. */
+/** The kinds of columns by name, each with its checks, strings and order. */
 export const kinds: Readonly<Record<ColumnKind, Kind>> = {
   text: textKind,
   integer: withLimits(integerKind),
@@ -37,7 +37,7 @@ export const kinds: Readonly<Record<ColumnKind, Kind>> = {
   bytes: bytesKind,
 };
 
-/** The kind, whose values in bodies are also within the limits of their column. */
+/** Returns the kind, extended by a check of the column's limits for values in bodies. */
 function withLimits(kind: Kind): Kind {
   return {
     ...kind,

@@ -1,14 +1,14 @@
-/** The limits of each line of a plain string. */
+/** The limits of each line of JSON. */
 export interface PlainLimits {
-  /** The arrays and objects of a line, which are nested at most so deep. */
+  /** Number of arrays and objects in a line, which limits their nesting. */
   readonly levels: number;
-  /** The colons of a line: so many members at most. */
+  /** Number of colons in a line, which limits its members. */
   readonly names: number;
 }
 
 /**
- * Returns true if `JSON.parse` reads each line of UTF-8 exactly, and none of them exceeds the limits. Takes
- * one look at each byte, where the exact answer takes several: false means that it is not known.
+ * Returns true if `JSON.parse` reads each line of UTF-8 exactly, and no line exceeds the limits. It
+ * examines each byte once, unlike an exact check: false means unknown.
  */
 export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): boolean {
   let digits = 0;
@@ -37,7 +37,7 @@ export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): 
         break;
       case backslash:
         digits = 0;
-        // Deno 2.9 takes a name of one escaped character for another.
+        // Deno 2.9 misreads a name of one escaped character.
         if (bytes[at - 1] === quote) return false;
         break;
       case exponent:
@@ -49,7 +49,7 @@ export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): 
   return true;
 }
 
-/** Of a number, without its points: every number of fewer digits is a double. */
+/** Number of digits of a number without its point: a double represents fewer digits exactly. */
 const maxDigits = 15;
 
 const quote = 34;

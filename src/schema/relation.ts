@@ -1,47 +1,47 @@
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
 import type { ColumnKind } from "./kind.ts";
 
-/** A relation from the rows of one table to rows of another, directly or through a link table. */
+/** A relation from rows of one table to rows of another, directly or through a link table. */
 export interface Relation {
   /** The name in scopes, filters and `include`. */
   readonly name: string;
-  /** The table that it starts from. */
+  /** The table at which the relation starts. */
   readonly owner: TableInfo;
-  /** The table that it leads to. */
+  /** The table to which the relation leads. */
   readonly target: TableInfo;
-  /** The kind of relation, which says where the foreign keys are. */
+  /** The kind of the relation, which determines the place of the foreign keys. */
   readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
-  /** True if the filter of a request may use it. */
+  /** True if the filter of a request may use the relation. */
   readonly filterable: boolean;
-  /** True if a row may have several related ones. */
+  /** True if a row may have several related rows. */
   readonly toMany: boolean;
   /** One step, or two through a link table. */
   readonly steps: readonly [RelationStep] | readonly [RelationStep, RelationStep];
 }
 
 /**
- * One step of a relation: from a row to the rows of `table` whose columns equal those of the row, in
- * all pairs. A row with NULL in one of them has no related row.
+ * One step of a relation: from a row to the rows of `table` whose columns equal those of the row,
+ * in all pairs. A row with NULL in one of these columns has no related row.
  */
 export interface RelationStep {
-  /** The table that the step leads to. */
+  /** The table to which the step leads. */
   readonly table: TableInfo;
   /** The columns that must be equal. */
   readonly pairs: ColumnPairs;
-  /** The columns of the rows that the step starts from. */
+  /** The columns of the rows at which the step starts. */
   readonly own: readonly ColumnInfo[];
-  /** The columns of the rows that the step leads to. */
+  /** The columns of the rows to which the step leads. */
   readonly other: readonly ColumnInfo[];
 }
 
-/** The pairs of columns of a step, as many as its foreign key has columns. */
+/** The pairs of columns of a step, one for each column of its foreign key. */
 export type ColumnPairs = readonly [ColumnPair, ...ColumnPair[]];
 
 /** Two columns that a step of a relation compares. */
 export interface ColumnPair {
-  /** A column of the row that the step starts from. */
+  /** A column of the row at which the step starts. */
   readonly own: ColumnInfo;
-  /** The column of the step's table that must equal it. */
+  /** The column of the step's table that must be equal. */
   readonly other: ColumnInfo;
 }
 
@@ -67,14 +67,16 @@ export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep
 /** The relations of one resource, by name. */
 export type Relations = ReadonlyMap<string, Relation>;
 
-/** Returns true if a relation can use these columns: their kinds must have a common, exact equality. */
+/**
+ * Returns true if a relation can use these columns: their kinds must have a common, exact equality.
+ */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
-  // As SQLite compares what it keeps with a number or a string.
+  // SQLite compares a stored value with numbers and with strings.
   if (isAny(own)) return isAny(other) || anyFamilies.has(families[other.kind]);
   if (isAny(other)) return anyFamilies.has(families[own.kind]);
   const family = families[own.kind];
   if (family === null || family !== families[other.kind]) return false;
-  // Only the database knows how the values of such a type compare, with those of the same type.
+  // Only the database can compare values of such a type, and only with the same type.
   if (own.databaseType?.sqlName !== other.databaseType?.sqlName) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;
 }

@@ -1,32 +1,32 @@
-/** The facts that determine the name of a derived relation: a foreign key, and its two tables. */
+/** The facts that determine the name of a derived relation: a foreign key and its two tables. */
 export interface NamedKey {
-  /** The names of its columns, in the table that has it. */
+  /** The names of the columns, in the table that has the key. */
   readonly columns: readonly string[];
-  /** The names of the columns that they refer to. */
+  /** The names of the referenced columns. */
   readonly references: readonly string[];
-  /** The name of the table that has it. */
+  /** The name of the table that has the key. */
   readonly from: string;
-  /** The name of the table that it refers to. */
+  /** The name of the referenced table. */
   readonly to: string;
 }
 
-/** Names for one relation, the best first. The next one counts where a name is not free. */
+/** Names for one relation, best first. The next name is used if a name is not free. */
 export type NameChoices = readonly string[];
 
-/** The names of the relation along a foreign key, to one row: `customer`, `billing_address`. */
+/** Returns names for the relation along a foreign key, to one row, such as `billing_address`. */
 export function namesToOne(key: NamedKey): NameChoices {
   const role = roleOf(key);
   const target = singular(key.to);
   const leading = (start: string) =>
     endsInPreposition.test(start) ? joined(key, start, target) : joined(key, start, "to", target);
-  // Within one table its name does not say in which of the two directions.
+  // Within one table, the table name does not distinguish the two directions.
   const names = key.from === key.to ? [role] : [role, target];
   return [...names, leading(role), leading(key.columns.join("_"))];
 }
 
 /**
- * The names of the relation against a foreign key, to many rows: `orders`, and where several keys
- * lead there, `orders_by_billing_address`.
+ * Returns names for the relation against a foreign key, to many rows: `orders`, and if several keys
+ * exist, `orders_by_billing_address`.
  */
 export function namesToMany(key: NamedKey): NameChoices {
   const { from, columns } = key;
@@ -34,8 +34,8 @@ export function namesToMany(key: NamedKey): NameChoices {
 }
 
 /**
- * Returns true if a foreign key is called as the table that it refers to, as `language_id` is beside
- * `original_language_id`: then the table of the key is enough of a name for what it leads to.
+ * Returns true if a foreign key has the name of the table that it references, like `language_id`
+ * next to `original_language_id`: then the name of its table suffices for the relation.
  */
 export function isPlainKey(key: NamedKey): boolean {
   const role = letters(singular(roleOf(key)));
@@ -44,8 +44,8 @@ export function isPlainKey(key: NamedKey): boolean {
 }
 
 /**
- * The names of the relation through a link table, from the key that leads to it and the one that
- * leads on: `tracks`. Between rows of one table the column says more than the table: `followee`.
+ * Returns names for the relation through a link table, from the key to the link and the key of the
+ * target: `tracks`. Within one table the column is more specific than the table: `followee`.
  */
 export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
   const role = roleOf(far);
@@ -57,9 +57,9 @@ export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
 }
 
 /**
- * Returns each relation the first of its names that is free. Those of an earlier group precede; in
- * one group a name that several have as their next is given to none of them, so that no order
- * decides. Without a free name a relation has none.
+ * Assigns to each relation the first of its names that is free. Relations of an earlier group have
+ * precedence. Within a group, a name that several relations want next is assigned to none, so that
+ * the result does not depend on an order. Without a free name a relation has none.
  */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
@@ -81,15 +81,16 @@ export function chooseNames<Named extends { readonly names: NameChoices }>(
   return chosen;
 }
 
-/** Without the characters that separate names in `include` and in filters. */
+/** Replaces the characters that separate names in `include` and in filters. */
 function writable(name: string): string {
   return name.replaceAll(/[,.;()]/g, "_").trim();
 }
 
 /**
- * What a row is to the one that refers to it, by the columns: `billing_address` of
- * `billing_address_id`. Of several columns those count that are called otherwise in the other table,
- * as in `(tenant_id, author_id)` to `(tenant_id, id)`. Unless that is one, the table says it.
+ * Returns the role of a referenced row, from the columns: `billing_address` of
+ * `billing_address_id`. Of several columns, only those with another name in the referenced table
+ * count, as in `(tenant_id, author_id)` to `(tenant_id, id)`. If not exactly one remains, the role
+ * is the table.
  */
 function roleOf({ columns, references, to }: NamedKey): string {
   const telling = columns.length === 1
@@ -99,15 +100,15 @@ function roleOf({ columns, references, to }: NamedKey): string {
   return column === undefined || another !== undefined ? singular(to) : withoutId(column, to);
 }
 
-/** The name of a column without what says that it is a key: `CustomerID` is `Customer`. */
+/** Returns the name of a column without its key suffix or prefix: `CustomerID` is `Customer`. */
 function withoutId(column: string, table: string): string {
-  // "grid_id" and "gridid" are of a grid, and so is "grid".
+  // In a table of grids, "grid_id" and "gridid" mean a grid, and so does "grid".
   if (letters(column) === letters(singular(table))) return column;
   return affixes.reduce((name, affix) => name.replace(affix, ""), column)
     .replace(/^(?:fk|id)\p{Lu}(?=\p{Ll})/u, (start) => start.slice(2).toLowerCase());
 }
 
-/** Without a separator, three letters must remain: "uid" is no "u". */
+/** Without a separator, three letters must remain: "uid" is not "u". */
 const affixes: readonly RegExp[] = [
   /^(?:fk|id)_+(?=.)/i,
   /(?<=[^_])_+fk$|(?<=\p{Ll})F[Kk]$/iu,
@@ -119,7 +120,7 @@ const affixes: readonly RegExp[] = [
 const endsInPreposition =
   /(?:_|\b)(?:by|to|of|for|from|in|at|on|with)$|(?:By|To|Of|For|From|In|At|On|With)$/;
 
-/** In the style of the names that the key has: `team_by_lead` or `TeamByLead`. */
+/** Joins words in the style of the key's names: `team_by_lead` or `TeamByLead`. */
 function joined({ columns, from, to }: NamedKey, ...words: readonly string[]): string {
   const names = [...columns, from, to];
   const isSnake = names.some((name) => name.includes("_")) ||
@@ -131,7 +132,7 @@ function joined({ columns, from, to }: NamedKey, ...words: readonly string[]): s
   );
 }
 
-/** As it is written where it is none of the ordinary plurals of English. */
+/** Returns the singular of a regular English plural; any other name unchanged. */
 function singular(name: string): string {
   const [ending, replacement] = plurals.find(([ending]) => ending.test(name)) ?? [];
   return ending === undefined || replacement === undefined

@@ -5,18 +5,19 @@ import { isAny, isDocument } from "./structured/kind_of_column.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
 /**
- * Returns true if an `Accept` header asks for safe numbers, or a `Content-Type` says them: JSON that
- * a program can read whose only numbers are doubles, as `JSON.parse` of JavaScript. The client does.
+ * Returns true if an `Accept` header requests safe numbers, or a `Content-Type` declares them: JSON
+ * for programs whose only numbers are doubles, such as JavaScript's `JSON.parse`. The client uses
+ * them.
  */
 export function asksForSafeNumbers(header: string): boolean {
   return header.includes("numbers=safe");
 }
 
 /**
- * The safe form of a column's value: integers of a wide column are strings of digits, as are values
- * of other columns that no double has; documents are as {@link safeDocument} writes them. In a column
- * of any values a string is something else: an integer that no double has is marked as in documents,
- * and keys are as {@link safeKey} writes them.
+ * Returns the safe form of a column's value. Integers of a wide column become strings of digits, as
+ * do values of other columns that no double can represent. Documents become {@link safeDocument}.
+ * In an `any` column a string is another value: such an integer is marked as in documents, and keys
+ * become {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
   if (isDocument(column)) return safeDocument(value);
@@ -31,8 +32,8 @@ function safeAny(value: unknown): unknown {
 }
 
 /**
- * The safe form of a JSON document: a number that no double has is `{ "$number": "1e400" }`. An
- * object that has this one member already is written within another, so that both can be read.
+ * Returns the safe form of a JSON document: a number that no double can represent is `{ "$number":
+ * "1e400" }`. An object with only this member is wrapped in another, so that both can be parsed.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };
@@ -42,7 +43,7 @@ export function safeDocument(value: unknown): unknown {
   return isMarked(value) ? { [mark]: safe } : safe;
 }
 
-/** The safe form of what code has made: numbers that no double has are strings of digits. */
+/** Returns the safe form of a value from code: inexact numbers become strings of digits. */
 export function safeOutput(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null || "toJSON" in value) return value;
@@ -50,8 +51,8 @@ export function safeOutput(value: unknown): unknown {
 }
 
 /**
- * What a body in the safe form means. A bare number beyond 2^53 in it is the double that its sender
- * had, which all columns but those of doubles refuse: it may have been rounded. A marked one is a
+ * Returns the meaning of a body in the safe form. A bare number beyond 2^53 is the double of its
+ * sender, which may be rounded: all columns except doubles refuse it. A marked number becomes a
  * bigint or an `ExactNumber`.
  */
 export function fromSafeBody(value: unknown): unknown {
@@ -63,7 +64,7 @@ export function fromSafeBody(value: unknown): unknown {
   return isMarked(inner) ? mapMembers(inner, fromSafeBody) : mapMembers(value, fromSafeBody);
 }
 
-/** Returns a value from code. A marked number is a number, a bigint or an `ExactNumber` then. */
+/** Returns a value from code. A marked number becomes a number, a bigint or an `ExactNumber`. */
 export function fromMark(value: unknown): unknown {
   return isMarked(value) ? fromSafeBody(value) : value;
 }
@@ -73,14 +74,14 @@ function markedNumber(text: string): unknown {
   return mayBeRounded(number) ? exactNumber(text) : number;
 }
 
-/** True for a number beyond 2^53, which a program whose numbers are doubles may have rounded. */
+/** Returns true for a number beyond 2^53, which a program with doubles may have rounded. */
 export function mayBeRounded(value: unknown): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 const mark = "$number";
 
-/** As many digits as a body may have one after the other. */
+/** A number with as many consecutive digits as a body may contain. */
 const numberText = /^-?\d{1,1000}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,1000})?$/;
 
 function isMarked(value: unknown): value is { readonly [mark]: unknown } {
@@ -107,7 +108,7 @@ function safeMember(value: unknown, shape: ValueShape): unknown {
   );
 }
 
-/** A copy with other members. `fromEntries` also defines a member `__proto__`. */
+/** Returns a copy with changed members. `fromEntries` also defines a member `__proto__`. */
 function mapMembers(value: object, change: (member: unknown) => unknown): object {
   return Array.isArray(value)
     ? value.map(change)

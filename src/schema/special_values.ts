@@ -1,9 +1,9 @@
 import type { ColumnKind } from "./kind.ts";
 
 /**
- * Returns true if a string is a value of Postgres that a column kind does not have: an infinity, NaN, or a day
- * or moment before Christ or after the year 9999, as a row shows it. A filter may compare with it; a
- * body may only give back what the row shows.
+ * Returns true if a string is a Postgres value that a column kind lacks, as a row shows it: an
+ * infinity, NaN, or a day or timestamp before Christ or after the year 9999. A filter may compare
+ * with it; a body may only return the value of the row.
  */
 export function isSpecialValue(text: string, kind: ColumnKind): boolean {
   return specialValues[kind]?.test(text) === true;

@@ -22,7 +22,7 @@ import {
   type TableInfo,
 } from "./table_info.ts";
 
-/** A column of the table `Of`, made by {@link table}; its values are of type `T`, or NULL. */
+/** A column of the table `Of`, created by {@link table}; its values have type `T` or are NULL. */
 export interface Column<T, Of extends string> extends ColumnLike<T, Of> {
   /** Exists for the compiler only. */
   readonly _: { readonly data: T; readonly tableName: Of };
@@ -35,7 +35,7 @@ export type ColumnBuilders = Readonly<
 
 /** The row type of a declared table. */
 export type SelectRow<C extends ColumnBuilders> =
-  // An intersection, so that editors show the members and not the name of the type.
+  // The intersection makes editors show the members instead of the name of the type.
   & {
     [Key in keyof C]: C[Key]["_"]["notNull"] extends true ? C[Key]["_"]["data"]
       : C[Key]["_"]["data"] | null;
@@ -43,7 +43,7 @@ export type SelectRow<C extends ColumnBuilders> =
   & unknown;
 
 /**
- * The type of a new row of a declared table: nullable columns and those with a default may be
+ * The type of a new row of a declared table: nullable columns and columns with a default may be
  * omitted.
  */
 export type InsertRow<C extends ColumnBuilders> =
@@ -57,17 +57,15 @@ export type InsertRow<C extends ColumnBuilders> =
       | undefined;
   } extends infer Row ? { [Key in keyof Row]: Row[Key] } : never;
 
-/**
- * A declared table: its columns as properties, and the types of its rows and of its new rows.
- */
+/** A declared table, with its columns as properties and the types of its rows and new rows. */
 export type Table<Name extends string, Row, NewRow> =
   & TableLike<Row, NewRow, Name>
   & { readonly [Key in keyof Row & string]: Column<Exclude<Row[Key], null>, Name> };
 
 /**
- * Declares a table that works unchanged on every engine. The result has no members but the columns,
- * so that a column may have any name except `$inferName`, `$inferSelect` and `$inferInsert`. Throws
- * an Error for a declaration that cannot be served.
+ * Declares a table that works unchanged on every engine. The result has only the columns as
+ * members, so that a column may have any name except `$inferName`, `$inferSelect` and
+ * `$inferInsert`. Throws an Error for a declaration that cannot be served.
  *
  * @example
  * ```ts
@@ -139,7 +137,7 @@ export function table<Name extends string, C extends ColumnBuilders>(
 ): Table<Name, SelectRow<C>, InsertRow<C>> {
   let described = noParts;
   const { info, referencing } = describeTable(name, columns, () => described);
-  // No prototype: a column may be called `constructor` or `toString`.
+  // There is no prototype: a column may be called `constructor` or `toString`.
   const result: Record<string | symbol, unknown> = Object.create(null);
   result[tableInfoKey] = info;
   for (const column of info.columns) {
@@ -151,7 +149,7 @@ export function table<Name extends string, C extends ColumnBuilders>(
   return declared;
 }
 
-/** `(notes) => index(notes.title)` is a mistake that TypeScript finds, and programs without it make. */
+/** Throws for `(notes) => index(notes.title)`, a mistake that only programs with types detect. */
 function listOf(table: string, parts: unknown): readonly TablePart[] {
   if (Array.isArray(parts)) return parts;
   throw new Error(`Cannot declare "${table}": its third argument must return a list`);
@@ -159,7 +157,7 @@ function listOf(table: string, parts: unknown): readonly TablePart[] {
 
 interface DescribedTable {
   readonly info: TableInfo;
-  /** The columns that are foreign keys by themselves, by their names in the database. */
+  /** The columns with a single-column foreign key, by their names in the database. */
   readonly referencing: readonly string[];
 }
 
@@ -211,7 +209,7 @@ function describeTable(
   return { info, referencing: foreign.map(({ column }) => column.dbName) };
 }
 
-/** `a: text` instead of `a: text()` is a common mistake, which needs a clear message. */
+/** Throws a clear message for the common mistake `a: text` instead of `a: text()`. */
 function declarationOf(column: string, builder: unknown): ColumnDeclaration {
   if (typeof builder === "function") {
     const { name } = builder;
@@ -222,11 +220,11 @@ function declarationOf(column: string, builder: unknown): ColumnDeclaration {
       `Cannot declare ${column}: it is ${showValue(builder)}, not a column like text()`,
     );
   }
-  // An object with this member is a builder, of this copy of the package or of another.
+  // An object with this member is a builder, of this copy of the package or of another copy.
   return builder.declaration as ColumnDeclaration;
 }
 
-/** Both engines generate the values of a single integer key, unless it references a parent row. */
+/** Marks a single integer key as generated, as engines do, unless it references another row. */
 function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
   const isGenerated = column.primaryKey && keyLength === 1 &&
     (column.kind === "integer" || column.kind === "bigint") &&
@@ -298,7 +296,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     if (/^\$infer(Name|Select|Insert)$/.test(name)) {
       throw new Error(`Cannot declare ${table}.${name}: the name is reserved`);
     }
-    // SQLite ignores the case of names, so names that differ only in case would not be portable.
+    // SQLite ignores the case of names, so that names that differ only in case are not portable.
     const folded = dbName.toLowerCase();
     if (dbName === "" || dbNames.has(folded)) {
       throw new Error(`Cannot declare ${table}.${name}: the name "${dbName}" is empty or taken`);
@@ -313,7 +311,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
       );
     }
     formerNames.add(formerName?.toLowerCase() ?? "");
-    // Which values it would have is not clear: those of the other column, or none.
+    // It would be unclear whether the column has the values of the other column or none.
     if (formerName === null || !dbNames.has(formerName.toLowerCase())) continue;
     throw new Error(
       `Cannot declare ${table}.${name}: it was "${formerName}", which is declared as well`,

@@ -1,62 +1,62 @@
 import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
 import type { CheckInfo, ForeignKeyActions, IndexInfo } from "./table_constraints.ts";
 
-/** In a column's description: the source of an omitted value. */
+/** The source of an omitted value in a column's description. */
 export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
   /**
-   * The database supplies it: a DEFAULT clause in SQL, an identity column. `sql` is the clause, null
-   * where there is none that could be repeated.
+   * The database supplies it: a DEFAULT clause in SQL, or an identity column. `sql` is the clause,
+   * or null if it cannot be repeated.
    */
   | { readonly kind: "database"; readonly sql: string | null };
 
 /**
- * In a column's description: the format of timestamps in an existing SQLite table; tables that the
- * service creates use {@link ownTimestamps}. It is detected once from the stored rows, then used
- * for reading, binding and writing.
+ * The format of timestamps of a column in an existing SQLite table. Tables that the service creates
+ * use {@link ownTimestamps}. The format is detected once from the stored rows, and then used for
+ * reading, binding and writing.
  *
- * The strings are in UTC. `.fff` are three digits, or six where the microseconds need them; `[.fff]`
- * is the same, omitted where it is zero; `[.ffffff]` are six digits or none.
+ * The strings are in UTC. `.fff` is three digits, or six if the microseconds need them. `[.fff]` is
+ * omitted if it is zero. `[.ffffff]` is six digits or none.
  */
 export type TimestampFormat =
   | "epoch-seconds"
   | "epoch-milliseconds"
   | `date${"T" | " "}time${".ffffff" | ".fff" | "[.fff]" | "[.ffffff]"}${"" | "Z" | "+00:00"}`;
 
-/** In a column's description: the formats of timestamps that are strings. */
+/** The timestamp formats of a column that are strings. */
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
 /**
- * In a column's description: the format of timestamps in tables that the service creates, of fixed
- * width, so that it sorts as text.
+ * The timestamp format in tables that the service creates. Its width is fixed, so that strings sort
+ * by time.
  */
 export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
 
 /**
- * In a column's description: a type of the database that no kind stands for, such as `inet`, an enum
- * or an array. The column's kind says which JSON its values are; the database alone knows how they
- * compare.
+ * A type of the database that no kind represents, such as `inet`, an enum or an array. The column's
+ * kind determines the JSON of its values; only the database can compare them.
  */
 export interface DatabaseType {
   /**
-   * What a string is cast to: quoted, with its schema and without numbers, of a domain its base type.
+   * The target type of casts: quoted, with its schema and without numbers; for a domain, its base
+   * type.
    */
   readonly sqlName: string;
   /** The form of its values in JSON. */
   readonly shape: ValueShape;
   /**
-   * True if its values have an order. Strings of other types are compared as strings, for equality alone;
-   * structures of other types have tests for NULL only.
+   * True if its values have an order. Strings of other types have equality only; structures of
+   * other types have null tests only.
    */
   readonly ordered: boolean;
-  /** True if the database has min() and max() for it. */
+  /** True if the database has min() and max() for the type. */
   readonly hasExtremes: boolean;
-  /** True if strings that differ in case alone are equal. */
+  /** True if strings that differ only in case are equal. */
   readonly ignoresCase: boolean;
 }
 
-/** In a column's description: the type of a SQLite column that may hold numbers and strings. */
+/** The type of a SQLite column that may contain numbers and strings. */
 export const anyType: DatabaseType = Object.freeze({
   sqlName: "any",
   shape: { kind: "any" } as const,
@@ -65,24 +65,24 @@ export const anyType: DatabaseType = Object.freeze({
   ignoresCase: false,
 });
 
-/** In a column's description: what the values of a {@link DatabaseType} are in JSON. */
+/** The JSON form of the values of a {@link DatabaseType}. */
 export type ValueShape =
   /** A string, as the database prints it. */
   | { readonly kind: "text" }
-  /** A number or a string, as SQLite keeps it: the declared type of the column says nothing certain. */
+  /** A number or a string, as SQLite stores it: the declared type of the column is ambiguous. */
   | { readonly kind: "any" }
-  /** A list of values of the element, and of lists of them where it has several dimensions. */
+  /** A list of elements, or of lists of elements if there are several dimensions. */
   | {
     readonly kind: "list";
     readonly element: ColumnInfo;
     /** The delimiter of the elements in the string of the database. */
     readonly delimiter: string;
-    /** As many as the column was declared with; a value may have others. */
+    /** The declared number of dimensions; a value may have another number. */
     readonly dimensions: number;
   }
-  /** An object with these members, in their order. */
+  /** An object with these members in order. */
   | { readonly kind: "record"; readonly fields: readonly ColumnInfo[] }
-  /** An object with strings, or null, under any names. */
+  /** An object with any names, whose values are strings or null. */
   | { readonly kind: "map" };
 
 /** The description of a column, declared with `table()` or introspected. */
@@ -95,61 +95,63 @@ export interface ColumnInfo extends ValueRules {
   readonly kind: ColumnKind;
   /** True if every row has a value. */
   readonly notNull: boolean;
-  /** True if it belongs to the primary key. */
+  /** True if the column belongs to the primary key. */
   readonly primaryKey: boolean;
   /** True if no two rows share a value. */
   readonly unique: boolean;
   /** The default of an omitted value. */
   readonly default: ColumnDefault | null;
-  /** Computed by the database; may be read, never written. */
+  /** True if the database computes the value, which cannot be written. */
   readonly generated: boolean;
-  /** The expression of a generated column, where it is known. */
+  /** The expression of a generated column; null if unknown. */
   readonly generatedSql: string | null;
   /**
-   * Which moment of its row the service fills in, when it is created or at every update; never taken
-   * from a body.
+   * The event at which the service sets the timestamp: creation, or every update. Bodies cannot set
+   * it.
    */
   readonly moment: "created" | "updated" | null;
-  /** Makes the value of an update that sets none, where the table of another library says how. */
+  /** Returns the value for an update that sets none, if the table of another library defines it. */
   readonly onUpdate?: () => unknown;
-  /** The name that it had in the database before, for migrations. */
+  /** The former name in the database, for migrations. */
   readonly formerName: string | null;
-  /** The column that a foreign key of this column alone references. */
+  /** The referenced column of a single-column foreign key. */
   readonly references: ColumnReference | null;
   /**
    * The declared type of a column that the service did not create, e.g. `NVARCHAR(160)` or `inet`;
-   * null for tables that it creates, whose types follow from the kind.
+   * null for tables of the service, whose types follow from the kind.
    */
   readonly existingType: string | null;
-  /** Of an existing column: its type, where no kind stands for it. */
+  /** The type of an existing column that no kind represents. */
   readonly databaseType?: DatabaseType;
   /**
-   * True if the collation of an existing column treats different strings as equal, as a
-   * nondeterministic one of Postgres does, or is one of SQLite that only another program has. Filters
-   * and keys distinguish them all the same.
+   * True if the collation of an existing column may treat different strings as equal: a
+   * nondeterministic collation of Postgres, or a custom one of SQLite. Filters and keys distinguish
+   * such strings nevertheless.
    */
   readonly looseCollation: boolean;
   /**
-   * True if an existing column is of a foreign key to a table that is missing, or that is not
-   * described. SQLite takes no write that sets it.
+   * True if the foreign key of an existing column references a missing or undescribed table. SQLite
+   * refuses writes that set it.
    */
   readonly unknownTarget: boolean;
   /**
-   * Of an integer column: whether its type is for numbers beyond 2^53, as `bigint` of an existing
-   * table is, so that programs whose numbers are doubles get all of its values as strings. Of a
-   * column of any values: whether it is a key, or references one, so that they get what paths have.
+   * For an integer column: true if its type contains numbers beyond 2^53, such as `bigint` of an
+   * existing table. Programs with doubles then get all values as strings. For an `any` column: true
+   * if it is a key or references one, so that programs get the form of paths.
    */
   readonly isWide: boolean;
-  /** Of a timestamp: its format in a database without such a type. */
+  /** The format of a timestamp in a database without a timestamp type. */
   readonly timestampFormat: TimestampFormat;
   /**
-   * True if it may be an expression of a view, whose value may differ between two statements though
-   * nothing was written.
+   * True if it may be an expression of a view, whose value may differ between two statements
+   * without a write.
    */
   readonly varies: boolean;
 }
 
-/** The description of a nullable column that nothing restricts, of a table that the service creates. */
+/**
+ * The description of a nullable column without restrictions, in a table that the service creates.
+ */
 export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.freeze({
   ...anyValue,
   notNull: false,
@@ -169,7 +171,7 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   varies: false,
 });
 
-/** In a column's description: the column that a one-column foreign key references. */
+/** The column that a single-column foreign key references. */
 export interface ColumnReference {
   /** The schema of the table, as in its description. */
   readonly schema: string | null;
@@ -179,7 +181,7 @@ export interface ColumnReference {
   readonly column: string;
 }
 
-/** In a table's description: a foreign key of one or more columns, in database names. */
+/** A foreign key in a table's description, with one or more columns, in database names. */
 export interface ForeignKey extends ForeignKeyActions {
   /** The referencing columns. */
   readonly columns: readonly string[];
@@ -200,8 +202,8 @@ export function refersTo(
 }
 
 /**
- * Returns true if a new row needs a value, by the description of the column. A key column of SQLite may
- * hold NULL in existing rows, and then is not `notNull`; but a new row without a key could never be
+ * Returns true if a new row needs a value for the column. A key column of SQLite may contain NULL
+ * in existing rows, and then is not `notNull`; but a new row without a key could never be
  * addressed.
  */
 export function isRequired(column: ColumnInfo): boolean {
@@ -209,57 +211,57 @@ export function isRequired(column: ColumnInfo): boolean {
 }
 
 /**
- * The description of a table, declared with `table()` or introspected, the same for all engines.
+ * The description of a table, declared with `table()` or introspected, in one form for all engines.
  */
 export interface TableInfo {
   /** The name in the database. */
   readonly name: string;
-  /** The Postgres schema, or null for the default one. */
+  /** The Postgres schema; null for the default schema. */
   readonly schema: string | null;
   /**
-   * Its name in paths and descriptions: that in the database, or `schema.table` where introspection
-   * has described several schemas and this is not the first of them.
+   * The name in paths and descriptions: the database name, or `schema.table` if several schemas
+   * were introspected and this is not the first of them.
    */
   readonly label: string;
-  /** In declaration order. */
+  /** The columns in declaration order. */
   readonly columns: readonly ColumnInfo[];
-  /** By name. A Map, so that inherited names such as `constructor` are unknown. */
+  /** The columns by name. In a Map, inherited names such as `constructor` are unknown. */
   readonly byName: ReadonlyMap<string, ColumnInfo>;
-  /** In key order; empty where nothing is known to distinguish the rows, which are only read. */
+  /** The key in key order; empty if the rows cannot be distinguished and are read-only. */
   readonly primaryKey: readonly ColumnInfo[];
-  /** True if no two rows share a key: one that was named for a view is not enforced by anything. */
+  /** True if no two rows share a key. The key that is named for a view is not enforced. */
   readonly distinct: boolean;
-  /** True if rows are only read: those of a view, and of a table without a key. */
+  /** True for the rows of a view, and of a table without a key. */
   readonly readOnly: boolean;
   /** The foreign keys, of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];
-  /** The indexes besides those of the key and of `uniques`. */
+  /** The indexes except those of the key and of `uniques`. */
   readonly indexes: readonly IndexInfo[];
   /**
-   * Sets of columns, by their names in the database, that no two rows share, beside single `unique`
+   * Sets of columns, by database name, that no two rows share, in addition to single `unique`
    * columns and the key.
    */
   readonly uniques: readonly (readonly string[])[];
-  /** The conditions that every row fulfils, besides the rules of single columns. */
+  /** Conditions that every row meets, in addition to the rules of single columns. */
   readonly checks: readonly CheckInfo[];
-  /** The name that it had in the database before, for migrations. */
+  /** The former name in the database, for migrations. */
   readonly formerName: string | null;
-  /** True if the service creates it. False for existing tables, which keep their collations. */
+  /** True if the service creates the table. Existing tables keep their collations. */
   readonly own: boolean;
-  /** True if a program declares it, by `table()` or by Drizzle; else introspection has found it. */
+  /** True if `table()` or Drizzle declares the table; false if it was introspected. */
   readonly declared: boolean;
-  /** The engine that its declaration is for; null for one that means the same on each. */
+  /** The engine of the declaration; null if it applies to every engine. */
   readonly engine: string | null;
   /**
-   * Reads the labels of the database's enums again, into the columns; gives whether any is another
-   * one. Null if no column has such a type.
+   * Reads the labels of the database's enums again into the columns. Resolves to true if any has
+   * changed. Null if no column has such a type.
    */
   readonly refreshLabels: (() => Promise<boolean>) | null;
 }
 
 /**
- * A row in process of a described table, by column name: values as in JSON responses, hidden
- * columns included.
+ * An in-process row of a described table, by column name: values as in JSON responses, including
+ * hidden columns.
  */
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -268,17 +270,17 @@ export interface TableInfoOptions
   extends
     Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,
     Partial<Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName" | "refreshLabels">> {
-  /** Its name in paths; the name in the database unless set. */
+  /** Name in paths. Default: the name in the database. */
   readonly label?: string;
-  /** The key columns in key order, where that differs from the order of the columns. */
+  /** The key columns in key order, if it differs from the order of the columns. */
   readonly primaryKey?: readonly ColumnInfo[];
-  /** True if a program declares it; as `own` unless set. */
+  /** True if a program declares the table. Default: the value of `own`. */
   readonly declared?: boolean;
-  /** The engine that its declaration is for; null unless set. */
+  /** The engine of the declaration. Default: every engine. */
   readonly engine?: string;
-  /** True if it is a view; false unless set. */
+  /** True for a view. Default: false. */
   readonly readOnly?: boolean;
-  /** True if its key is unique; true unless set. */
+  /** True if the key is unique. Default: true. */
   readonly distinct?: boolean;
 }
 
@@ -295,7 +297,7 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
     primaryKey: Object.freeze(primaryKey),
     distinct: distinct && primaryKey.length > 0,
     readOnly: readOnly || primaryKey.length === 0,
-    // Lazy: `table()` cannot resolve them before the referenced table is declared.
+    // Lazy, because `table()` cannot resolve them before the referenced table is declared.
     get foreignKeys() {
       return declared.foreignKeys;
     },

@@ -10,30 +10,26 @@ import {
 import { describeDrizzleTable } from "./drizzle/drizzle_table.ts";
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
 
-/**
- * The property under which anything like a table, and each of its columns, has the table's
- * description.
- */
+/** The property of tables, and of their columns, that contains the table's description. */
 export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
 
-/** The property under which anything like a column has its description. */
+/** The property of columns that contains the column's description. */
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
 /**
- * The name of a table that the compiler does not know: what is of such a table is accepted for each,
- * as a column of an introspected table is, and compared with the table when the service starts.
+ * The name of a table that the compiler does not know. A column of such a table, for instance of an
+ * introspected table, is accepted for each table, and checked when the service starts.
  */
-// Any, because only it is assignable to every name and from every name.
+// The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
 
-/** True if a name is not known: of any type, or any string. */
+/** True if a name is unknown: `any`, or any string. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**
- * Anything like a column whose values are of type `T`, also of another library with the same `_`.
- * `Of` is the name of its table, so that the compiler refuses it where a column of another table is
- * expected.
+ * A column whose values have type `T`, possibly of another library with an equal `_`. `Of` is the
+ * name of its table, so that the compiler refuses it instead of a column of another table.
  */
 export interface ColumnLike<T, Of = AnyTable> {
   /** Exists for the compiler only. */
@@ -41,8 +37,8 @@ export interface ColumnLike<T, Of = AnyTable> {
 }
 
 /**
- * Anything like a table whose rows are of type `Select` and whose new rows are of type `Insert`;
- * `Name` is its name, where the compiler knows it.
+ * A table whose rows have type `Select` and whose new rows have type `Insert`. `Name` is its name,
+ * if the compiler knows it.
  */
 export interface TableLike<Select, Insert, Name = AnyTable> {
   /** The type of a row; exists for the compiler only. */
@@ -51,13 +47,13 @@ export interface TableLike<Select, Insert, Name = AnyTable> {
   readonly $inferInsert: Insert;
   /** The name; exists for the compiler only. */
   readonly $inferName?: Name;
-  /** Where Drizzle has the name; exists for the compiler only. */
+  /** The name in Drizzle; exists for the compiler only. */
   readonly _?: { readonly name?: Name };
 }
 
 /**
- * The type of a value as a service takes and gives it: strings in the place of moments, big integers
- * and bytes, which tables of Drizzle have as objects.
+ * The type of a value in requests and responses: strings instead of the dates, big integers and
+ * bytes of Drizzle tables.
  */
 export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
   : T extends readonly (infer Item)[] ? unknown extends Item ? T
@@ -65,13 +61,13 @@ export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
     : T
   : T;
 
-/** The type of a row, or of a new row, as a service takes and gives it: see {@link ServedValue}. */
+/** The type of a row, or of a new row, in requests and responses: see {@link ServedValue}. */
 export type ServedRow<Row> =
-  // An intersection, so that editors show the members and not the name of the type.
+  // The intersection makes editors show the members instead of the name of the type.
   & { [Key in keyof Row]: ServedValue<Row[Key]> }
   & unknown;
 
-/** The description that anything like a table carries, or like a column of it. */
+/** Returns the description of a table, or of the table of a column. */
 export function tableInfoOf(
   source: TableLike<unknown, unknown> | ColumnLike<unknown>,
 ): TableInfo {
@@ -85,28 +81,25 @@ export function tableInfoOf(
   );
 }
 
-/** Returns true if a value is like a table: declared by `table()` or by Drizzle. A description is none. */
+/** Returns true if a value is a table that `table()` or Drizzle declares. A description is not. */
 export function isTableLike(value: unknown): value is TableLike<unknown, unknown> {
   return isObject(value) && !hasColumnInfo(value) && (hasTableInfo(value) || isDrizzleTable(value));
 }
 
 /**
- * Returns true if something like a table is a description and not a declared table, which may have a column
- * called `byName`, but not as a Map.
+ * Returns true if a value is a description and not a declared table. Such a table may have a column
+ * called `byName`, but not a Map.
  */
 export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
   return "byName" in table && table.byName instanceof Map;
 }
 
-/** Returns true if a value is like a column of a declared table. */
+/** Returns true if a value is a column of a declared table. */
 export function isColumn(value: unknown): value is ColumnLike<unknown> {
   return isObject(value) && (hasColumnInfo(value) || isDrizzleColumn(value));
 }
 
-/**
- * The description that anything like a column carries, one of the columns of its {@link
- * tableInfoOf}.
- */
+/** Returns the description of a column, which is one of the columns of its {@link tableInfoOf}. */
 export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   if (isObject(column)) {
     if (hasColumnInfo(column)) return column[columnInfoKey];
@@ -119,8 +112,8 @@ export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
 }
 
 /**
- * Describes a table of Drizzle once: it and its columns carry the description as declared tables do,
- * so that it is the same one wherever they are named.
+ * Describes a Drizzle table once: the table and its columns store the description like declared
+ * tables, so that every use has the same one.
  */
 function describe(table: DrizzleTable): TableInfo {
   if (hasTableInfo(table)) return table[tableInfoKey];
@@ -133,7 +126,7 @@ function describe(table: DrizzleTable): TableInfo {
   return info;
 }
 
-/** Drizzle gives the third argument of a table other objects for the same columns. */
+/** Returns the description of a column. A table's third argument has copies of the columns. */
 function columnOf(table: TableInfo, source: DrizzleColumn): ColumnInfo {
   const dbName = dbNameOf(source, source.table);
   const found = table.columns.find((column) => column.dbName === dbName);

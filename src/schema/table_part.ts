@@ -3,31 +3,31 @@ import type { CheckInfo, ForeignKeyActions, IndexInfo, SqlCondition } from "./ta
 import type { ForeignKey, TableInfo } from "./table_info.ts";
 import { columnInfoOf, type ColumnLike, tableInfoOf } from "./table_like.ts";
 
-/** In the declaration of a table: what is about several columns, or about rows as a whole. */
+/** A part of the declaration of a table that concerns several columns or whole rows. */
 export type TablePart =
   | {
     readonly kind: "index" | "unique";
-    /** At least one, in order. */
+    /** At least one column, in order. */
     readonly columns: readonly ColumnLike<unknown>[];
-    /** The name in the database; null for one that follows from the columns. */
+    /** The name in the database. Null: it is derived from the columns. */
     readonly name: string | null;
-    /** Which rows it has; null for all. */
+    /** The condition on rows; null for all rows. */
     readonly rows: SqlCondition | null;
   }
   | { readonly kind: "check"; readonly name: string | null; readonly condition: SqlCondition }
-  /** The name that the table had before, for migrations. */
+  /** The former name of the table, for migrations. */
   | { readonly kind: "formerName"; readonly name: string }
   | ForeignKeyPart;
 
 /** A foreign key in the declaration of a table. */
 export interface ForeignKeyPart {
-  /** Distinguishes it from the other parts. */
+  /** Distinguishes this part from the others. */
   readonly kind: "foreignKey";
   /** The referencing columns. */
   readonly columns: readonly ColumnLike<unknown>[];
-  /** The referenced ones in the same order, of a table that may be declared later. */
+  /** The referenced columns in the same order, of a table that may be declared later. */
   readonly references: () => readonly ColumnLike<unknown>[];
-  /** What becomes of a row whose referenced row is deleted, or gets another key. */
+  /** The actions on a row whose referenced row is deleted or gets another key. */
   readonly actions: ForeignKeyActions;
 }
 
@@ -44,9 +44,9 @@ export const noParts: DescribedParts = {
 };
 
 /**
- * Describes the parts of a declared table, and an index for each foreign key that no key, unique set
- * or index begins with: without one, every deletion of a referenced row reads the whole table.
- * `referencing` are the columns that are foreign keys by themselves. Throws an Error for a column of
+ * Describes the parts of a declared table. Adds an index for each foreign key that no key, unique
+ * set or index begins with: otherwise every deletion of a referenced row reads the whole table.
+ * `referencing` are the columns with single-column foreign keys. Throws an Error for a column of
  * another table.
  */
 export function describeParts(
@@ -116,7 +116,7 @@ function describeKey(
   };
 }
 
-/** One index serves all keys whose columns it begins with, in any order. */
+/** Returns the indexes of foreign keys. One serves all keys whose columns it begins with. */
 function indexesOfKeys(
   keys: readonly (readonly string[])[],
   { indexes, uniques }: Pick<TableInfo, "indexes" | "uniques">,

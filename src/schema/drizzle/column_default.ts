@@ -5,8 +5,9 @@ import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
 import type { DrizzleColumn } from "./drizzle_structure.ts";
 
 /**
- * The default of a column of a Drizzle table; `isAssigned` says that the database numbers the rows
- * of its table by it. Throws an `InvalidValue` for a constant that the column could not hold.
+ * Returns the default of a column of a Drizzle table. `isAssigned` is true if the database
+ * generates the keys of the table by it. Throws an `InvalidValue` for a constant that is invalid
+ * there.
  */
 export function columnDefault(
   source: DrizzleColumn,
@@ -16,7 +17,7 @@ export function columnDefault(
   const { default: given, defaultFn, onUpdateFn } = source;
   const assigned = isAssigned ? { kind: "database", sql: null } as const : null;
   if (column.generated) return assigned;
-  // As in Drizzle a function precedes, and that for updates fills in new rows, too.
+  // As in Drizzle a function has precedence, and the function for updates sets new rows too.
   const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
   if (make !== undefined) return { kind: "function", make: maker(make, source, column) };
   if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };
@@ -46,7 +47,7 @@ function maker(make: () => unknown, source: DrizzleColumn, column: ColumnInfo): 
   };
 }
 
-/** A value as Drizzle's types have it, such as a Date, → the value of the kind. */
+/** Converts a value of a Drizzle type, such as a Date, to an in-process value of the kind. */
 function inProcess(value: unknown, source: DrizzleColumn, column: ColumnInfo): unknown {
   if (value === null) return null;
   return kindOfColumn(column).fromJson(jsonOf(value, source, column), column);
@@ -57,10 +58,10 @@ function jsonOf(value: unknown, source: DrizzleColumn, column: ColumnInfo): unkn
     throw new InvalidValue("must be a value: SQL is a default by .default()");
   }
   if (value instanceof Date && column.timestampFormat === "epoch-seconds") {
-    // Drizzle cuts it off: the column has whole seconds.
+    // Drizzle truncates the fraction: the column has whole seconds.
     return new Date(Math.floor(value.getTime() / 1000) * 1000);
   }
-  // Drizzle writes a document as JSON.stringify does, which makes a string of a Date.
+  // Drizzle writes a document with JSON.stringify, which converts a Date to a string.
   if (column.kind === "json" && column.databaseType === undefined && typeof value === "object") {
     return JSON.parse(JSON.stringify(value));
   }

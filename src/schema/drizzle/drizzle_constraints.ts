@@ -20,17 +20,17 @@ import {
  * database.
  */
 export interface DrizzleConstraints {
-  /** The columns of the primary key, in key order; null if a column says so. */
+  /** The columns of the primary key, in key order; null if a column declares it. */
   readonly primaryKey: readonly string[] | null;
   /** Sets of columns that no two rows share. */
   readonly uniques: readonly (readonly string[])[];
   readonly indexes: readonly IndexInfo[];
   readonly checks: readonly CheckInfo[];
-  /** Calls the functions by which tables refer to each other, once all are declared. */
+  /** Calls the functions by which tables refer to each other, after all tables are declared. */
   readonly foreignKeys: () => readonly ForeignKey[];
 }
 
-/** Reads the columns' foreign keys and the third argument of a Drizzle table. */
+/** Reads the foreign keys of the columns and the third argument of a Drizzle table. */
 export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints {
   const builders = extraBuilders(table);
   const of = (kind: string) => builders.flatMap((one) => one.kind === kind ? one.builder : []);
@@ -57,13 +57,13 @@ export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints 
   };
 }
 
-/** The members of the builders that are read here. */
+/** The members of the builders that this file reads. */
 interface ConstraintBuilder {
   readonly name?: string;
   readonly columns: readonly unknown[];
-  /** Of a check. */
+  /** Condition of a check. */
   readonly value?: unknown;
-  /** Of an index. */
+  /** Configuration of an index. */
   readonly config: IndexConfig;
   reference(): References;
   readonly _onDelete?: string;
@@ -87,24 +87,24 @@ interface NamedBuilder {
   readonly builder: ConstraintBuilder;
 }
 
-/** Returns the result of the third argument: a list, perhaps of lists, or an object. */
+/** Returns the result of the third argument: a list, possibly nested, or an object. */
 function extraBuilders(table: DrizzleTable): readonly NamedBuilder[] {
   const given = table[extraConfigKey]?.(table[extraColumnsKey] ?? table[columnsKey]);
   if (typeof given !== "object" || given === null) return [];
   const entries: readonly unknown[] = Array.isArray(given) ? given.flat() : Object.values(given);
   return entries.flatMap((entry) => {
     const kind = entityKindOf(entry)?.replace(/^(SQLite|Pg)/, "");
-    // The class says which of the members there are.
+    // The class determines which of the members exist.
     return kind === undefined ? [] : [{ kind, builder: entry as ConstraintBuilder }];
   });
 }
 
-/** Returns true if all rows differ in its columns. */
+/** Returns true if all rows differ in the columns of the index. */
 function isUnconditional({ unique, where, columns }: IndexConfig): boolean {
   return unique && where === undefined && columns.filter(isNamed).length === columns.length;
 }
 
-/** None for an index of expressions, which the description of a table cannot hold. */
+/** Describes an index; none for an index of expressions, which descriptions cannot contain. */
 function describeIndex(
   { name, columns, unique, where }: IndexConfig,
   table: DrizzleTable,

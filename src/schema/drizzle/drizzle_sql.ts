@@ -1,6 +1,6 @@
 import { dbNameOf, type DrizzleColumn, entityKindOf } from "./drizzle_structure.ts";
 
-/** A piece of SQL of Drizzle, made by `sql`. */
+/** A piece of SQL that Drizzle's `sql` has created. */
 export interface DrizzleSql {
   toQuery(config: unknown): { readonly sql: string };
 }
@@ -11,8 +11,8 @@ export function isDrizzleSql(value: unknown): value is DrizzleSql {
 }
 
 /**
- * The text of a piece of SQL as it stands in a declaration: values are written in it, and columns
- * by their names alone.
+ * Returns the text of a piece of SQL for a declaration: values are inlined, and columns have no
+ * table name.
  */
 export function sqlTextOf(piece: DrizzleSql): string {
   return piece.toQuery(declarations).sql;
@@ -25,6 +25,6 @@ const declarations = {
   escapeParam: () => "?",
   escapeString: (text: string) => `'${text.replaceAll("'", "''")}'`,
   inlineParams: true,
-  // Columns without the name of their table.
+  // Writes columns without the name of their table.
   invokeSource: "indexes",
 };

@@ -1,11 +1,11 @@
 /**
- * A table of Drizzle as this package reads it: by the symbols and members that both of its lines
- * share, so that nothing here depends on the library.
+ * A table of Drizzle as this package reads it: by the symbols and members that both of its release
+ * lines share, so that nothing here depends on the library.
  */
 export interface DrizzleTable {
-  /** The name in the database, or that of an alias. */
+  /** The name in the database, or the name of an alias. */
   readonly [nameKey]: string;
-  /** The schema of Postgres; undefined for the default one. */
+  /** The schema of Postgres; undefined for the default schema. */
   readonly [schemaKey]: string | undefined;
   /** The columns by property. */
   readonly [columnsKey]: Readonly<Record<string, DrizzleColumn>>;
@@ -13,9 +13,9 @@ export interface DrizzleTable {
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
   /** The third argument of the table. */
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;
-  /** True if it stands for another table in a query. */
+  /** True if the table is an alias in a query. */
   readonly [aliasKey]?: boolean;
-  /** What its columns without a name of their own are called, where the program has said so. */
+  /** Returns the database names of columns without explicit names, if the program set them. */
   readonly [casingKey]?: (property: string) => string;
   readonly [sqliteForeignKeys]?: readonly InlineForeignKey[];
   readonly [postgresForeignKeys]?: readonly InlineForeignKey[];
@@ -27,9 +27,9 @@ export interface DrizzleColumn {
   readonly name: string;
   /** True if the name is that of the property, which the older line may still convert. */
   readonly keyAsName?: boolean;
-  /** Its table. */
+  /** The table of the column. */
   readonly table: DrizzleTable;
-  /** Its class: the same in both lines, as `dataType` is not. */
+  /** Class of the column: identical in both lines, unlike `dataType`. */
   readonly columnType: string;
   /** The unit in which SQLite stores a timestamp. */
   readonly mode?: string;
@@ -44,40 +44,40 @@ export interface DrizzleColumn {
   readonly enumValues?: readonly string[] | undefined;
   readonly generated?: { readonly as: unknown } | undefined;
   readonly generatedIdentity?: { readonly type: string } | undefined;
-  /** Of an array in the older line: the column of its elements. */
+  /** The column of an array's elements, in the older line. */
   readonly baseColumn?: DrizzleColumn;
-  /** In the newer line alone. */
+  /** Exists only in the newer line. */
   readonly isAlias?: boolean;
-  /** Of an array in the newer line: how many brackets it has. */
+  /** Number of dimensions of an array, in the newer line. */
   readonly dimensions?: number;
-  /** Of an enum of Postgres. */
+  /** Name of a Postgres enum. */
   readonly enum?: { readonly enumName: string; readonly schema?: string | undefined };
   readonly config?: {
-    /** Of a custom type. */
+    /** The conversions of a custom type. */
     readonly customTypeParams?: { readonly toDriver?: unknown; readonly fromDriver?: unknown };
   };
   getSQLType(): string;
   mapToDriverValue(value: unknown): unknown;
 }
 
-/** Under which a table of Drizzle has what its columns are called. Ours, and none of Drizzle's. */
+/** The key of a Drizzle table's column names. This package defines it, not Drizzle. */
 export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
-/** Under which a table of Drizzle has its name. */
+/** The key of a Drizzle table's name. */
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");
-/** Under which a table of Drizzle has its schema. */
+/** The key of a Drizzle table's schema. */
 export const schemaKey: unique symbol = Symbol.for("drizzle:Schema");
-/** Under which a table of Drizzle has its columns. */
+/** The key of a Drizzle table's columns. */
 export const columnsKey: unique symbol = Symbol.for("drizzle:Columns");
-/** Under which a table of Drizzle has the columns for its third argument. */
+/** The key of the columns for a Drizzle table's third argument. */
 export const extraColumnsKey: unique symbol = Symbol.for("drizzle:ExtraConfigColumns");
-/** Under which a table of Drizzle has its third argument. */
+/** The key of a Drizzle table's third argument. */
 export const extraConfigKey: unique symbol = Symbol.for("drizzle:ExtraConfigBuilder");
-/** Under which a table of Drizzle says whether it is an alias. */
+/** The key under which a Drizzle table is marked as an alias. */
 export const aliasKey: unique symbol = Symbol.for("drizzle:IsAlias");
 const tableKey: unique symbol = Symbol.for("drizzle:IsDrizzleTable");
-/** Under which a table of Drizzle for SQLite has the foreign keys of its columns. */
+/** The key of the columns' foreign keys in a Drizzle table for SQLite. */
 export const sqliteForeignKeys: unique symbol = Symbol.for("drizzle:SQLiteInlineForeignKeys");
-/** Under which a table of Drizzle for Postgres has the foreign keys of its columns. */
+/** The key of the columns' foreign keys in a Drizzle table for Postgres. */
 export const postgresForeignKeys: unique symbol = Symbol.for("drizzle:PgInlineForeignKeys");
 const entityKindKey: unique symbol = Symbol.for("drizzle:entityKind");
 
@@ -86,7 +86,7 @@ export function isDrizzleTable(value: object): value is DrizzleTable {
   return tableKey in value && columnsKey in value && nameKey in value;
 }
 
-/** The name of a column in the database. */
+/** Returns the name of a column in the database. */
 export function dbNameOf(
   { name, keyAsName }: Pick<DrizzleColumn, "name" | "keyAsName">,
   table: DrizzleTable,
@@ -96,7 +96,7 @@ export function dbNameOf(
 
 /** A foreign key that a column of Drizzle declares by `references()`. */
 export interface InlineForeignKey {
-  /** Calls the function that names the other column. */
+  /** Calls the function that returns the other column. */
   reference(): {
     readonly columns: readonly DrizzleColumn[];
     readonly foreignColumns: readonly DrizzleColumn[];
@@ -105,27 +105,27 @@ export interface InlineForeignKey {
   readonly onUpdate?: string | undefined;
 }
 
-/** Returns true if a value is a column of a table of Drizzle. */
+/** Returns true if a value is a column of a Drizzle table. */
 export function isDrizzleColumn(value: object): value is DrizzleColumn {
   return "columnType" in value && "getSQLType" in value && "table" in value &&
     typeof value.table === "object" && value.table !== null && isDrizzleTable(value.table);
 }
 
 /**
- * The name that Drizzle gives the class of a value, such as `SQLitePrimaryKeyBuilder`: its test for
- * what a value is, which holds across copies of the library. Null for what is not of Drizzle.
+ * Returns the name that Drizzle assigns to the class of a value, such as `SQLitePrimaryKeyBuilder`.
+ * Drizzle uses it to recognize values across copies of the library. Null for other values.
  */
 export function entityKindOf(value: unknown): string | null {
   if (typeof value !== "object" || value === null) return null;
   const { constructor } = value;
-  // A class has its own name there, which hides that of the class above.
+  // A class has its own name there, which hides the name of its superclass.
   const kind: unknown = Reflect.get(constructor ?? value, entityKindKey);
   return typeof kind === "string" ? kind : null;
 }
 
-/** Why a column cannot be served: completes "Cannot serve notes.scan: …". */
+/** The reason why a column cannot be served. It completes "Cannot serve notes.scan: …". */
 export class UnservableColumn extends Error {
-  /** `reason` begins with what the column is. */
+  /** `reason` begins with the kind of the column. */
   constructor(reason: string) {
     super(reason);
     this.name = "UnservableColumn";

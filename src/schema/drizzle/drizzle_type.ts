@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../table_info.ts";
 import type { DrizzleColumn } from "./drizzle_structure.ts";
 
-/** What a column of a Drizzle table has from its type, in the words of a description. */
+/** The members of a column's description that follow from its Drizzle type. */
 export type DrizzleType = Pick<
   ColumnInfo,
   | "kind"
@@ -14,14 +14,14 @@ export type DrizzleType = Pick<
   | "databaseType"
 >;
 
-/** The common properties of the tables of one engine of Drizzle. */
+/** The common properties of Drizzle's tables for one engine. */
 export interface DrizzleDialect {
-  /** The engine, as the dialects of databases call it. */
+  /** The name of the engine, as in the dialects of databases. */
   readonly engine: string;
-  /** The type of a column. Throws an `UnservableColumn` for what cannot be served. */
+  /** Returns the type of a column. Throws an `UnservableColumn` if it cannot be served. */
   typeOf(column: DrizzleColumn): DrizzleType;
   /** True if the columns of a primary key are never NULL. */
   readonly hasWholeKeys: boolean;
-  /** Returns true if the database numbers the rows by the column; `isKey` where it alone is the key. */
+  /** Returns true if the database generates the column's values; `isKey` if it is the only key. */
   isAssigned(column: DrizzleColumn, isKey: boolean): boolean;
 }

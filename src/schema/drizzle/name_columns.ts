@@ -2,9 +2,9 @@ import { tableInfoKey, type TableLike } from "../table_like.ts";
 import { casingKey, columnsKey, isDrizzleTable } from "./drizzle_structure.ts";
 
 /**
- * Says what the columns of Drizzle's tables are called in the database that have no name of their
- * own, as `drizzle(client, { casing: "snake_case" })` of its line 0.45 calls them: the declaration of
- * a table does not say it. For tables that are not used yet; throws an Error for others.
+ * Sets the database names of Drizzle columns without an explicit name, as `drizzle(client, {
+ * casing: "snake_case" })` of its line 0.45 does: the declaration of a table does not contain them.
+ * Throws an Error for tables that are already in use.
  *
  * @example
  * ```ts ignore

@@ -4,8 +4,8 @@ import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
 /**
- * The tables that `pgTable` of Drizzle declares, their columns as introspection would describe them:
- * of a kind, or of the type of the database where none stands for it.
+ * The tables that Drizzle's `pgTable` declares. Their columns are described as by introspection: by
+ * a kind, or by the type of the database if no kind represents it.
  */
 export const postgresTables: DrizzleDialect = {
   engine: "postgres",
@@ -21,13 +21,13 @@ function columnType(column: DrizzleColumn): DrizzleType {
   return dimensions === 0 ? type : listType(type, dimensions);
 }
 
-/** The element of an array and the depth of it; of any other column the column itself, and 0. */
+/** Returns the element and the depth of an array; for any other column the column itself, and 0. */
 function arrayOf(column: DrizzleColumn): {
   readonly element: DrizzleColumn;
   readonly dimensions: number;
 } {
   const { baseColumn } = column;
-  // In the older line they are those of a vector, which is no array.
+  // In the older line these are the dimensions of a vector, which is not an array.
   const dimensions = column.isAlias === undefined ? 0 : column.dimensions ?? 0;
   if (column.columnType !== "PgArray" || baseColumn === undefined) {
     return { element: column, dimensions };
@@ -43,12 +43,12 @@ function scalarType(column: DrizzleColumn): DrizzleType {
   const kind = column.enum === undefined ? kindOf(column, name) : undefined;
   if (kind === undefined) return databaseTypeOf(column, name);
   const [first = null, second = null] = numbers;
-  // Drizzle reads no row with a fraction in a column of bigints.
+  // Drizzle fails to read a row with a fraction in a column of bigints.
   const isWhole = first !== null || column.columnType === "PgNumericBigInt";
   return {
     ...plain,
     kind,
-    // As in SQL, a precision alone means whole numbers.
+    // As in SQL, a precision without a scale means whole numbers.
     precision: kind === "decimal" ? first : null,
     scale: kind === "decimal" && isWhole ? second ?? 0 : null,
     maxLength: kind === "text" ? first : null,
@@ -62,7 +62,7 @@ const plain = {
   timestampFormat: ownTimestamps,
 } satisfies Partial<ColumnInfo>;
 
-/** `timestamp(3) with time zone` is the name `timestamp with time zone` and the number 3. */
+/** Splits `timestamp(3) with time zone` into `timestamp with time zone` and the number 3. */
 function partsOf(type: string): { readonly name: string; readonly numbers: readonly number[] } {
   const inside = /\(([^)]*)\)/.exec(type)?.[1] ?? "";
   return {
@@ -71,7 +71,7 @@ function partsOf(type: string): { readonly name: string; readonly numbers: reado
   };
 }
 
-/** What Drizzle gives as numbers and as bigints is the same in answers, whatever stores it. */
+/** Returns the kind of a column. Numbers and bigints of Drizzle are equal in responses. */
 function kindOf({ columnType }: DrizzleColumn, name: string): ColumnKind | undefined {
   const byMode = kindsOfModes.get(columnType);
   return byMode ?? kindsOfTypes.get(name);
@@ -107,7 +107,7 @@ const kindsOfTypes: ReadonlyMap<string, ColumnKind> = new Map([
   ["bytea", "bytes"],
 ]);
 
-/** The types that a declaration gives another name than the catalogue. */
+/** The types whose name in a declaration differs from the catalog. */
 const storedTypes: ReadonlyMap<string, string> = new Map([
   ["smallserial", "smallint"],
   ["serial", "integer"],
@@ -134,7 +134,7 @@ const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTrai
   hasExtremes,
 });
 
-/** What the catalogue says of the types that Drizzle has and no kind stands for. */
+/** The catalog's facts about the Drizzle types that no kind represents. */
 const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
   ["inet", builtIn("inet", true, true)],
   ["cidr", builtIn("cidr", true, false)],
@@ -164,14 +164,14 @@ function quoted(name: string): string {
 function listType(type: DrizzleType, dimensions: number): DrizzleType {
   const { databaseType, existingType } = type;
   const element = memberOf(type);
-  // `timestamp(3) with time zone` is cast to without its number.
+  // `timestamp(3) with time zone` is the target of casts without its number.
   const name = databaseType?.sqlName ?? partsOf(String(existingType)).name;
   return {
     ...plain,
     kind: "json",
     existingType: `${existingType}${"[]".repeat(dimensions)}`,
     databaseType: {
-      // An array has one type, however many dimensions.
+      // An array has one type for any number of dimensions.
       sqlName: `${name}[]`,
       shape: { kind: "list", element, delimiter: ",", dimensions },
       ordered: isOrdered(element),
@@ -181,7 +181,7 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
   };
 }
 
-/** Postgres compares lists element by element. Only documents of `json` have no order there. */
+/** Returns true if elements have an order, by which Postgres compares lists: not `json`. */
 function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
   return databaseType?.ordered ?? existingType !== "json";
 }
@@ -190,7 +190,7 @@ function memberOf(type: DrizzleType): ColumnInfo {
   return { ...plainColumn, ...type, name: "element", dbName: "element" };
 }
 
-/** A type that converts values keeps others than it shows, such as encrypted strings. */
+/** Throws for a type that converts values, such as encrypted strings, which differ when stored. */
 function requirePlain({ config }: DrizzleColumn): void {
   const { toDriver, fromDriver } = config?.customTypeParams ?? {};
   if (toDriver === undefined && fromDriver === undefined) return;

@@ -3,7 +3,7 @@ import type { ColumnKind } from "../kind.ts";
 import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
-/** The tables that `sqliteTable` of Drizzle declares. */
+/** The tables that Drizzle's `sqliteTable` declares. */
 export const sqliteTables: DrizzleDialect = {
   engine: "sqlite",
   typeOf: columnType,
@@ -39,7 +39,7 @@ const kinds: ReadonlyMap<string, ColumnKind> = new Map([
   ["SQLiteBlobBuffer", "bytes"],
 ]);
 
-/** A custom type without conversions is what its type in the database is. */
+/** Returns the kind of a custom type without conversions: that of its type in the database. */
 function customKind(column: DrizzleColumn): ColumnKind | undefined {
   const { toDriver, fromDriver } = column.config?.customTypeParams ?? {};
   const isPlain = column.columnType === "SQLiteCustomColumn" && toDriver === undefined &&
@@ -64,7 +64,7 @@ function lengthOf(type: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** Blobs compare byte by byte, so that digits would have no order and documents no paths. */
+/** Returns why blobs are invalid: compared by byte, digits have no order and documents no paths. */
 function faultOf({ columnType, getSQLType }: DrizzleColumn): string {
   switch (columnType) {
     case "SQLiteBlobJson":

@@ -1,21 +1,24 @@
 import { looksLikeNumber, numberOf } from "./any_kind.ts";
 import { InvalidValue } from "../kind.ts";
 
-/** The string by which a path names a value of a column of any values: a string in quotes where it looks like something else. */
+/**
+ * Returns the string for a value of an `any` column in a path: a string that looks like another
+ * value is quoted.
+ */
 export function anyKeyText(value: unknown): string {
   const isQuoted = typeof value === "string" &&
     (looksLikeNumber(value) || /^"|^$|^-?Infinity$/.test(value));
   return isQuoted ? `"${value}"` : String(value);
 }
 
-/** The string within the quotes of a path; undefined if there are none. */
+/** Returns the string within the quotes of a path; undefined without quotes. */
 export function quotedKeyText(text: string): string | undefined {
   return /^"(.*)"$/s.exec(text)?.[1];
 }
 
 /**
- * The safe form of a value of a key: a number up to 2^53, and else the string that a path has.
- * It is what the client names a row by.
+ * Returns the safe form of a key's value: a number up to 2^53, or else the string in a path.
+ * Clients use it as the id of a row.
  */
 export function safeKey(value: unknown): unknown {
   const isShort = typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
@@ -23,8 +26,8 @@ export function safeKey(value: unknown): unknown {
 }
 
 /**
- * The value whose {@link safeKey} is a string. Throws an {@link InvalidValue} for `5`: the number has
- * no quotes around it, and the string has two pairs.
+ * Returns the value whose {@link safeKey} is this string. Throws an {@link InvalidValue} for `5`:
+ * the number has no quotes, and the string has two pairs.
  */
 export function fromSafeKey(text: string): unknown {
   const quoted = quotedKeyText(text);

@@ -3,9 +3,9 @@ import { InvalidValue, type Kind } from "../kind.ts";
 import { compareText, requireStorableText } from "./text_kind.ts";
 
 /**
- * The values of a column whose declared type says nothing certain, as SQLite keeps them: numbers, and
- * strings, which come after all numbers. A column of this kind takes both in JSON; where there is
- * only text, what looks like a number is one.
+ * The values of a SQLite column whose declared type is ambiguous: numbers, and strings, which
+ * follow all numbers. Such a column accepts both in JSON. In text, a string that looks like a
+ * number is a number.
  */
 export const anyKind: Kind = {
   fromJson(value) {
@@ -18,7 +18,7 @@ export const anyKind: Kind = {
   },
   fromText(text) {
     requireStorableText(text);
-    // As a row shows it.
+    // Parses the form in which a row shows it.
     if (/^-?Infinity$/.test(text)) return Number(text);
     return looksLikeNumber(text) ? numberOf(text) : text;
   },
@@ -31,12 +31,12 @@ export const anyKind: Kind = {
   ordered: true,
 };
 
-/** Returns true if SQL would read the text as a number, without spaces around it. */
+/** Returns true if SQL would read the string as a number, without spaces around it. */
 export function looksLikeNumber(text: string): boolean {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text);
 }
 
-/** An integer of 64 bits with all its digits, and any other number as the nearest double. */
+/** Returns a 64-bit integer with all its digits, and any other number as the nearest double. */
 export function numberOf(text: string): number | bigint {
   const number = Number(text);
   if (!Number.isFinite(number)) throw new InvalidValue("must be a number that a double can hold");

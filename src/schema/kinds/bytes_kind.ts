@@ -4,7 +4,7 @@ import { InvalidValue, type Kind } from "../kind.ts";
 /** The column kind `bytes`: canonical base64 in process and in JSON. */
 export const bytesKind: Kind = {
   fromJson(value) {
-    // A body cannot contain bytes, but a hook or a default function may return some.
+    // A body cannot contain bytes, but a hook or a default function may return them.
     if (value instanceof Uint8Array) return bytesToBase64(value);
     if (typeof value !== "string") throw new InvalidValue("must be a base64 string");
     return canonicalBase64(value);

@@ -9,7 +9,7 @@ export const decimalKind: Kind = {
   fromJson(value, rules) {
     if (typeof value === "string") return fromDigits(value, rules);
     if (typeof value === "bigint") return fromDigits(String(value), rules);
-    // A body may have digits that a double would lose.
+    // A body may contain more digits than a double has.
     if (isExactNumber(value)) return fromDigits(value.rawJSON, rules);
     if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
     return fromDigits(String(value), rules);
@@ -19,12 +19,13 @@ export const decimalKind: Kind = {
   ordered: true,
 };
 
-/** Above any real use; it bounds the text that a short exponent such as `1e9999` expands to. */
+/** More digits than any real use needs; limits the expansion of an exponent such as `1e9999`. */
 const maxDigits = 1000;
 
 /**
- * Writes a value of a decimal column without exponent, leading zeros or `+`, and zero without a
- * sign: `-007.50` → `-7.50`, `1e-7` → `0.0000001`. Null for anything else, and beyond 1000 digits.
+ * Normalizes a value of a decimal column, without exponent, leading zeros or `+`, and zero without
+ * a sign: `-007.50` → `-7.50`, `1e-7` → `0.0000001`. Null for anything else, and beyond 1000
+ * digits.
  */
 export function plainDecimal(text: string): string | null {
   const match = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
@@ -42,8 +43,8 @@ export function plainDecimal(text: string): string | null {
 }
 
 /**
- * A {@link plainDecimal} with exactly `scale` fraction digits, or null if that drops one. With a
- * negative scale it is a whole number that ends in so many zeros.
+ * Returns a {@link plainDecimal} with exactly `scale` fraction digits; null if that loses one. With
+ * a negative scale the result is a whole number with that many trailing zeros.
  */
 export function withScale(plain: string, scale: number | null): string | null {
   if (scale === null) return plain;
@@ -58,19 +59,17 @@ export function withScale(plain: string, scale: number | null): string | null {
   return scale === 0 ? whole : `${whole}.${fraction.slice(0, scale).padEnd(scale, "0")}`;
 }
 
-/** A {@link plainDecimal} without zeros at the end of its fraction: equal numbers have one string. */
+/** Returns a {@link plainDecimal} without trailing zeros: equal numbers have equal strings. */
 export function shortestDecimal(plain: string): string {
   return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
 }
 
-/** The number of significant digits of a {@link plainDecimal}: zeros at both ends do not count. */
+/** Returns the number of significant digits of a {@link plainDecimal}, without outer zeros. */
 export function significantDigits(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+|0+$/g, "").length;
 }
 
-/**
- * The order of two values of decimal columns: `1.5` equals `1.50`. Also serves strings of digits.
- */
+/** Compares two values of decimal columns: `1.5` equals `1.50`. Also compares strings of digits. */
 export function compareDecimals(left: string, right: string): number {
   if (left === right) return 0;
   const leftNegative = left.startsWith("-");
@@ -92,7 +91,7 @@ function fromDigits(text: string, rules: ValueRules): string {
         : `must have at most ${scale} digits after the point`,
     );
   }
-  // Zeros that a negative scale requires are not among the digits that SQL counts.
+  // SQL does not count the zeros that a negative scale requires.
   const allowed = precision === null ? Infinity : precision - Math.min(scale ?? 0, 0);
   if (digitsCounted(scaled) > allowed) {
     throw new InvalidValue(`must have at most ${allowed} digits`);
@@ -100,7 +99,7 @@ function fromDigits(text: string, rules: ValueRules): string {
   return scaled;
 }
 
-/** Digits as SQL counts them against the precision: from the first one that is not zero. */
+/** Returns the number of digits that SQL counts against the precision, without leading zeros. */
 function digitsCounted(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+/, "").length;
 }

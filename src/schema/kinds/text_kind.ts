@@ -1,7 +1,7 @@
 import { isEmail } from "../email.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 
-/** The column kind `text`: any Unicode string that every engine can hold, in code-point order. */
+/** The column kind `text`: any Unicode string that every engine can store, in code-point order. */
 export const textKind: Kind = {
   fromJson(value, rules) {
     if (typeof value !== "string") throw new InvalidValue("must be a string");
@@ -32,8 +32,8 @@ export const textKind: Kind = {
 };
 
 /**
- * Requires a string that every engine can store: refuses characters that some engine would change
- * silently, a NUL (node:sqlite truncates the text there, Postgres fails) and a lone surrogate
+ * Requires a string that every engine can store. Refuses characters that some engine would change
+ * silently: a NUL (node:sqlite truncates the string there, Postgres fails) and a lone surrogate
  * (stored as U+FFFD). Throws {@link InvalidValue}.
  */
 export function requireStorableText(text: string): void {
@@ -42,8 +42,7 @@ export function requireStorableText(text: string): void {
 }
 
 /**
- * The order of two text values: code-point order, which is the byte order of UTF-8 and of `COLLATE
- * "C"`.
+ * Compares two strings in code-point order, which is the byte order of UTF-8 and of `COLLATE "C"`.
  */
 export function compareText(left: string, right: string): number {
   if (left === right) return 0;

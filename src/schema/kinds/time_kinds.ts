@@ -20,7 +20,7 @@ export const timestampKind: Kind = {
 /** The column kind `date`: a day of the calendar, `YYYY-MM-DD`. */
 export const dateKind: Kind = {
   fromJson(value) {
-    // As above: the day that it is in UTC.
+    // As above: the value is its day in UTC.
     const day = value instanceof Date && isFinite(value.getTime())
       ? value.toISOString().slice(0, 10)
       : value;

@@ -1,7 +1,7 @@
 import { InvalidValue, type Kind } from "../kind.ts";
 import { compareText } from "./text_kind.ts";
 
-/** The column kind `uuid`: a UUID in its canonical text, lower case. */
+/** The column kind `uuid`: a UUID in canonical form, lower case. */
 export const uuidKind: Kind = {
   fromJson(value) {
     if (typeof value !== "string") throw new InvalidValue("must be a UUID");
@@ -15,7 +15,7 @@ export const uuidKind: Kind = {
   ordered: true,
 };
 
-/** Returns true if the text is a UUID in canonical form: lower case, with hyphens. */
+/** Returns true if the string is a UUID in canonical form: lower case, with hyphens. */
 export function isCanonicalUuid(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }

@@ -1,6 +1,6 @@
-/** A part of a regular expression that takes text in one pass. */
+/** A part of a regular expression that can be matched in one pass. */
 export type PatternPart =
-  /** One character, which a regular expression of the platform tests by itself. */
+  /** One character, which a regular expression of the platform tests separately. */
   | { readonly kind: "character"; readonly source: string }
   | { readonly kind: "start" | "end" | "word edge" | "no word edge" }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly PatternPart[] }
@@ -8,14 +8,14 @@ export type PatternPart =
     readonly kind: "repeat";
     readonly part: PatternPart;
     readonly min: number;
-    /** Infinity where there is no limit. */
+    /** Infinity if there is no limit. */
     readonly max: number;
   };
 
 /**
- * Parses the source of a regular expression with the flag `u`, of which the platform has checked
- * the syntax. Throws an Error of a few words for what no single pass can decide: lookaround and
- * references to groups.
+ * Parses the source of a regular expression with the flag `u`, whose syntax the platform has
+ * checked. Throws a short Error for parts that one pass cannot match: lookaround and references to
+ * groups.
  */
 export function parsePattern(source: string): PatternPart {
   return new Parser(source).choice();
@@ -29,7 +29,7 @@ class Parser {
     this.#source = source;
   }
 
-  /** Up to the end, or the parenthesis that closes the group. */
+  /** Parses up to the end, or to the parenthesis that closes the group. */
   choice(): PatternPart {
     const parts = [this.#sequence()];
     while (this.#takes("|")) parts.push(this.#sequence());
@@ -47,7 +47,7 @@ class Parser {
   #repeated(part: PatternPart): PatternPart {
     const [quantifier] = this.#take(/[*+?]|\{\d+(?:,\d*)?\}/y) ?? [];
     if (quantifier === undefined) return part;
-    // Whether the shortest or the longest text is taken makes no difference to whether one is.
+    // Lazy and greedy quantifiers give equal results for a test.
     this.#takes("?");
     return { kind: "repeat", part, ...timesOf(quantifier) };
   }

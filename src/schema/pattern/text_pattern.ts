@@ -1,18 +1,18 @@
 import { parsePattern, type PatternPart } from "./parse_pattern.ts";
 
 /**
- * In the rules of a text column: a regular expression that a part of each value matches. It is
- * matched in one pass, in a time that grows with the length of the text and never more, because the
- * platform's own matching can take hours for a string that was made for it.
+ * A regular expression in the rules of a text column, which must match a part of each value. It is
+ * matched in one pass, in linear time. The platform's own matching can take hours for a malicious
+ * string.
  */
 export class TextPattern {
   /** The source of the regular expression, with the flag `u`. */
   readonly source: string;
   readonly #steps: readonly Step[];
 
-  /** Throws an Error of a few words for an expression that cannot be matched so. */
+  /** Throws a short Error for an expression that cannot be matched in one pass. */
   constructor(source: string) {
-    // Throws a SyntaxError for what is no regular expression.
+    // Throws a SyntaxError for an invalid regular expression.
     new RegExp(source, "u");
     const steps: Step[] = [];
     compile(parsePattern(source), steps);
@@ -21,7 +21,7 @@ export class TextPattern {
     this.#steps = steps;
   }
 
-  /** Returns true if a part of the text matches. */
+  /** Returns true if a part of the string matches. */
   matches(text: string): boolean {
     const steps = this.#steps;
     const characters = [...text];
@@ -50,12 +50,12 @@ export class TextPattern {
 /** Longer expressions would take too long for each character. */
 const maxSteps = 1_000;
 
-/** One step of the match; where nothing else is said, the next one follows it. */
+/** One step of the match. Unless it jumps, the next step follows. */
 type Step =
   | { readonly kind: "character"; readonly test: (character: string) => boolean }
-  /** Only at such a place. */
+  /** Continues only at such a place. */
   | { readonly kind: "place"; readonly holds: (place: Place) => boolean }
-  /** At both of these. */
+  /** Continues at both of these steps. */
   | { readonly kind: "fork"; readonly to: readonly [number, number] }
   | { readonly kind: "jump"; readonly to: number }
   | { readonly kind: "found" };
@@ -65,9 +65,9 @@ interface Place {
   readonly at: number;
 }
 
-/** The steps that a match may be at; each is entered once for each character. */
+/** The current steps of a match; each is entered once for each character. */
 class States {
-  /** Those that wait for a character. */
+  /** The steps that wait for a character. */
   characters: number[] = [];
   #entered: Uint8Array;
 
@@ -75,7 +75,7 @@ class States {
     this.#entered = new Uint8Array(count);
   }
 
-  /** False where it was entered before. */
+  /** Enters a step. Returns false if it was entered before. */
   enter(state: number): boolean {
     if (this.#entered[state] === 1) return false;
     this.#entered[state] = 1;
@@ -88,7 +88,7 @@ class States {
   }
 }
 
-/** Enters what can be reached without a character; true where that is the end. */
+/** Enters all steps that need no character. Returns true if the end is one of them. */
 function reach(from: number, states: States, steps: readonly Step[], place: Place): boolean {
   const open = [from];
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
@@ -168,7 +168,7 @@ function compileLoop(part: PatternPart, mayBeMissing: boolean, steps: Step[]): v
   if (fork !== null) steps[fork] = { kind: "fork", to: [start, steps.length] };
 }
 
-/** A class or an escape is left to the platform, for one character alone. */
+/** Returns the test of a class or an escape, which the platform evaluates for one character. */
 function characterTest(source: string): (character: string) => boolean {
   if (!/^[[\\.]/.test(source)) return (character) => character === source;
   const expression = new RegExp(`^${source}$`, "u");

@@ -6,7 +6,7 @@ import type { ColumnInfo, DatabaseType } from "../table_info.ts";
 import { textKind } from "../kinds/text_kind.ts";
 import { fromStructure } from "./structured_value.ts";
 
-/** Returns true if rows can be ordered by a column, and its values be grouped. */
+/** Returns true if rows can be ordered and grouped by a column. */
 export function isSortable({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.ordered;
 }
@@ -27,7 +27,7 @@ export function hasExtremes({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.hasExtremes;
 }
 
-/** The elements of a column of lists, as a column of their own; null for all others. */
+/** Returns the elements of a list column as a column; null for all other columns. */
 export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
   return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
 }
@@ -39,12 +39,12 @@ export function isAny(
   return databaseType?.shape.kind === "any";
 }
 
-/** Returns true if a column is one of documents, whose values have the form that each row gives them. */
+/** Returns true if a column contains documents, whose structure may differ from row to row. */
 export function isDocument({ kind, databaseType }: ColumnInfo): boolean {
   return kind === "json" && databaseType === undefined;
 }
 
-/** The checks and strings of a column's values: those of its kind, narrowed by its type. */
+/** Returns the checks and strings of a column: those of its kind, restricted by its type. */
 export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Kind {
   if (databaseType === undefined) return kinds[kind];
   if (databaseType.shape.kind === "text") return enumValues === null ? textKind : labelKind;
@@ -57,7 +57,7 @@ export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Ki
   };
 }
 
-/** The labels of an enum: the database has no order for another string. */
+/** The labels of an enum: the database has no order for other strings. */
 const labelKind: Kind = {
   ...textKind,
   fromText(text, { enumValues }) {

@@ -6,9 +6,9 @@ type KindOfColumn = (column: ColumnInfo) => Kind;
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 
 /**
- * A JSON value → the value of a column of lists, records or maps, whose members are values of their
- * own columns. A string that a row of the table may hold in place of a structure is given as it is.
- * Throws {@link InvalidValue}.
+ * Converts a JSON value to the value of a list, record or map column. The members have their own
+ * columns. A string that a row may contain instead of a structure is unchanged. Throws {@link
+ * InvalidValue}.
  */
 export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {
@@ -24,7 +24,9 @@ export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfC
   }
 }
 
-/** `[0:1]={1,2}`: only this string says where the list begins. Also of documents in two dimensions. */
+/**
+ * `[0:1]={1,2}`: only this string contains the lower bound. Also for documents in two dimensions.
+ */
 const listText = /^(?:\[-?\d+:-?\d+\])*=?\{.*\}$/s;
 const recordText = /^\(.*\)$/s;
 
@@ -34,7 +36,7 @@ function isText(value: unknown, pattern: RegExp): value is string {
   return true;
 }
 
-/** Postgres takes no more. */
+/** The limit of Postgres. */
 const maxDimensions = 6;
 
 function fromList(
@@ -56,7 +58,7 @@ function fromList(
   });
 }
 
-/** Returns true if a list within the list is a further dimension, and no element. */
+/** Returns true if a list within the list is another dimension instead of an element. */
 export function hasDimensions({ element }: ShapeOf<"list">): boolean {
   return element.kind !== "json" || element.databaseType?.shape.kind === "record" ||
     element.databaseType?.shape.kind === "map";
@@ -108,7 +110,7 @@ function fromMember(
     return kindOf(column).fromJson(value, column);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    // `NaN`, `infinity` and other values that JSON lacks: the database knows them.
+    // The database validates `NaN`, `infinity` and other values that JSON lacks.
     if (typeof value === "string" && !exactKinds.has(column.kind)) {
       requireStorableText(value);
       return value;
