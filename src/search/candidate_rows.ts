@@ -5,8 +5,8 @@ import { type Fragment, identifier, join, sql } from "../sql/fragment.ts";
 import { matchKey, matchRank } from "../sql/match_names.ts";
 
 /**
- * The keys that an engine outside of the database has found, as a SELECT like that of
- * `LocalIndex.matches`: their order is the rank. They are bound as one value.
+ * Returns the keys that an engine outside of the database has found, as a SELECT like that of
+ * `LocalIndex.matches`. Their order is the rank. They are bound as one value.
  */
 export function candidateRows(
   keys: readonly Key[],

@@ -8,28 +8,28 @@ import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./searc
 import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 
-/** The tables of one index in a database, as the engine of the database has them. */
+/** The tables of one index in a database, as implemented by its engine. */
 export interface DocumentTable {
-  /** What the tables are made for: for anything else they are made again. */
+  /** Describes the format of the tables. Tables of another format are created again. */
   readonly shape: string;
-  /** The statements that drop and make them, without documents. */
+  /** The statements that drop and create the tables, without documents. */
   readonly creation: readonly string[];
-  /** As {@link LocalIndex.needsSavepoint}. */
+  /** See {@link LocalIndex.needsSavepoint}. */
   readonly needsSavepoint: boolean;
   /** Writes the changes of documents, each once. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
-  /** A SELECT of the documents that match, as {@link LocalIndex.matches} gives it. */
+  /** Returns a SELECT of the matching documents, as {@link LocalIndex.matches} does. */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
-  /** A SELECT of the key columns of the documents after one, in an order of their own. */
+  /** Returns a SELECT of the keys of the documents after one, in the index's own order. */
   keysAfter(after: Key | null, most: number): Fragment;
 }
 
-/** The name of an index, its tables, and what its highlights mark. */
+/** The name of an index, its tables, and its matching of words for highlights. */
 export interface DatabaseIndexParts {
   readonly name: string;
   readonly documents: DocumentTable;
   readonly matchWords: WordMatcher;
-  /** As {@link IndexBackend.validate}. */
+  /** See {@link IndexBackend.validate}. */
   readonly validate?: () => Promise<void>;
 }
 

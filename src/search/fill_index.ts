@@ -5,23 +5,23 @@ import type { ReadPlan } from "../plan/plan.ts";
 import { type IndexedTable, indexRows } from "./index_rows.ts";
 import { readSearchedRows } from "./search_index.ts";
 
-/** How an index is filled. */
+/** Options of filling an index. */
 export interface FillOptions {
   /** Ends the work between two pages. */
   readonly signal?: AbortSignal;
-  /** Called after each page; counting the rows costs a statement, which is spared without it. */
+  /** Called after each page. Without it, the statement that counts the rows is omitted. */
   readonly onProgress?: (progress: FillProgress) => void;
 }
 
-/** How far an index is filled. */
+/** The progress of filling an index. */
 export interface FillProgress {
   readonly done: number;
   readonly total: number;
 }
 
 /**
- * Indexes every row of a table, page by page; concurrent writes index their rows as ever.
- * Rejects with the signal's reason where that ends it.
+ * Indexes every row of a table, page by page. Concurrent writes index their rows as usual. Rejects
+ * with the signal's reason if the signal ends it.
  */
 export async function fillIndex(
   table: IndexedTable,
@@ -54,7 +54,7 @@ export async function fillIndex(
   await backend.markFilled();
 }
 
-/** Removes the documents of rows that are gone or marked deleted. */
+/** Removes the documents of rows that no longer exist or are marked deleted. */
 export async function removeGone(table: IndexedTable): Promise<void> {
   const { index, backend } = table;
   for (let after: Key | null = null;;) {
@@ -64,10 +64,10 @@ export async function removeGone(table: IndexedTable): Promise<void> {
     const rows = await readSearchedRows(index, keys, index.driver);
     const gone = rows.filter(({ texts }) => texts === null).map(({ key }) => key);
     if (gone.length > 0) await indexRows(table, gone, { isAwaited: true });
-    // An engine may not know where a document was that it has removed.
+    // An engine may not know the place of a document that it has removed.
     after = keys.findLast((key) => !gone.includes(key)) ?? after;
   }
 }
 
-/** Few enough that other writes do not wait noticeably. */
+/** A page is small, so that other writes do not wait noticeably. */
 const rowsPerPage = 256;

@@ -12,28 +12,29 @@ import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 import { searchUnavailable } from "./search_unavailable.ts";
 
-/** What a search reads in the database. */
+/** The rows that a search reads in the database. */
 export interface SearchedReads {
-  /** The rows that the user may read, which are a part of the condition of the plan. */
+  /** The rows that the user may read, which the condition of the plan includes. */
   readonly scope: Filter;
   readonly connection: Connection;
-  /** Its condition is the scope and the filter of the request. */
+  /** The plan, whose condition is the scope and the filter of the request. */
   readonly plan: Omit<SearchPlan, "matches">;
   readonly signal: AbortSignal;
 }
 
-/** An index outside of the database that is searched. */
+/** A searched index outside of the database. */
 export interface SearchedIndex {
   readonly index: SearchIndex;
   readonly backend: Pick<IndexBackend, "find">;
 }
 
 /**
- * The keys that an engine outside of the database finds, among them all of the rows that the request
- * may read, the best first. The engine knows no scopes: where it finds more than a page, it looks
- * only at the rows in scope, if they are not too many, else what it finds is limited to them page by
- * page. Where `few` gives the keys of all rows in scope, it looks at no others. So no row that the caller may not read has a part in any limit. Rejects with a 503 where the
- * engine does not answer, and a 422 for more than {@link maxCandidates} rows in scope.
+ * Returns the keys that an engine outside of the database finds, the best first. They include all
+ * matching rows that the request may read. The engine knows no scopes. If it finds more than a
+ * page, it searches only the rows in scope. If these are too many, its results are limited to the
+ * scope page by page. If `few` returns the keys of all rows in scope, it searches only these.
+ * Therefore rows that the caller may not read count towards no limit. Rejects with a 503 if the
+ * engine does not respond, and a 422 for more than {@link maxCandidates} rows in scope.
  */
 export async function findCandidates(
   searched: SearchedIndex,
@@ -67,7 +68,7 @@ export async function findCandidates(
 }
 
 /**
- * The most matches in scope that an engine outside of the database is asked for. All of them are
+ * The maximum number of matches in scope from an engine outside of the database. All of them are
  * looked up in the table before they are paged, so that totals are exact.
  */
 const maxCandidates = 100_000;
@@ -87,7 +88,7 @@ async function* pagesOf(
   }
 }
 
-/** Null if they are too many to be named. */
+/** Returns null if there are too many keys to pass on. */
 async function keysInScope(
   { index: { table, reader } }: SearchedIndex,
   { connection, plan: { where } }: SearchedReads,
@@ -113,7 +114,7 @@ function keepReadable(
   return readable(candidateRows(keys, table, reader.dialect), keys.length, searched, reads);
 }
 
-/** The keys of those documents whose rows pass scope and filter. */
+/** Returns the keys of the documents whose rows match the scope and the filter. */
 async function readable(
   matches: Fragment,
   limit: number,
@@ -129,7 +130,7 @@ async function readable(
   return rows.map((row) => keyOf(row, table));
 }
 
-/** A document that changes between two pages may be on both. */
+/** Removes duplicates: a document that changes between two pages may be on both. */
 function unique(pages: readonly (readonly Key[])[], { table }: SearchIndex): readonly Key[] {
   return [...new Map(pages.flat().map((key) => [keyId(key, table), key])).values()];
 }

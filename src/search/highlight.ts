@@ -1,8 +1,8 @@
 import { locateWords } from "./words.ts";
 
-/** The longest text that is shown as a whole, in characters. */
+/** The maximum length of a string that is shown as a whole, in characters. */
 const maxWhole = 300;
-/** What is shown before and after a match of a longer one. */
+/** The number of characters shown before and after a match of a longer string. */
 const around = 80;
 const maxFragments = 5;
 
@@ -12,8 +12,9 @@ interface Span {
 }
 
 /**
- * Marks the words of a text that a search has found: HTML in which `<em>` is the only live tag. A
- * long text gives the parts around its first matches; one without a match gives none.
+ * Marks the words of a string that a search has found. The result is HTML in which `<em>` is the
+ * only tag that is not escaped. A long string becomes the parts around its first matches. A string
+ * without a match has no result.
  */
 export function highlight(
   text: string,
@@ -46,7 +47,7 @@ function fragmentsAround(matches: readonly Span[], text: string): readonly Span[
   }));
 }
 
-/** An index at which no surrogate pair is cut. */
+/** Returns an index that does not split a surrogate pair. */
 function wholeCharacter(text: string, index: number): number {
   return /[\udc00-\udfff]/.test(text.charAt(index)) ? index - 1 : index;
 }

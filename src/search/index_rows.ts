@@ -5,7 +5,7 @@ import type { IndexBackend, IndexChange, WriteOptions } from "./search_adapter.t
 import { readSearchedRows, searchedRow, type SearchIndex } from "./search_index.ts";
 import type { SearchVersions } from "./search_versions.ts";
 
-/** An index with its engine's part, and the versions that its changes draw. */
+/** An index with its engine's part, and the versions of its changes. */
 export interface IndexedTable {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
@@ -13,9 +13,9 @@ export interface IndexedTable {
 }
 
 /**
- * Brings the documents of these rows up to the rows as they are now, outside of a transaction: where
- * a row is gone, its document is removed. To be repeated where it rejects. Everything that changes
- * an index from outside of the write does so by this function.
+ * Updates the documents of these rows to the current rows, outside of a transaction. The document
+ * of a missing row is removed. The caller must repeat it if it rejects. All changes of an index
+ * outside of the write use this function.
  */
 export async function indexRows(
   { index, backend, versions }: IndexedTable,
@@ -23,7 +23,7 @@ export async function indexRows(
   options: WriteOptions,
 ): Promise<void> {
   const { local } = backend;
-  // Before the rows are read: see `SearchVersions`.
+  // The version is drawn before the rows are read: see `SearchVersions`.
   const version = versions.next();
   if (local === null) {
     const rows = await readSearchedRows(index, keys, index.driver);
@@ -36,7 +36,7 @@ export async function indexRows(
   });
 }
 
-/** The changes of rows that an open transaction has written. */
+/** Returns the changes of rows that an open transaction has written. */
 export async function changesWithin(
   { index, versions }: IndexedTable,
   keys: readonly Key[],

@@ -2,20 +2,20 @@ import type { Driver } from "../db/driver.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 import { rawSql, sql, toStatement } from "../sql/fragment.ts";
 
-/** An index to prepare in a database: its name, what it is made for, and how it is made. */
+/** An index to prepare in a database: its name, its format and its creation. */
 export interface ShapedIndex {
   readonly name: string;
   readonly shape: string;
-  /** The statements that drop and make its tables. */
+  /** The statements that drop and create its tables. */
   readonly creation: readonly string[];
 }
 
-/** Names and shapes of the indexes of a database. */
+/** The names and formats of the indexes of a database. */
 const shapes = rawSql('"_service_search"');
 
 /**
- * Makes the tables of an index where they are missing, or were made for other fields: these may hold
- * words of columns that are hidden now. Says whether its rows were all indexed.
+ * Creates the tables of an index if they are missing or of another format: these may contain words
+ * of columns that are hidden now. Returns true if all rows were indexed.
  */
 export async function prepareShape(
   driver: Driver,
@@ -24,7 +24,7 @@ export async function prepareShape(
   const { placeholder } = driver.dialect;
   const { searchLock } = engineOf(driver).catalog;
   return await driver.transaction(async (connection) => {
-    // Two processes that start together would both make the tables, and one would fail.
+    // Two processes that start together would both create the tables, and one would fail.
     if (searchLock !== null) await connection.query(searchLock);
     await connection.query(toStatement(
       sql`CREATE TABLE IF NOT EXISTS ${shapes} (name TEXT PRIMARY KEY, shape TEXT NOT NULL, filled INTEGER NOT NULL)`,
@@ -41,7 +41,7 @@ export async function prepareShape(
   });
 }
 
-/** Notes that the rows of an index were all indexed. */
+/** Records that all rows of an index were indexed. */
 export async function markFilled(name: string, driver: Driver): Promise<void> {
   const note = sql`UPDATE ${shapes} SET filled = 1 WHERE name = ${name}`;
   await driver.query(toStatement(note, driver.dialect.placeholder));

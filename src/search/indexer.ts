@@ -4,18 +4,18 @@ import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 
 /**
- * What keeps one index up to date with the writes of the service. Keys are all that it is given: it
- * reads the rows itself, so that it does not matter what became of them. Nothing that fails in it
- * fails a write: no function throws or rejects. One indexer serves all writes of a table, at once.
+ * Keeps one index up to date with the writes of the service. It receives only keys and reads the
+ * rows itself, so that their state does not matter. Its failures never fail a write: no function
+ * throws or rejects. One indexer serves all writes of a table concurrently.
  */
 export interface Indexer {
   /** True if writes of one statement need a transaction, for {@link beforeCommit}. */
   readonly joinsTransaction: boolean;
   /**
-   * In the transaction of a write, once all rows are written and all hooks have run, right before
-   * the commit. Gives what is to be called once the transaction has ended. Again for each try where the
-   * database makes a transaction be tried again. `rows` are those of the keys, where they are known
-   * to be as they will be committed; null if they must be read.
+   * Called in the transaction of a write, after all rows are written and all hooks have run, right
+   * before the commit. Returns the work after the end of the transaction. It is called again for
+   * each attempt of a retried transaction. `rows` are the rows of the keys if they are certain to
+   * be committed so, or null if they must be read.
    */
   beforeCommit(
     keys: readonly Key[],
@@ -24,13 +24,13 @@ export interface Indexer {
   ): MaybePromise<PendingIndexing>;
 }
 
-/** What an indexer still does for the rows of one transaction, once that has ended. */
+/** The remaining work of an indexer for the rows of an ended transaction. */
 export interface PendingIndexing {
-  /** The rows are committed. The answer to the write waits for it. */
+  /** Called after the commit. The response to the write waits for it. */
   committed(): MaybePromise<void>;
   /**
-   * The rows are not committed; `isCertain` is false where the connection was lost during the
-   * commit, so that they may be.
+   * Called if the rows are not committed. `isCertain` is false if the connection was lost during
+   * the commit, so that they may be committed.
    */
   failed(isCertain: boolean): MaybePromise<void>;
 }

@@ -8,24 +8,25 @@ import type { Indexer, PendingIndexing } from "./indexer.ts";
 import type { LocalIndex } from "./search_adapter.ts";
 import type { OpenIndex } from "./open_index.ts";
 
-/** What an index did not take, as `onIndexError` receives it. */
+/** The rows that an index did not accept, for `onIndexError`. */
 export interface FailedIndexing {
   /** The name of the index. */
   readonly index: string;
-  /** The ids of the rows, as they stand in paths. */
+  /** The ids of the rows, as in paths. */
   readonly ids: readonly string[];
 }
 
-/** Receives the error of an index that rows could not be written to. The write itself has succeeded. */
+/** Receives the error of an index that did not accept rows. The write itself has succeeded. */
 export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
 
-/** What an indexer does with a failure: calls the deployer's handler and observes it. */
+/** Reports a failure: calls the deployer's handler and observes it. */
 export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<void>;
 
 /**
- * The indexer that writes to the index at once. An index in the database of the table is written in
- * the transaction of the rows, where a failure ends no more than that; any other one after the commit, before the write
- * is answered. What fails is tried once more after the commit, then reported and dropped.
+ * The indexer that writes to the index immediately. An index in the database of the table is
+ * written in the transaction of the rows, where a failure has no other effect. Any other index is
+ * written after the commit, before the response. A failed change is retried once after the commit,
+ * then reported and dropped.
  */
 export class InlineIndexer implements Indexer {
   readonly joinsTransaction: boolean;
@@ -44,7 +45,7 @@ export class InlineIndexer implements Indexer {
     rows: readonly Row[] | null,
   ): MaybePromise<PendingIndexing> {
     const { backend: { local }, isPrepared } = this.#open;
-    // An index that is not there yet reads all rows later, but may have read past these already.
+    // An index that is being filled reads all rows, but may already have passed these.
     return local === null || !isPrepared
       ? this.#afterwards(keys, 2)
       : this.#within({ keys, rows }, local, connection);
@@ -62,7 +63,7 @@ export class InlineIndexer implements Indexer {
       else await write();
       return nothingLeft;
     } catch {
-      // By contract the write does not fail with its index: what fails again is reported.
+      // By contract the write does not fail with its index. A second failure is reported.
       return this.#afterwards(keys, 1);
     }
   }
@@ -87,13 +88,13 @@ export class InlineIndexer implements Indexer {
 
 interface WrittenRows {
   readonly keys: readonly Key[];
-  /** Null if they must be read. */
+  /** The rows, or null if they must be read. */
   readonly rows: readonly Row[] | null;
 }
 
 const nothingLeft: PendingIndexing = Object.freeze({ committed() {}, failed() {} });
 
-/** The ids of rows for {@link FailedIndexing}. */
+/** Returns the ids of rows for {@link FailedIndexing}. */
 export function idsOf(keys: readonly Key[]): readonly string[] {
   return keys.map((key) => formatKey(key));
 }

@@ -6,9 +6,9 @@ import type { SearchQuery } from "./search_query.ts";
 import { documentWords } from "./words.ts";
 
 /**
- * A search adapter in the memory of the process, for development and for small tables: finds
- * substrings of words, looks at every document, and is filled at each start. Writes of other
- * processes do not reach it.
+ * A search adapter in the memory of the process, for development and for small tables. It finds
+ * substrings of words, scans every document, and is filled at each start. It does not see writes of
+ * other processes.
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ export function memorySearch(): SearchAdapter {
 
 interface Document {
   readonly key: Key;
-  /** The words of each field, with a space between them. */
+  /** The words of each field, separated by spaces. */
   readonly texts: readonly string[];
   readonly version: number;
 }
@@ -51,7 +51,7 @@ class MemoryIndex implements IndexBackend {
   readonly #table: TableInfo;
   readonly #weights: readonly number[];
   readonly #documents = new Map<string, Document>();
-  /** The versions of removed documents, the oldest first: an older change may arrive later. */
+  /** The versions of removed documents, oldest first, because an older change may arrive later. */
   readonly #removed = new Map<string, number>();
   #isFilled = false;
 
@@ -84,7 +84,7 @@ class MemoryIndex implements IndexBackend {
       const score = this.#score(texts, phrases);
       if (score > 0) found.push({ key, score });
     }
-    // Whichever documents are looked at, the order of two is the same.
+    // The order of two documents is the same, whichever documents are searched.
     const idOf = ({ key }: { readonly key: Key }) => keyId(key, this.#table);
     found.sort((left, right) => right.score - left.score || (idOf(left) < idOf(right) ? -1 : 1));
     yield* chunksOf(found.map(({ key }) => key), pageSize);
@@ -131,7 +131,7 @@ class MemoryIndex implements IndexBackend {
     }
   }
 
-  /** How often the terms stand in the fields, by the weights of these; 0 where one is in none. */
+  /** Returns how often the terms occur in the fields, by weight, or 0 if one occurs in none. */
   #score(texts: readonly string[], phrases: readonly string[]): number {
     let score = 0;
     for (const phrase of phrases) {
@@ -148,7 +148,7 @@ class MemoryIndex implements IndexBackend {
 
 const pageSize = 10_000;
 
-/** As long as an outbox may still try an older change. */
+/** The time in which an outbox may still retry an older change. */
 const rememberedMicros = 15 * 60 * 1_000_000;
 
 function countOf(part: string, text: string): number {

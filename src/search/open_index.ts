@@ -15,18 +15,18 @@ import type { SearchQuery } from "./search_query.ts";
 import { searchUnavailable } from "./search_unavailable.ts";
 import { SearchVersions } from "./search_versions.ts";
 
-/** How an index is opened. */
+/** Options of opening an index. */
 export interface OpenIndexOptions {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
-  /** True if the rows that are there already are indexed by themselves. */
+  /** True if the existing rows are indexed automatically. */
   readonly isFilledAtStart: boolean;
   readonly runtime: Runtime;
 }
 
 /**
- * An index that the app searches and writes to. From its start on it is prepared and filled in the
- * background, again and again while that fails; a search waits for that a moment, and is a 503 then.
+ * An index that the app searches and writes to. After its start it is prepared and filled in the
+ * background, with retries. A search waits for that briefly, and then fails with a 503.
  */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
@@ -35,19 +35,19 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** Both are new after each failure, which ends the waiting for the ones before. */
+  /** Both are replaced after each failure, which ends the waits for the previous ones. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
   #work: Promise<void> = Promise.resolve();
   #cancelRetry = () => {};
-  /** True if it is being prepared and filled, or will be again after a failure. */
+  /** True while it is being prepared and filled, including the wait for a retry. */
   #isBuilding = false;
-  /** True if the engine has lost it since it was filled. */
+  /** True if the engine has lost the index since it was filled. */
   #wasLost = false;
-  /** Why it was not prepared or filled the last time. */
+  /** The last failure of preparing or filling, or null. */
   #failure: { readonly error: unknown } | null = null;
-  /** When the engine last failed a search; null after one that it has answered. */
+  /** The time of the last failed search, or null after a successful one. */
   #failedSearchAt: number | null = null;
 
   constructor({ index, backend, isFilledAtStart, runtime }: OpenIndexOptions) {
@@ -59,22 +59,22 @@ export class OpenIndex implements IndexedTable {
     backend.onLost?.(() => this.#beginAgain());
   }
 
-  /** True if the engine has what it stores the index in. */
+  /** True if the engine's storage for the index exists. */
   get isPrepared(): boolean {
     return this.#state !== "new";
   }
 
-  /** True if all rows are indexed that were there at the start. */
+  /** True if all rows that existed at the start are indexed. */
   get isFilled(): boolean {
     return this.#state === "filled";
   }
 
-  /** Begins to prepare and to fill it. */
+  /** Starts to prepare and to fill the index. */
   start(): void {
     this.#work = this.#prepareAndFill(1);
   }
 
-  /** Resolves once it is prepared. Rejects where the engine does not answer: no write waits for it. */
+  /** Resolves once it is prepared. Rejects if the engine does not respond. */
   async prepared(): Promise<void> {
     if (this.isPrepared) return;
     if (this.#failure !== null) throw this.#failure.error;
@@ -83,8 +83,8 @@ export class OpenIndex implements IndexedTable {
   }
 
   /**
-   * Removes the documents of rows that are gone, and indexes every row again; makes the index again
-   * where the engine has lost it.
+   * Removes the documents of missing rows, and indexes every row again. Creates the index again if
+   * the engine has lost it.
    */
   async refill(options: FillOptions): Promise<void> {
     await this.prepared();
@@ -101,7 +101,7 @@ export class OpenIndex implements IndexedTable {
     this.#setFilled();
   }
 
-  /** Resolves where it is filled, the engine still has it, and no search has failed just now. */
+  /** Resolves if it is filled, the engine still has it, and no search has failed recently. */
   async check(): Promise<void> {
     if (this.isFilled) await this.backend.check?.();
     if (!this.isFilled) throw new Error(`"${this.index.name}" is still being filled`);
@@ -112,8 +112,9 @@ export class OpenIndex implements IndexedTable {
   }
 
   /**
-   * The documents that match, as a SELECT for a search plan of these rows. Rejects with a 503 where
-   * the engine does not answer or the index is not filled yet, and a 422 for too many of them.
+   * Returns the matching documents, as a SELECT for a search plan of these rows. Rejects with a 503
+   * if the engine does not respond or the index is not filled yet, and with a 422 for too many
+   * documents.
    */
   matches(query: SearchQuery, reads: SearchedReads): MaybePromise<Fragment> {
     const { local } = this.backend;
@@ -198,7 +199,7 @@ export class OpenIndex implements IndexedTable {
     }
   }
 
-  /** The engine has lost the index: it is made again, unless that is being done. */
+  /** Creates a lost index again, unless that is in progress. */
   #beginAgain(): void {
     if (this.#closing.signal.aborted) return;
     this.#wasLost = true;
@@ -232,16 +233,16 @@ export class OpenIndex implements IndexedTable {
 
 function waiting(): PromiseWithResolvers<void> {
   const resolvers = Promise.withResolvers<void>();
-  // Without a waiting request nothing looks at it.
+  // A rejection without a waiting request must not count as unhandled.
   resolvers.promise.catch(() => {});
   return resolvers;
 }
 
-/** How long a search waits for an index that is being filled. */
+/** How long a search waits for an index that is being filled, in milliseconds. */
 const maxWaitMs = 2_000;
 const firstRetryMs = 1_000;
 const maxRetryMs = 60_000;
-/** How long `/readyz` shows a failed search, unless one succeeds before. */
+/** How long `/readyz` shows a failed search unless one succeeds, in milliseconds. */
 const failureShownMs = 5_000;
 
 const lostForGood =

@@ -6,12 +6,12 @@ import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql
 import { matchKey } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** Comparisons by which an index leads to rows, each to some of them. */
+/** Comparisons that indexes support. Each finds some of the rows. */
 export type IndexedRows = readonly Comparison[];
 
 /**
- * How indexes of its table lead to the rows of a scope, by one choice of comparisons or another: each
- * passes all rows in scope, and maybe more. None of a scope without.
+ * Returns how indexes of the table find the rows of a scope, as alternative lists of comparisons.
+ * Each alternative includes all rows in scope, and maybe more. There are none for an empty scope.
  */
 export function indexedRows(
   scope: Filter,
@@ -36,9 +36,9 @@ export function indexedRows(
 }
 
 /**
- * The keys of the rows that one of the choices leads to, as a SELECT of `_k0`, `_k1`, …; null if
- * each leads to more than {@link fewRows}. A search that begins with them looks at no row of others,
- * however many of these have its words.
+ * Returns the keys of the rows of one alternative as a SELECT of `_k0`, `_k1`, …, or null if each
+ * has more than {@link fewRows}. A search that starts with these keys examines no row of other
+ * users, however many have its words.
  */
 export async function fewInScope(
   choices: readonly IndexedRows[],
@@ -65,5 +65,5 @@ export async function fewInScope(
   return null;
 }
 
-/** So many are looked at one by one within some milliseconds. */
+/** The number of rows that can be examined one by one within some milliseconds. */
 const fewRows = 2_000;

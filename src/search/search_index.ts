@@ -10,46 +10,46 @@ import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 export interface SearchField {
   /** The column. */
   readonly column: ColumnInfo;
-  /** How much a match in it counts, beside those in the others; 1 unless set. */
+  /** The weight of a match in the field relative to other fields. Default: 1. */
   readonly weight: number;
 }
 
-/** The description of a search index of one table, for the engine that keeps it. */
+/** The description of a search index of one table, for its engine. */
 export interface IndexDescription {
-  /** Its name, which no other index of the engine has. */
+  /** The index's name, which is unique within the engine. */
   readonly name: string;
-  /** The table of its rows. */
+  /** The table of the rows. */
   readonly table: TableInfo;
-  /** Never empty, in the order of the table. None is hidden: what it holds may be guessed by words. */
+  /** The fields in the order of the table, at least one. None is hidden: words can be guessed. */
   readonly fields: readonly SearchField[];
-  /** The database of the table, to read rows by outside of transactions. */
+  /** The database of the table, to read rows outside of transactions. */
   readonly driver: Driver;
 }
 
-/** A search index of one table: which rows it has, and which of their texts. */
+/** A search index of one table: its rows, and their indexed strings. */
 export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
-  /** The key and the fields: one array, by which the reader keeps its decoders. */
+  /** The key and the fields, always as the same array, by which the reader caches its decoders. */
   readonly columns: readonly ColumnInfo[];
-  /** The rows that it has: those that are not marked deleted, for any user. */
+  /** The indexed rows: those that are not marked deleted, for any user. */
   readonly undeleted: Filter;
   /** Returns true if an index of the table begins with a column. */
   isIndexed(column: ColumnInfo): boolean;
 }
 
-/** The texts of a row for a search index, in the order of its fields; a field without one is empty. */
+/** The strings of a row for a search index, in the order of its fields. A missing one is empty. */
 export type SearchTexts = readonly string[];
 
-/** A row that was read for a search index: its texts, or null if it is gone or marked deleted. */
+/** A row that was read for a search index: its strings, or null if missing or marked deleted. */
 export interface SearchedRow {
   readonly key: Key;
   readonly texts: SearchTexts | null;
 }
 
 /**
- * Reads the rows with these keys as they are now, for a search index: one result for each key, in
- * the same order. Within a transaction it gives the rows as that has written them, and `lock` keeps
- * others from changing them until it ends.
+ * Reads the current rows with these keys for a search index. Returns one result for each key, in
+ * the same order. Within a transaction it includes the transaction's own writes. `lock` prevents
+ * other changes of the rows until its end.
  */
 export async function readSearchedRows(
   { table, fields, columns, reader, undeleted }: SearchIndex,
@@ -81,7 +81,7 @@ export async function readSearchedRows(
 
 const keysPerRead = 200;
 
-/** Most writes are of one row, whose statement by its key is the same each time. */
+/** Uses one statement for one row, because most writes are of one row. */
 function oneOf(keys: readonly Key[], table: TableInfo): Filter {
   const [only, another] = keys;
   return only !== undefined && another === undefined
@@ -89,18 +89,18 @@ function oneOf(keys: readonly Key[], table: TableInfo): Filter {
     : keysFilter(keys, table);
 }
 
-/** What an index has of a row that was read whole. */
+/** Returns the indexed part of a row that was read whole. */
 export function searchedRow(row: Row, { table, fields, undeleted }: SearchIndex): SearchedRow {
   const texts = rowMatches(undeleted, row) ? textsOf(row, fields) : null;
   return { key: keyOf(row, table), texts };
 }
 
-/** The texts of a row. */
+/** Returns the strings of a row. */
 export function textsOf(row: Row, fields: readonly SearchField[]): SearchTexts {
   return fields.map(({ column }) => textOf(row[column.name]));
 }
 
-/** A value as text: that of nested objects and lists is the texts of their values, a line each. */
+/** Returns a value as a string: for nested objects and lists, one line for each value. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === null || value === undefined || typeof value === "boolean") return "";

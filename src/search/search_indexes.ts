@@ -10,37 +10,37 @@ import { OpenIndex } from "./open_index.ts";
 import type { SearchAdapter } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** How the rows of a table get into its index. */
+/** How the rows of a table are indexed. */
 export interface IndexingOptions {
   readonly autoIndex: boolean;
   readonly onIndexError: IndexErrorHandler | undefined;
-  /** By the outbox, where the app has one; else at once. */
+  /** True if the app's outbox is used, if it has one. Otherwise rows are indexed immediately. */
   readonly outbox: boolean;
 }
 
-/** How far the work of {@link SearchIndexes.reindex} is. */
+/** The progress of {@link SearchIndexes.reindex}. */
 export interface ReindexProgress {
   /** The name of the index. */
   readonly index: string;
-  /** Rows that are indexed. */
+  /** The number of indexed rows. */
   readonly done: number;
-  /** All rows of the table. */
+  /** The number of rows of the table. */
   readonly total: number;
   /** True if this index is ready. */
   readonly isDone: boolean;
 }
 
-/** How all rows are indexed again. */
+/** Options of indexing all rows again. */
 export interface ReindexOptions {
-  /** Called after each few hundred rows, and once for each index that is ready. */
+  /** Called after each few hundred rows, and once for each finished index. */
   readonly onProgress?: ((progress: ReindexProgress) => void) | undefined;
 }
 
 /** The search indexes of an app. */
 export class SearchIndexes {
-  /** Null if the configuration names none: then there are no indexes. */
+  /** The adapter, or null if the configuration names none, so that there are no indexes. */
   readonly adapter: SearchAdapter | null;
-  /** Null without a key-value store. */
+  /** The outbox, or null without a key-value store. */
   readonly outbox: AppOutbox | null;
   readonly #runtime: Runtime;
   readonly #open: OpenIndex[] = [];
@@ -52,13 +52,13 @@ export class SearchIndexes {
     this.#runtime = runtime;
   }
 
-  /** Opens the index of a resource. Throws a plain Error where it cannot be. */
+  /** Opens the index of a resource. Throws a plain Error if that is not possible. */
   open(index: SearchIndex, options: IndexingOptions): OpenIndex {
     const { adapter } = this;
     if (adapter === null) throw new Error("Cannot open a search index without a search adapter");
     const backend = adapter.openIndex(index, this.#runtime);
     const duplicate = this.#open.find((other) =>
-      // Some engines take no upper case.
+      // Some engines accept no upper case.
       other.index.name.toLowerCase() === index.name.toLowerCase() &&
       (backend.local === null || other.index.driver === index.driver)
     );
@@ -82,7 +82,7 @@ export class SearchIndexes {
   }
 
   /**
-   * What keeps the indexes of a table up to date: of all resources that serve it, those as well that
+   * Returns the indexers of a table, of all resources that serve it. The list includes those that
    * are opened later.
    */
   indexersOf(driver: Driver, table: TableInfo): readonly Indexer[] {
@@ -90,8 +90,8 @@ export class SearchIndexes {
   }
 
   /**
-   * Begins to prepare and to fill all of them. Rejects with a plain Error for what an engine can
-   * never have; one that does not answer now is asked again in the background.
+   * Starts to prepare and to fill all indexes. Rejects with a plain Error for an index that an
+   * engine can never have. An engine that does not respond is tried again in the background.
    */
   async start(): Promise<void> {
     await Promise.all(this.#open.map(({ backend }) =>
@@ -104,7 +104,7 @@ export class SearchIndexes {
     this.outbox?.start();
   }
 
-  /** Indexes all rows again, one index after the other, and removes what is not there any more. */
+  /** Indexes all rows again, one index after the other, and removes missing ones. */
   async reindex({ onProgress = () => {} }: ReindexOptions = {}): Promise<void> {
     for (const open of this.#open) {
       const index = open.index.name;
@@ -119,7 +119,7 @@ export class SearchIndexes {
     }
   }
 
-  /** Resolves where the engine answers and every index is filled; null without an adapter. */
+  /** Resolves if the engine responds and every index is filled. Null without an adapter. */
   get check(): (() => Promise<void>) | null {
     const { adapter } = this;
     if (adapter === null) return null;
@@ -165,7 +165,7 @@ export class SearchIndexes {
       try {
         await handler?.(error, { index, ids: idsOf(keys) });
       } catch (handlerError) {
-        // The write is committed: what the handler throws cannot fail it any more.
+        // The write is committed, so that an error of the handler cannot fail it any more.
         observe({ kind: "search_index_failed", index, rows: keys.length, error: handlerError });
       }
     };

@@ -1,15 +1,15 @@
 import { Problem } from "../problem/problem.ts";
 import { wordsOf } from "./words.ts";
 
-/** One term of a search: a part of `q` between spaces that holds a word at least. */
+/** One term of a search: a part of `q` between spaces that contains at least one word. */
 export interface SearchTerm {
-  /** Its words, folded; they stand next to each other in what it finds. Never empty. */
+  /** The term's words, folded. They must be adjacent in a match. Never empty. */
   readonly words: readonly string[];
 }
 
-/** What a search looks for: documents that hold every term, the last word of all as a prefix. */
+/** A parsed search: matching documents contain every term, the last word as a prefix. */
 export interface SearchQuery {
-  /** Never empty: without a usable term nothing is found, and no engine is asked. */
+  /** The terms, never empty: without a usable term nothing is found, and no engine is called. */
   readonly terms: readonly SearchTerm[];
 }
 
@@ -17,8 +17,8 @@ const maxLength = 1_000;
 const maxTerms = 32;
 
 /**
- * Parses the parameter `q`: plain words, in which quotes and operators are text. Null if it has
- * no word. Throws a 400 where it is missing, empty or too long.
+ * Parses the parameter `q`: plain words, in which quotes and operators have no meaning. Returns
+ * null if it has no word. Throws a 400 if it is missing, empty or too long.
  */
 export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   if (q === undefined || q.trim() === "") {
@@ -31,7 +31,7 @@ export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   return terms.length === 0 ? null : { terms };
 }
 
-/** The words that a query finds where it finds them as they are written, the last one as a prefix. */
+/** Returns the words that a query finds as they are written, the last one as a prefix. */
 export function wordsAsWritten(
   words: readonly string[],
   { terms }: SearchQuery,

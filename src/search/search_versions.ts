@@ -1,11 +1,11 @@
 import type { Clock } from "../runtime/runtime.ts";
 
 /**
- * Draws the versions of index changes, which grow with time, in one process strictly. Drawn before
- * the row is read, the greatest version of a document belongs to a state that no write is newer
- * than: the last writer of the row has drawn its version after the commit, and the one that drew a later
- * one has read the row after that. Between processes this holds as far as their clocks agree; what
- * a sweep finds is repaired with a version of its own.
+ * Draws the versions of index changes, which increase with time, and strictly in one process.
+ * Versions are drawn before the row is read, so that the greatest version of a document belongs to
+ * the latest state. The last writer of the row draws its version after the commit, and any later
+ * version precedes a later read. Between processes this depends on synchronized clocks. A sweep
+ * repairs differences with its own version.
  */
 export class SearchVersions {
   readonly #clock: Clock;
@@ -15,13 +15,13 @@ export class SearchVersions {
     this.#clock = clock;
   }
 
-  /** The next version: microseconds since 1970, which fit a number and 63 bits. */
+  /** Returns the next version: microseconds since 1970, which fit a number and 63 bits. */
   next(): number {
     this.#last = Math.max(this.#last + 1, Math.floor(this.#clock.now() * 1_000));
     return this.#last;
   }
 
-  /** From now on versions are greater than this one, which was drawn elsewhere. */
+  /** Makes later versions greater than this one, which was drawn elsewhere. */
   raise(version: number): void {
     this.#last = Math.max(this.#last, version);
   }

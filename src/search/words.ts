@@ -1,27 +1,27 @@
-/** A word in a text, and the form of it that is compared. */
+/** A word in a string, and the form of it that is compared. */
 export interface Word {
   readonly from: number;
   readonly to: number;
-  /** Mostly one: a ligature or a fraction may have several. */
+  /** The folded words, usually one. A ligature or a fraction may have several. */
   readonly folded: readonly string[];
 }
 
 /**
- * Letters, digits and their marks, as long as they last; in scripts without spaces between words
- * each letter is one, so that several of them are found as a phrase.
+ * Sequences of letters, digits and their marks. In scripts without spaces between words each letter
+ * is a word, so that several letters are found as a phrase.
  */
 const wordPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[[\p{L}\p{N}\p{M}]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]]+/gv;
 
 const plainWordPattern = /[a-z0-9]+/g;
 
-/** Longer words are cut: what is so long is no word, and engines have limits. */
+/** The length to which longer words are cut, because engines have limits. */
 const maxWordLength = 64;
 
 /**
- * The words of a text, folded: lower case, without diacritics, compatible letters alike. Every
- * engine is given these words, in the index as in a search, so that all of them agree on what a word
- * is.
+ * Returns the words of a string, folded: lower case, without diacritics, compatible letters
+ * unified. Every engine receives these words, in the index and in a search, so that all agree on
+ * what a word is.
  */
 export function wordsOf(text: string): readonly string[] {
   if (isAscii(text)) return text.toLowerCase().match(plainWordPattern)?.map(cut) ?? [];
@@ -30,10 +30,10 @@ export function wordsOf(text: string): readonly string[] {
   return words;
 }
 
-/** The most characters of one document whose words are indexed: engines refuse larger ones. */
+/** The maximum indexed length of a document in characters: engines reject larger ones. */
 const maxDocumentLength = 250_000;
 
-/** The words of each text of a document with a space between them: what engines index. */
+/** Returns the words of each string of a document, separated by spaces, as engines index them. */
 export function documentWords(texts: readonly string[]): readonly string[] {
   let left = maxDocumentLength;
   return texts.map((text) => {
@@ -43,7 +43,7 @@ export function documentWords(texts: readonly string[]): readonly string[] {
   });
 }
 
-/** The words of a text and where they stand in it. */
+/** Yields the words of a string and their positions. */
 export function* locateWords(text: string): Generator<Word> {
   for (const { 0: found, index } of text.matchAll(wordPattern)) {
     yield { from: index, to: index + found.length, folded: foldWord(found) };
@@ -53,7 +53,7 @@ export function* locateWords(text: string): Generator<Word> {
 function foldWord(word: string): readonly string[] {
   const lower = word.toLowerCase();
   if (isAscii(lower)) return [cut(lower)];
-  // Marks of a script of its own are letters in all but name, such as the vowels of Hindi.
+  // Marks of a particular script, such as the vowels of Hindi, count as letters.
   const plain = lower.normalize("NFKD").replaceAll(/[\p{M}&&\p{Script=Inherited}]+/gv, "")
     .normalize("NFC").replaceAll("ς", "σ");
   return plain.match(/[\p{L}\p{N}\p{M}]+/gu)?.map(cut) ?? [];

@@ -1,8 +1,8 @@
 import type { CertifiedOperators, Engine } from "./dialect.ts";
 
 /**
- * The operators, by class of column, whose results in memory are exactly those of an engine's SQL.
- * Written by `tests/invariants/certify_test.ts`, which fails when one is wrong or could be added.
+ * The operators, by class of column, whose results in memory equal those of an engine's SQL.
+ * `tests/invariants/certify_test.ts` writes the list, and fails if an entry is wrong or missing.
  */
 export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = {
   "sqlite": {

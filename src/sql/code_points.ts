@@ -1,6 +1,4 @@
-/**
- * The number of code points in a string, as the databases count characters: a surrogate pair is one.
- */
+/** Returns the number of code points in a string, which databases count as characters. */
 export function countCodePoints(text: string): number {
   let pairs = 0;
   for (let i = 0; i < text.length; i++) {
@@ -10,7 +8,7 @@ export function countCodePoints(text: string): number {
   return text.length - pairs;
 }
 
-/** The first `count` code points of a string; null if it has no more than these. */
+/** Returns the first `count` code points of a string, or null if it has no more than these. */
 export function firstCodePoints(text: string, count: number): string | null {
   if (text.length <= count) return null;
   let end = 0;
@@ -19,8 +17,8 @@ export function firstCodePoints(text: string, count: number): string | null {
 }
 
 /**
- * The least text, by code points, above every string that begins with `prefix`; null when there is
- * none. With it a prefix is a range, which an index serves.
+ * Returns the least string, by code points, above every string that begins with `prefix`, or null
+ * if there is none. A prefix is thus a range, which an index supports.
  */
 export function afterPrefix(prefix: string): string | null {
   const characters = Array.from(prefix);
@@ -28,7 +26,7 @@ export function afterPrefix(prefix: string): string | null {
     const last = characters.pop()?.codePointAt(0);
     if (last === undefined) return null;
     if (last === 0x10ffff) continue;
-    // Surrogates are no characters: no string can hold one.
+    // Surrogates are no characters, so that no string can contain one.
     const next = last === 0xd7ff ? 0xe000 : last + 1;
     return characters.join("") + String.fromCodePoint(next);
   }

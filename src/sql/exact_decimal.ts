@@ -5,7 +5,7 @@ export interface ExactDecimal {
 }
 
 /**
- * Parses a plain decimal for exact arithmetic; the scale is its number of digits after the point.
+ * Parses a plain decimal for exact arithmetic. The scale is its number of digits after the point.
  */
 export function parseExact(plain: string): ExactDecimal {
   const point = plain.indexOf(".");
@@ -17,7 +17,7 @@ export function parseExact(plain: string): ExactDecimal {
 }
 
 /**
- * Prints the result of exact arithmetic as a plain decimal, with `scale` digits after the point.
+ * Returns the result of exact arithmetic as a plain decimal, with `scale` digits after the point.
  */
 export function printExact({ units, scale }: ExactDecimal): string {
   if (scale === 0) return String(units);
@@ -25,15 +25,15 @@ export function printExact({ units, scale }: ExactDecimal): string {
   return `${units < 0n ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** The exact sum of two decimals, with no digit lost. */
+/** Returns the exact sum of two decimals. */
 export function addExact(left: ExactDecimal, right: ExactDecimal): ExactDecimal {
   const scale = Math.max(left.scale, right.scale);
   return { units: unitsAt(left, scale) + unitsAt(right, scale), scale };
 }
 
 /**
- * The quotient of an exact decimal by a count, to `digits` after the point, rounded half away from
- * zero.
+ * Returns the quotient of an exact decimal by a count, to `digits` after the point, rounded half
+ * away from zero.
  */
 export function divideExact(sum: ExactDecimal, count: bigint, digits: number): ExactDecimal {
   const scale = Math.max(sum.scale, digits);

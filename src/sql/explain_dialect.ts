@@ -2,8 +2,8 @@ import type { SqlValue } from "./fragment.ts";
 
 /** The part of a dialect that shows the plan of a statement, which is not run. */
 export interface ExplainDialect {
-  /** The text of a statement, to be run in its place with its values. */
+  /** Returns the statement to run instead, with the same values. */
   statement(text: string): string;
-  /** Its rows as lines, indented by what they are a part of, without the values that were bound. */
+  /** Returns its rows as lines, indented by their depth, without the bound values. */
   lines(rows: readonly (readonly SqlValue[])[]): readonly string[];
 }

@@ -1,8 +1,8 @@
 /**
- * The case folding of every text operator, in SQL and in memory: Unicode simple lower case per
- * code point, ς as σ. İ and the Kelvin sign stay, so that no non-ASCII code point folds to ASCII
- * and an ASCII argument can be compared by the engines' own ASCII folding. Nothing is normalised,
- * and ß is not ss.
+ * Folds the case for every text operator, in SQL and in memory: Unicode simple lower case per code
+ * point, ς as σ. İ and the Kelvin sign stay. Therefore no non-ASCII code point folds to ASCII, and
+ * an ASCII argument can be compared by the engines' own ASCII folding. Nothing is normalized, and ß
+ * is not ss.
  */
 export function fold(text: string): string {
   if (!irregular.test(text)) return text.toLowerCase();
@@ -11,7 +11,7 @@ export function fold(text: string): string {
     .replace(/[^\u0130\u212a]+/g, (regular) => regular.toLowerCase());
 }
 
-/** Every other code point that case folding turns into `folded`: for `é` it is `É`. */
+/** Returns every other code point that case folding turns into `folded`: for `é` it is `É`. */
 export function foldingTo(folded: string): string {
   const upper = folded.toUpperCase();
   const regular = upper !== folded && fold(upper) === folded ? upper : "";
@@ -24,12 +24,13 @@ export function isAscii(text: string): boolean {
   return /^[\x00-\x7f]*$/.test(text);
 }
 
-/** Where `toLowerCase` depends on the context (Σ, ς), or would give ASCII (İ, Kelvin sign). */
+/** Characters whose `toLowerCase` depends on the context (Σ, ς), or is ASCII (İ, Kelvin sign). */
 const irregular = /[\u0130\u212aΣς]/;
 
 /**
- * Lower case → a character that folds to it and is not its upper case, or is several characters
- * there: title case, the iota adscripts, signs of units. A test compares this with all of Unicode.
+ * Maps a lower-case letter to a character that folds to it but is not its upper case, or is several
+ * characters there: title case, the iota adscripts, signs of units. A test compares this with all
+ * of Unicode.
  */
 const irregularUppers: ReadonlyMap<string, string> = new Map(
   ("ǆǅ ǉǈ ǌǋ ǳǲ σς θϴ ßẞ ω\u2126 å\u212b ᾀᾈ ᾁᾉ ᾂᾊ ᾃᾋ ᾄᾌ ᾅᾍ ᾆᾎ ᾇᾏ ᾐᾘ ᾑᾙ ᾒᾚ ᾓᾛ ᾔᾜ ᾕᾝ ᾖᾞ ᾗᾟ " +

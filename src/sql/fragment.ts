@@ -1,24 +1,24 @@
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import { type Place, StatementCache, valuePart } from "./statement_cache.ts";
 
-/** For all apps of the process. */
+/** The cache of all apps in the process. */
 const kept = new StatementCache();
 
-/** A value in a fragment of SQL, as database drivers take and give it. */
+/** A value in a fragment of SQL, as database drivers accept and return it. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** A fragment of SQL whose values are apart from its text: no value is ever part of the text. */
+/** A fragment of SQL with separate values: no value is ever part of the text. */
 export class Fragment {
-  /** Exists for the compiler only, which takes no other object for a fragment. */
+  /** Exists only for the compiler, so that no other object is a fragment. */
   declare private readonly isFragment: true;
-  /** One more than `values`: the values are bound between them. */
+  /** The strings, one more than `values`. The values are bound between them. */
   readonly texts: readonly string[];
-  /** What is bound between the strings. */
+  /** The bound values. */
   readonly values: readonly SqlValue[];
   /** True if every fragment of this shape has the same array of strings. */
   readonly isKept: boolean;
 
-  /** {@link sql} makes fragments; what is in the strings here is SQL as it stands. */
+  /** Creates a fragment whose strings are SQL. Use {@link sql} instead. */
   constructor(texts: readonly string[], values: readonly SqlValue[], isKept = false) {
     this.texts = texts;
     this.values = values;
@@ -26,29 +26,29 @@ export class Fragment {
   }
 }
 
-/** A whole SQL statement for one engine, made from a fragment. */
+/** A whole SQL statement for one engine, created from a fragment. */
 export interface Statement {
   /** SQL with the placeholders of its engine. */
   readonly text: string;
-  /** What is bound at the placeholders, in their order. */
+  /** The values of the placeholders, in their order. */
   readonly values: readonly SqlValue[];
-  /** True if the result has the names and types of its columns. */
+  /** True if the result includes the names and types of its columns. */
   readonly describe?: boolean;
-  /** True if the result has one row at most, whatever the values are: by the primary key. */
+  /** True if the result has at most one row for any values, because it reads by primary key. */
   readonly isSingle?: boolean;
-  /** How long it may run where the engine itself sets no limit: as a part of a transaction of SQLite. */
+  /** The time limit in milliseconds, if the engine sets none: in a transaction of SQLite. */
   readonly timeoutMs?: number;
 }
 
 /**
- * The template tag for fragments of SQL, which nest; everything else is a bound value, as the driver
- * takes it. Programs import it with a check of the places of values.
+ * The template tag for fragments of SQL, which nest. Everything else is a bound value, as the
+ * driver accepts it. Programs import it with a check of the places of values.
  */
 export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
 ): Fragment {
-  // A list that is no template is new at each call: its strings would never be found again.
+  // A list that is no template is new at each call, so that its strings would never be found again.
   let place = "raw" in strings ? kept.template(strings) : null;
   let values = noValues;
   for (const part of parts) {
@@ -97,22 +97,22 @@ function withValues(
   return values.length === 0 ? more : [...values, ...more];
 }
 
-/** A fragment of SQL text that is a constant of this project: never input. */
+/** Returns a fragment of SQL text that is a constant of this project: never input. */
 export function rawSql(text: string): Fragment {
   return new Fragment(kept.word(text), noValues, true);
 }
 
-/** A fragment of SQL with a quoted name; both engines use the double quotes of the standard. */
+/** Returns a fragment with a quoted name. All engines use the double quotes of the standard. */
 export function identifier(name: string): Fragment {
   return new Fragment(kept.name(name, quoteIdentifier), noValues, true);
 }
 
-/** A fragment of SQL that names a column, after the name of its row where there is one. */
+/** Returns a fragment that names a column, after the name of its row if there is one. */
 export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment): Fragment {
   return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
 }
 
-/** A fragment of SQL that names a table after FROM and INTO, with its schema where it has one. */
+/** Returns a fragment that names a table after FROM and INTO, with its schema if it has one. */
 export function tableName(
   { schema, name }: { readonly schema: string | null; readonly name: string },
 ): Fragment {
@@ -124,7 +124,7 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Joins fragments of SQL with `separator` between them; no fragments give the empty string. */
+/** Joins fragments of SQL with `separator` between them. Without fragments it is empty. */
 export function join(fragments: readonly Fragment[], separator: string): Fragment {
   const values: SqlValue[] = [];
   let place: Place | null = kept.list(separator);
@@ -146,7 +146,7 @@ function textsOfList(fragments: readonly Fragment[], separator: string): readonl
   return texts;
 }
 
-/** Turns a fragment of SQL into a statement, whose text has placeholders. */
+/** Returns the statement of a fragment of SQL, whose text has placeholders. */
 export function toStatement(
   { texts, values, isKept }: Fragment,
   placeholder: (position: number) => string,
@@ -156,8 +156,8 @@ export function toStatement(
 }
 
 /**
- * Narrows to a value that a fragment can bind as it is: no driver needs it converted. Throws on a
- * value that no driver can bind.
+ * Narrows to a value that a fragment can bind without conversion. Throws for a value that no driver
+ * can bind.
  */
 export function bindable(value: unknown): SqlValue {
   if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
@@ -168,8 +168,8 @@ export function bindable(value: unknown): SqlValue {
 }
 
 /**
- * A stored SQL value that does not fit its kind, as JSON can hold it: bytes as base64, and the
- * numbers that JSON lacks by name.
+ * Returns an invalid stored value as JSON can represent it: bytes as base64, and the numbers that
+ * JSON lacks by name.
  */
 export function asStored(value: SqlValue): unknown {
   if (value instanceof Uint8Array) return bytesToBase64(value);

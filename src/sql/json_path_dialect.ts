@@ -5,8 +5,8 @@ import type { Fragment } from "./fragment.ts";
 export type JsonPath = readonly string[];
 
 /**
- * Returns true if a name of a {@link JsonPath} is also the index of an element, where it meets an array. In
- * an object it is the name of a member.
+ * Returns true if a name of a {@link JsonPath} is also the index of an element, if it is applied to
+ * an array. In an object it is the name of a member.
  */
 export function isJsonIndex(name: string): boolean {
   return /^(?:0|[1-9]\d{0,8})$/.test(name);
@@ -14,23 +14,23 @@ export function isJsonIndex(name: string): boolean {
 
 /** The part of a dialect for values within JSON documents. */
 export interface JsonPathDialect {
-  /** The value at a path of a json column. */
+  /** Returns the value at a path of a json column. */
   at(column: ColumnInfo, path: JsonPath): JsonPathValue;
-  /** A plain decimal, bound for a comparison with {@link JsonPathValue.number}. */
+  /** Returns a plain decimal, bound for a comparison with {@link JsonPathValue.number}. */
   boundNumber(plain: string): Fragment;
 }
 
 /**
- * A value within a document, as SQL. Each is NULL where there is no such value, and where the
- * document is no JSON.
+ * A value within a document, as SQL. Each member is NULL if there is no such value, and if the
+ * document is not JSON.
  */
 export interface JsonPathValue {
-  /** Its type, as a string: `'null'` for the JSON null, anything else for other values. */
+  /** The type, as a string: `'null'` for the JSON null, anything else for other values. */
   readonly type: Fragment;
-  /** The text of a string; NULL for other types. Its order is by code point. */
+  /** The text of a string, or NULL for other types. Its order is by code point. */
   readonly text: Fragment;
-  /** A number, exact however many digits it has; NULL for other types. */
+  /** A number, exact for any number of digits, or NULL for other types. */
   readonly number: Fragment;
-  /** `'true'` or `'false'`; NULL for other types. */
+  /** `'true'` or `'false'`, or NULL for other types. */
   readonly boolean: Fragment;
 }

@@ -2,46 +2,47 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
 
 /**
- * The part of a dialect for metrics over a group of rows, NULLs left out. The sum of integers, and
- * sum and average of decimals are *exact*: no digit is lost, however many there are, and the engine
- * may have them in another form that compares and sorts as the numbers do.
+ * The part of a dialect for metrics over a group of rows, without NULLs. The sum of integers, and
+ * sum and average of decimals are *exact*: no digit is lost. The engine may have them in another
+ * form that compares and sorts like the numbers.
  */
 export interface MetricDialect {
-  /** The least or the greatest value; text as `ordered` of a dialect has it. */
+  /** Returns the minimum or maximum. Strings are ordered as in `ordered` of a dialect. */
   extreme(name: "min" | "max", column: ColumnInfo): Fragment;
-  /** The sum: exact except for reals. */
+  /** Returns the sum, which is exact except for reals. */
   sum(column: ColumnInfo): Fragment;
   /**
-   * The average: of decimals exact, rounded half away from zero to `digits` after the point; of
-   * integers the double next to the sum, divided by the count; of reals as the engine has it.
+   * Returns the average. For decimals it is exact, rounded half away from zero to `digits` after
+   * the point. For integers it is the double closest to the sum, divided by the count. For reals it
+   * is the engine's own.
    */
   average(column: ColumnInfo, digits: number): Fragment;
   /**
-   * Quicker forms of the sums and averages of some columns, which may find that they cannot be exact.
-   * Null if the engine needs none.
+   * Faster forms of the sums and averages of some columns, which may turn out to be inexact. Null
+   * if the engine needs none.
    */
   readonly quick: QuickMetrics | null;
-  /** A plain decimal, bound for a comparison with an exact metric. */
+  /** Returns a plain decimal, bound for a comparison with an exact metric. */
   boundExact(plain: string): Fragment;
   /**
-   * An exact metric from the driver → a plain decimal, or null if it is none, as Postgres' NaN.
-   * `onInvalidValue` is called where a value of the group was no number and left out.
+   * Decodes an exact metric to a plain decimal, or to null if it is none, like the NaN of Postgres.
+   * Calls `onInvalidValue` if a value of the group was not a number and was ignored.
    */
   decodeExact(value: Exclude<SqlValue, null>, onInvalidValue: () => void): string | null;
 }
 
 /**
- * The part of a dialect for metrics that are quicker than the exact ones and equal to them, for
- * results alone: nothing is compared with them. Where a value of the group makes one inexact, its
- * cell is {@link QuickMetrics.inexact}, or the statement fails as `other`.
+ * The part of a dialect for metrics that are faster than the exact ones and equal to them. They are
+ * only for results, and nothing is compared with them. If a value of the group makes one inexact,
+ * its cell is {@link QuickMetrics.inexact}, or the statement fails as `other`.
  */
 export interface QuickMetrics {
-  /** The text of a cell whose exact value another statement has to find. */
+  /** The text of a cell whose exact value needs another statement. */
   readonly inexact: string;
   /** Returns true if the column has these forms. */
   serves(column: ColumnInfo): boolean;
-  /** The sum, as {@link MetricDialect.sum} has it. */
+  /** Returns the sum, like {@link MetricDialect.sum}. */
   sum(column: ColumnInfo): Fragment;
-  /** The average, as {@link MetricDialect.average} has it. */
+  /** Returns the average, like {@link MetricDialect.average}. */
   average(column: ColumnInfo): Fragment;
 }

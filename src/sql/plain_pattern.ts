@@ -1,16 +1,14 @@
-/**
- * A LIKE pattern that is plain, no more than a literal text, as the operator that does the same.
- */
+/** A LIKE pattern that is only a literal string, as the equivalent operator. */
 export interface PlainPattern {
-  /** `%text%`, `text%` or `%text`. */
+  /** The operator of `%text%`, `text%` or `%text`. */
   readonly operator: "contains" | "startsWith" | "endsWith";
-  /** The text, its escapes taken out. */
+  /** The string without escapes. */
   readonly text: string;
 }
 
 /**
- * A plain LIKE pattern as its literal text; null when it has other wildcards, or none at all.
- * Searching a string is many times faster than trying a pattern at every position.
+ * Parses a plain LIKE pattern. Returns null if it has other wildcards, or none at all. Searching a
+ * string is many times faster than trying a pattern at every position.
  */
 export function plainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];
@@ -19,7 +17,7 @@ export function plainPattern(pattern: string): PlainPattern | null {
   return { operator: !before ? "startsWith" : after ? "contains" : "endsWith", text };
 }
 
-/** Returns true if a LIKE pattern is plain: it has no wildcard but a `%` at either end. */
+/** Returns true if the only wildcards of a LIKE pattern are a `%` at either end. */
 export function isPlain(pattern: string): boolean {
   return plain.test(pattern);
 }

@@ -1,10 +1,11 @@
 /**
- * A plain decimal as a sortable text, whose order, byte by byte, is that of the numbers, and which
- * is the same for `1.5` and `1.50`. SQLite has no exact decimals: as such strings it can compare and
- * sort them.
+ * Converts a plain decimal to a sortable string. The byte order of such strings is the order of the
+ * numbers, and `1.5` and `1.50` have the same string. SQLite has no exact decimals, but can compare
+ * and sort these strings.
  *
- * A digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, the digits. Those of a
- * negative number are complements to nine, and a `~` ends it, so that a longer one comes first.
+ * The string has a digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, and the
+ * digits. Digits of a negative number are complements to nine, followed by a `~`, so that a longer
+ * one sorts first.
  */
 export function toSortable(plain: string): string {
   const isNegative = plain.startsWith("-");
@@ -19,7 +20,7 @@ export function toSortable(plain: string): string {
     : `2${String(middle + exponent).padStart(4, "0")}${mantissa}`;
 }
 
-/** The plain decimal of a sortable text, without zeros at its end. */
+/** Returns the plain decimal of a sortable string, without trailing zeros. */
 export function fromSortable(sortable: string): string {
   if (sortable === zero) return "0";
   const isNegative = sortable.startsWith("0");

@@ -1,6 +1,6 @@
 import { type Fragment, sql, type SqlValue } from "./fragment.ts";
 
-/** The strings of fragments that were read: most fragments are made again and again. */
+/** The strings of fragments that were checked, because most fragments are created repeatedly. */
 class ReadTexts {
   readonly #known = new WeakSet<readonly string[]>();
 
@@ -15,12 +15,12 @@ class ReadTexts {
 const read = new ReadTexts();
 
 /**
- * The template tag for fragments of SQL, which nest; everything else is a bound value, as the driver
- * takes it. Custom operators are made of fragments. A whole statement is a template of `db.sql`,
- * which knows tables, columns and kinds, and takes fragments as parts.
+ * The template tag for fragments of SQL, which nest. Everything else is a bound value, as the
+ * driver accepts it. Custom operators consist of fragments. A whole statement is a template of
+ * `db.sql`, which knows tables, columns and kinds, and takes fragments as parts.
  *
- * @throws Error for a value inside quotes or a comment, and for one that touches a word, a number or
- * another value: `$11` would be another value than `$1`.
+ * @throws Error for a value inside quotes or a comment, and for one that touches a word, a number
+ * or another value: `$11` would be another value than `$1`.
  *
  * @example
  * ```ts
@@ -39,18 +39,18 @@ export function sqlTemplate(
   return fragment;
 }
 
-/** Returns true if a value between two strings would be a part of a word, a number or a quoted name. */
+/** Returns true if a value between two strings would join a word, a number or a quoted name. */
 export function touchesText(before: string, after: string): boolean {
   return /[\p{L}\p{N}_$"'`]$/u.test(before) || /^[\p{L}\p{N}_$"'`]/u.test(after);
 }
 
-/** The sign of a value; no SQL contains it. */
+/** Represents a value. No SQL contains this character. */
 const mark = "\0";
 
 /** One alternative matches at every position. Each engine has some of these quotes. */
 const pattern = new RegExp(
   [
-    // A comment in a comment ends with the outer one on Postgres alone.
+    // Only Postgres ends a nested comment with the outer one.
     String.raw`(?<comment>--[^\n]*\n|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)`,
     String.raw`(?<text>[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*')`,
     '(?<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`)',

@@ -1,34 +1,34 @@
-/** The strings of a fragment of SQL: its values are bound between them. */
+/** The strings of a fragment of SQL. Its values are bound between them. */
 export type Texts = readonly string[];
 
 /**
- * A place in the tree of kept strings: what was made from the parts on the path to it. The same parts
- * in the same order give the same strings.
+ * A node in the tree of cached strings. The path to a node consists of the parts of a fragment. The
+ * same parts in the same order have the same strings.
  */
 export interface Place {
-  /** Null before the first fragment with exactly these parts. */
+  /** The strings, or null before the first fragment with exactly these parts. */
   texts: Texts | null;
   readonly after: Map<Texts, Place>;
 }
 
-/** Places by what leads to them: a map of either kind. */
+/** Child nodes, by strings or by objects. */
 interface Places<Key> {
   get(key: Key): Place | undefined;
   set(key: Key, place: Place): unknown;
 }
 
-/** Stands for a value in the path to a place. */
+/** Represents a value in the path to a node. */
 export const valuePart: Texts = Object.freeze([]);
 
-/** All of them together: a client chooses how many shapes of filters there are. */
+/** The maximum size of all strings, because clients determine the number of filter shapes. */
 const maxCharacters = 4_000_000;
-/** What a place takes beside its strings. */
+/** The size of a node besides its strings, in characters. */
 const charactersOfPlace = 200;
 
 /**
- * The strings of fragments of SQL, kept by what they are made of: a statement of a known shape is not
- * put together again, and its text is the same string, which need not be hashed again to find the
- * prepared statement. Nothing but the time shows what is kept.
+ * A cache of the strings of SQL fragments, by their parts. A statement of a known shape is not
+ * built again. Its text is the same string object, which need not be hashed again to find the
+ * prepared statement. The cache affects only speed.
  */
 export class StatementCache {
   readonly #words = new Map<string, Texts>();
@@ -38,39 +38,39 @@ export class StatementCache {
   #statements = new WeakMap<object, WeakMap<Texts, string>>();
   #characters = 0;
 
-  /** The strings of a fragment without parts. */
+  /** Returns the strings of a fragment without parts. */
   word(text: string): Texts {
     return this.#words.get(text) ?? this.#keepWord(this.#words, text, text);
   }
 
-  /** The same for a name, which `quote` makes a part of SQL at the first time. */
+  /** Returns the strings of a name, which `quote` converts to SQL the first time. */
   name(name: string, quote: (name: string) => string): Texts {
     return this.#names.get(name) ?? this.#keepWord(this.#names, name, quote(name));
   }
 
-  /** The place of a template before its parts. */
+  /** Returns the node of a template, before its parts. */
   template(strings: Texts): Place {
     return this.#placeAt(strings, this.#templates);
   }
 
-  /** The place of a list of fragments with `separator` between them, before the first. */
+  /** Returns the node of a list of fragments with `separator` between them, before the first. */
   list(separator: string): Place {
     return this.#placeAt(separator, this.#lists);
   }
 
-  /** The place after one more part. */
+  /** Returns the node after one more part. */
   after(place: Place, part: Texts): Place {
     return this.#placeAt(part, place.after);
   }
 
-  /** Keeps the strings of a place. */
+  /** Stores the strings of a node. */
   keep(place: Place, texts: Texts): Texts {
     this.#count(texts.reduce((sum, { length }) => sum + length, 0));
     place.texts = texts;
     return texts;
   }
 
-  /** The text of a statement of these strings, from `make` at the first time. */
+  /** Returns the statement's text for these strings. `make` creates it the first time. */
   statement(texts: Texts, placeholder: object, make: () => string): string {
     let known = this.#statements.get(placeholder);
     if (known === undefined) this.#statements.set(placeholder, known = new WeakMap());
@@ -95,7 +95,7 @@ export class StatementCache {
     return place;
   }
 
-  /** Forgets everything once there is too much: what is in use is kept again at once. */
+  /** Clears the cache if it is too large. Strings in use are soon cached again. */
   #count(more: number): void {
     this.#characters += more;
     if (this.#characters <= maxCharacters) return;

@@ -1,7 +1,8 @@
 /**
- * Returns true if a string matches a LIKE pattern: `%` is any string, `_` any one character, `\` makes the next
- * character literal. It takes a few steps for each character of the text, whatever the pattern: the
- * parts between `%` are found one after the other, each where it occurs first.
+ * Returns true if a string matches a LIKE pattern: `%` is any string, `_` any one character, and
+ * `\` makes the next character literal. It takes a few steps for each character of the string,
+ * whatever the pattern. The parts between `%` are found one after the other, each at its first
+ * occurrence.
  */
 export function matchesWildcards(text: string, pattern: string): boolean {
   const [first = [], ...others] = partsOf(pattern);
@@ -18,7 +19,7 @@ export function matchesWildcards(text: string, pattern: string): boolean {
   return true;
 }
 
-/** The length of the longest part between two `%` of a pattern: SQLite tries it at each position. */
+/** Returns the length of the longest part between two `%`, which SQLite tries everywhere. */
 export function maxPartLength(pattern: string): number {
   return Math.max(...partsOf(pattern).map(({ length }) => length));
 }
@@ -41,7 +42,7 @@ function partsOf(pattern: string): readonly Part[] {
   return parts;
 }
 
-/** Where the part ends that the text begins with; -1 where it begins with another string. */
+/** Returns the end of the part at the start of the string, or -1 if it does not match. */
 function endOfPrefix(text: string, part: Part, from = 0): number {
   let at = from;
   for (const code of part) {
@@ -52,18 +53,18 @@ function endOfPrefix(text: string, part: Part, from = 0): number {
   return at;
 }
 
-/** Where the part begins that the text ends with; -1 where it ends with another string. */
+/** Returns the start of the part at the end of the string, or -1 if it does not match. */
 function startOfSuffix(text: string, part: Part): number {
   let at = text.length;
   for (let left = part.length; left > 0; left--) {
-    // The second half of a pair follows its first half: strings are well-formed.
+    // The second half of a pair follows its first half, because strings are well-formed.
     at -= (text.charCodeAt(at - 1) & 0xfc00) === 0xdc00 ? 2 : 1;
     if (at < 0) return -1;
   }
   return endOfPrefix(text, part, at) === text.length ? at : -1;
 }
 
-/** Where the first occurrence of a part within bounds ends; -1 without one. */
+/** Returns the end of a part's first occurrence within bounds, or -1 without one. */
 function endOfFirst(text: string, part: Part, from: number, to: number): number {
   if (part.length === 0) return from;
   if (part.includes(anyCharacter)) return endOfFirstPattern(text, part, from, to);
@@ -73,8 +74,8 @@ function endOfFirst(text: string, part: Part, from: number, to: number): number 
 }
 
 /**
- * The same for a part with `_`, by the algorithm Shift-And: bit n of the state says whether the
- * characters up to here match the first n + 1 of the part, for all n at once.
+ * Returns the end of the first occurrence of a part with `_`, by the algorithm Shift-And. Bit n of
+ * the state is set if the characters up to here match the first n + 1 of the part.
  */
 function endOfFirstPattern(text: string, part: Part, from: number, to: number): number {
   const { words, masks, other, offsets } = masksOf(part);
@@ -97,14 +98,14 @@ function endOfFirstPattern(text: string, part: Part, from: number, to: number): 
   return -1;
 }
 
-/** The places of a part where a character may stand, as bits in some words for each character. */
+/** The places of each character in a part, as bits in some words. */
 interface Masks {
   readonly words: number;
-  /** Those of the ASCII characters, in their order, and then those of others. */
+  /** The masks of the ASCII characters in their order, followed by those of others. */
   readonly masks: Int32Array;
-  /** Where those of a character that is not in the part begin: the places of `_`. */
+  /** The offset of the mask of a character that is not in the part: the places of `_`. */
   readonly other: number;
-  /** Where those of a character begin that is no ASCII. */
+  /** The offset of the mask of each character outside of ASCII. */
   readonly offsets: ReadonlyMap<number, number>;
 }
 
@@ -126,7 +127,7 @@ function masksOf(part: Part): Masks {
 
 const asciiCodes = 128;
 
-/** The units of a character in a string. */
+/** Returns the number of UTF-16 units of a character. */
 function widthOf(code: number): number {
   return code > 0xffff ? 2 : 1;
 }

@@ -3,7 +3,7 @@ import type { SearchQuery, SearchTerm } from "../search_query.ts";
 
 type Clause = Record<string, unknown>;
 
-/** The name of a field in documents; those of columns may be anything. */
+/** Returns the name of a field in documents, because names of columns may be invalid there. */
 export function fieldName(position: number): string {
   return `f${position}`;
 }
@@ -12,16 +12,16 @@ export function fieldName(position: number): string {
 export const wordsField: Clause = {
   type: "text",
   analyzer: "whitespace",
-  // How often a word stands in all documents must not order those that a user may read.
+  // The frequency of a word in all documents must not order those that a user may read.
   similarity: "boolean",
   norms: false,
-  // A prefix is looked up as a word: else all words of all documents that begin with it are.
+  // An indexed prefix is looked up as a word. Otherwise all words that begin with it are read.
   index_prefixes: { min_chars: 1, max_chars: 19 },
 };
 
 /**
- * A search as a query of OpenSearch: every term in any of the fields, the last word of all as a
- * prefix. None of its parts has a syntax of its own, so that no word is an operator.
+ * Returns a search as a query of OpenSearch: every term in any of the fields, and the last word as
+ * a prefix. No part of it has its own syntax, so that no word is an operator.
  */
 export function fieldQuery({ terms }: SearchQuery, fields: readonly SearchField[]): Clause {
   const must = terms.map((term, index) => {
@@ -41,7 +41,7 @@ function phraseClauses({ words }: SearchTerm, field: string, boost: number): rea
     : [{ match_phrase: { [field]: value } }];
 }
 
-/** The prefix itself has the same score for every document: whole words score by themselves. */
+/** A prefix has the same score for every document, and whole words have their own score. */
 function prefixClauses(term: SearchTerm, field: string, boost: number): readonly Clause[] {
   const { words } = term;
   if (words.length > 1) {
@@ -54,6 +54,6 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/** The end of a phrase may become any word: with a limit, words of others would take the places. */
+/** The end of a phrase may become any word. With a limit, other users' words would count. */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

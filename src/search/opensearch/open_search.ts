@@ -7,9 +7,9 @@ import { type OpenSearchOptions, openSearchOptions } from "./open_search_options
 export type { OpenSearchAuth, OpenSearchOptions, OpenSearchTls } from "./open_search_options.ts";
 
 /**
- * A search adapter over a server of OpenSearch, for several processes and for much text. Its library
- * is loaded with the first request. Rows are indexed after their commit, so that a failure of the
- * server costs only their index entries.
+ * A search adapter over a server of OpenSearch, for several processes and large amounts of text.
+ * The first request loads its library. Rows are indexed after their commit, so that a failure of
+ * the server costs only their index entries.
  *
  * @example
  * ```ts ignore

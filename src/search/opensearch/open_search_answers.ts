@@ -1,4 +1,4 @@
-/** What a page of hits ends with, for the next one to begin after. */
+/** The sort values of a page's last hit, after which the next page begins. */
 export type Sort = readonly unknown[];
 
 /** A hit of a search. */
@@ -7,34 +7,34 @@ export interface Hit {
   readonly sort: Sort;
 }
 
-/** What an index says about itself. */
+/** The facts that an index returns about itself. */
 export interface IndexFacts {
-  /** The index itself, which may be reached by the name of an alias. */
+  /** The name of the index itself, which an alias may refer to. */
   readonly name: string;
-  /** The server's own mark of it: one that is made again by the same name has another. */
+  /** The server's id of the index. One that is created again under the name has a different id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** Null if no service has made it; `filled` is the uuid that it had when it was filled. */
+  /** The metadata, or null for another creator. `filled` is the uuid when it was filled. */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
-  /** The names of its fields. */
+  /** The names of the index's fields. */
   readonly fields: readonly string[];
 }
 
-/** What one line of a bulk request asks for. */
+/** The target of one line of a bulk request. */
 export interface BulkTarget {
   readonly operation: "index" | "delete";
   readonly id: string;
 }
 
-/** What became of a bulk request. */
+/** The result of a bulk request. */
 export interface BulkOutcome {
   /** The reasons of the documents that are not confirmed. */
   readonly failures: readonly string[];
-  /** True if the index that was written to is missing, or is another one. */
+  /** True if the index of the request is missing, or is a different one. */
   readonly isLost: boolean;
 }
 
-/** Reads the hits of an answer. Throws a plain Error where it does not confirm that these are all. */
+/** Reads the hits of a response. Throws a plain Error unless it confirms that these are all. */
 export function hitsOf(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
     throw new Error("OpenSearch did not answer for all of its shards");
@@ -46,18 +46,18 @@ export function hitsOf(body: unknown): readonly Hit[] {
   });
 }
 
-/** Returns true if an answer confirms that every shard, of one at least, has done its part. */
+/** Returns true if a response confirms that every shard has succeeded, at least one. */
 export function isFromAllShards(body: unknown): boolean {
   const { total, successful, failed } = Object(member(body, "_shards"));
   return typeof total === "number" && total > 0 && failed === 0 && successful > 0;
 }
 
-/** Returns true if an answer is the server's own that there is no such index. */
+/** Returns true if the server itself reports that there is no such index. */
 export function isMissingIndex(body: unknown): boolean {
   return member(member(body, "error"), "type") === "index_not_found_exception";
 }
 
-/** Reads what the indexes of a name say about themselves. Throws a plain Error for anything else. */
+/** Reads the facts about the indexes of a name. Throws a plain Error for anything else. */
 export function indexFacts(body: unknown): readonly IndexFacts[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw strange;
   return Object.entries(body).map(([name, facts]) => {
@@ -75,26 +75,26 @@ export function indexFacts(body: unknown): readonly IndexFacts[] {
   });
 }
 
-/** Reads the uuid among the settings of an index. Throws a plain Error where there is none. */
+/** Reads the uuid in the settings of an index. Throws a plain Error if there is none. */
 export function uuidOf(facts: unknown): string {
   const uuid = member(member(member(facts, "settings"), "index"), "uuid");
   if (typeof uuid !== "string") throw strange;
   return uuid;
 }
 
-/** Throws a plain Error unless the server confirms that it has done what it was asked for. */
+/** Throws a plain Error unless the server confirms that it has executed the request. */
 export function requireAcknowledged(body: unknown): void {
   if (member(body, "acknowledged") !== true) throw strange;
 }
 
-/** Returns true if an answer is that of a server of OpenSearch about itself. */
+/** Returns true if a response is the self-description of an OpenSearch server. */
 export function isServer(body: unknown): boolean {
   return typeof member(member(body, "version"), "number") === "string";
 }
 
 /**
- * Reads what became of each document of a bulk request to `index`: only those are written that the
- * answer confirms one by one. That there is a newer one, or none to delete, is no failure.
+ * Reads the result of each document of a bulk request to `index`. Only documents that the response
+ * confirms individually are written. A newer version, or no document to delete, is no failure.
  */
 export function bulkOutcome(
   body: unknown,
@@ -110,7 +110,7 @@ export function bulkOutcome(
     const status = member(result, "status");
     if (status === 404 && error === "index_not_found_exception") isLost = true;
     else if (typeof member(result, "_index") === "string" && member(result, "_index") !== index) {
-      // A version conflict names the alias's index as well.
+      // A version conflict also names the index of the alias.
       isLost = true;
     } else if (member(result, "_id") === id && isDone(result, operation)) return [];
     return [`${status} ${error}`];
@@ -140,7 +140,7 @@ const strange = new Error(
   "What answers is no OpenSearch: it does not confirm what it was asked for",
 );
 
-/** A member of what may be anything. */
+/** Returns a member of an unknown value. */
 export function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Client, ClientOptions as LibraryOptions } from "@opensearch-project/opensearch";
 
-/** Where the servers are, and how they are reached. */
+/** The servers, and how they are reached. */
 export interface ClientOptions {
   readonly nodes: readonly string[];
   readonly auth: { readonly username: string; readonly password: string } | undefined;
@@ -13,18 +13,18 @@ export interface ClientOptions {
 /** One request to a server. */
 export interface OpenSearchRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE" | "HEAD";
-  /** Percent-encoded. */
+  /** The percent-encoded path. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Record<string, unknown>;
-  /** The lines of a bulk request, in place of a body. */
+  /** The lines of a bulk request, instead of a body. */
   readonly lines?: readonly Record<string, unknown>[];
   readonly signal?: AbortSignal;
-  /** In place of that of the client. */
+  /** Overrides the client's timeout, in milliseconds. */
   readonly timeoutMs?: number;
 }
 
-/** What a server has answered; a 404 is no error. */
+/** A response of a server. A 404 is no error. */
 export interface OpenSearchAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -36,7 +36,7 @@ export interface OpenSearchClient {
   close(): Promise<void>;
 }
 
-/** Makes the client of a cluster. The library is loaded with the first request. */
+/** Creates the client of a cluster. The first request loads the library. */
 export function createOpenSearchClient(options: ClientOptions): OpenSearchClient {
   let loading: Promise<Client> | null = null;
   const connected = () => loading ??= connect(options);
@@ -60,7 +60,7 @@ export function createOpenSearchClient(options: ClientOptions): OpenSearchClient
       }
     },
     async close() {
-      // One that could not be made has nothing to close.
+      // A client that could not be created has nothing to close.
       const client = await loading?.catch(() => null);
       await client?.close();
     },
@@ -76,7 +76,7 @@ async function connect({ nodes, auth, ssl, timeoutMs }: ClientOptions): Promise<
   return new Client({
     nodes: [...nodes],
     requestTimeout: timeoutMs,
-    // Another node, where there are several: the caller itself tries a write again.
+    // Retries at another node, if there are several. The caller itself retries a write.
     maxRetries: nodes.length - 1,
     ...(auth === undefined ? {} : { auth }),
     ...(tls === undefined ? {} : { ssl: tls }),

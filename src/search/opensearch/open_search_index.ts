@@ -26,16 +26,16 @@ import type {
   OpenSearchRequest,
 } from "./open_search_client.ts";
 
-/** What an {@link OpenSearchIndex} works with. */
+/** The parts of an {@link OpenSearchIndex}. */
 export interface OpenSearchIndexParts {
-  /** What its name begins with. */
+  /** The prefix of the index's name. */
   readonly prefix: string;
   readonly client: OpenSearchClient;
   readonly random: Random;
   readonly observe: Observer;
 }
 
-/** An index of OpenSearch. It stores the words of documents and their keys, not their texts. */
+/** An index of OpenSearch. It stores the words of documents and their keys, not their strings. */
 export class OpenSearchIndex implements IndexBackend {
   readonly local = null;
   readonly matchWords = wordsAsWritten;
@@ -44,7 +44,7 @@ export class OpenSearchIndex implements IndexBackend {
   readonly #random: Random;
   readonly #observe: Observer;
   readonly #name: string;
-  /** The index that the name stands for; null until it is known. */
+  /** The index that the name refers to, or null until it is known. */
   #current: Pick<IndexFacts, "name" | "uuid"> | null = null;
   #reportLost = () => {};
 
@@ -55,7 +55,7 @@ export class OpenSearchIndex implements IndexBackend {
     this.#client = client;
     this.#random = random;
     this.#observe = observe;
-    // The server takes no upper case.
+    // The server accepts no upper case.
     this.#name = prefix + index.name.toLowerCase();
     if (!/^[a-z0-9][a-z0-9_.-]{0,200}$/.test(this.#name)) {
       throw new Error(
@@ -66,9 +66,9 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /**
-   * The name of the service is an alias: a write through it never makes an index, and a search asks
-   * that index by its own name. One that is made again by that name, or is restored from a snapshot,
-   * has another uuid than the one that was filled.
+   * Creates or finds the index. The name of the service is an alias: a write through it never
+   * creates an index, and a search names the index itself. An index that is created again under
+   * that name, or restored from a snapshot, has another uuid than the one that was filled.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {
@@ -76,8 +76,8 @@ export class OpenSearchIndex implements IndexBackend {
       if (known === undefined) {
         await this.#create();
       } else if (others.length > 0 || known.name === this.#name || !this.#isCurrent(known)) {
-        // Its fields may hold words of columns that are hidden now. Of several, which processes
-        // have made at once, all keep the same one.
+        // Its fields may contain words of columns that are hidden now. If several processes have
+        // created an index each at the same time, all keep the same one.
         for (const { name } of others.length > 0 ? others : [known]) await this.#remove(name);
       } else {
         this.#current = known;
@@ -94,7 +94,7 @@ export class OpenSearchIndex implements IndexBackend {
     const [known, ...others] = await this.#found();
     if (this.#current === null) return;
     if (known?.name !== this.#current.name || others.length > 0) throw this.#lost();
-    // An index that is closed, or has lost its shards, is still there.
+    // An index that is closed, or has lost its shards, still exists.
     await this.keys(null, 1);
   }
 
@@ -209,7 +209,7 @@ export class OpenSearchIndex implements IndexBackend {
     });
     if (status === 404) throw this.#lost();
     const hits = hitsOf(body);
-    // Only after the hits does it say that they came from the index that was filled.
+    // This confirms after the hits that they came from the index that was filled.
     await this.#requireSame(signal);
     const keys = hits.flatMap(({ id }) => {
       const key = parseKey(id, this.#index.table);
@@ -218,7 +218,7 @@ export class OpenSearchIndex implements IndexBackend {
     return { hits: keys, next: hits.length < size ? null : hits.at(-1)?.sort ?? null };
   }
 
-  /** Rejects where the index was made again by the same name since it was prepared. */
+  /** Rejects if the index was created again under the same name since it was prepared. */
   async #requireSame(signal?: AbortSignal): Promise<void> {
     const { name, uuid } = this.#currentIndex();
     const { status, body } = await this.#ask(name, {
@@ -228,7 +228,7 @@ export class OpenSearchIndex implements IndexBackend {
     if (status === 404 || uuidOf(member(body, name)) !== uuid) throw this.#lost();
   }
 
-  /** Removes the indexes from before an alias was lost. Without the right to do so, the index is filled all the same. */
+  /** Removes the indexes from before an alias was lost, if the rights suffice. */
   async #removeOld(): Promise<void> {
     try {
       const { body } = await this.#ask(`${this.#name}~*`, {
@@ -242,7 +242,7 @@ export class OpenSearchIndex implements IndexBackend {
     }
   }
 
-  /** The indexes that the name stands for. Rejects where one of them was made by something else. */
+  /** Returns the indexes of the name. Rejects if one of them has another creator. */
   async #found(): Promise<readonly IndexFacts[]> {
     const { status, body } = await this.#ask(this.#name, { method: "GET", path: "" });
     if (status === 404 && isMissingIndex(body)) return [];
@@ -253,7 +253,7 @@ export class OpenSearchIndex implements IndexBackend {
     return found;
   }
 
-  /** An earlier version has let the server make an index of the documents that it wrote. */
+  /** An earlier version let the server create an index from the documents that it wrote. */
   #isOwn({ meta, fields }: IndexFacts): boolean {
     return meta !== null || fields.includes(keyField) &&
         fields.every((field) => field === keyField || /^f[0-9]+$/.test(field));
@@ -308,19 +308,19 @@ interface PageOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The document's own id, which the server does not sort by. */
+/** A field with the document's own id, by which the server does not sort. */
 const keyField = "key";
 
-/** Counts the ways in which an index is made: one that was made in another way is made again. */
+/** The version of the index format. An index of another version is created again. */
 const shapeVersion = 3;
 
-/** A write waits until a search finds it, so that this is about its time. */
+/** The duration of a write is about this interval, because it waits until a search finds it. */
 const refreshInterval = "200ms";
 
-/** For what is not done within a request. */
+/** The timeout of work outside of requests, in milliseconds. */
 const slowMs = 60_000;
 
-/** The most hits of one answer, by the server's own limit. */
+/** The maximum number of hits in one response, which is the server's own limit. */
 const pageSize = 10_000;
 
 const maxBulkDocuments = 500;

@@ -3,15 +3,15 @@ import { flag, other, textLike, timerMs } from "../../options/option_kinds.ts";
 
 /** The options of `openSearch`. */
 export interface OpenSearchOptions {
-  /** The URL of a node, or those of several, which take turns. */
+  /** The URL of a node, or of several, which are used in turn. */
   readonly node: string | readonly string[];
-  /** The user and password that the nodes ask for. */
+  /** The user and password for the nodes. */
   readonly auth?: OpenSearchAuth | undefined;
   /** How the certificates of `https://` nodes are checked. */
   readonly ssl?: OpenSearchTls | undefined;
-  /** What the names of its indexes begin with; `service_` unless set. */
+  /** The prefix of the names of its indexes. Default: `service_`. */
   readonly indexPrefix?: string | undefined;
-  /** The longest time in milliseconds that a search or a write waits for it; 2,000 unless set. */
+  /** The maximum wait of a search or a write, in milliseconds. Default: 2,000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -25,15 +25,15 @@ export interface OpenSearchAuth {
 
 /** How `openSearch` checks certificates. */
 export interface OpenSearchTls {
-  /** The certificate of an authority that is trusted, in PEM. */
+  /** The certificate of a trusted authority, in PEM. */
   readonly ca?: string | undefined;
-  /** False trusts any certificate. On unless set to false. */
+  /** False trusts any certificate. Default: true. */
   readonly rejectUnauthorized?: boolean | undefined;
 }
 
 const url = textLike("the URL of a node, like https://search.example.com:9200", /^https?:\/\/[^/]/);
 
-/** The options of `openSearch`, described. */
+/** The description of the options of `openSearch`. */
 export const openSearchOptions = group(
   {
     node: either(listOf("URLs of nodes", url), url).required(),

@@ -8,15 +8,15 @@ import { OutboxTimer } from "./outbox_timer.ts";
 import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
 import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 
-/** The parts of an app that its outbox is opened with. */
+/** The parts of an app that its outbox needs. */
 export interface OutboxContext {
-  /** Only a store that is configured: one in the memory of the process would end with it. */
+  /** Uses only a configured store, because one in memory would end with the process. */
   readonly store: { readonly configured: KeyValue | null };
   readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
   readonly runtime: Runtime;
 }
 
-/** Opens the outbox of an app; null without a key-value store. */
+/** Opens the outbox of an app, or returns null without a key-value store. */
 export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppOutbox | null {
   const { configured } = store;
   return configured === null
@@ -24,14 +24,14 @@ export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppO
     : new AppOutbox({ store: configured, options: resolved.searchOutbox, runtime });
 }
 
-/** What {@link AppOutbox} works with. */
+/** The parts of an {@link AppOutbox}. */
 export interface AppOutboxParts {
   readonly store: KeyValue;
   readonly options: ResolvedSearchOutboxOptions;
   readonly runtime: Runtime;
 }
 
-/** The search outbox of an app, for those of its indexes that ask for it, and what drains it. */
+/** The search outbox of an app for the indexes that request it, with its drainers. */
 export class AppOutbox {
   readonly #indexes = new Map<string, OutboxIndex>();
   readonly #parts: AppOutboxParts;
@@ -39,7 +39,7 @@ export class AppOutbox {
   readonly #outbox: KvSearchOutbox;
   #timer: OutboxTimer | null = null;
 
-  /** Makes no call yet; the store stays open at the end. */
+  /** Makes no call yet. The store stays open at the end. */
   constructor(parts: AppOutboxParts) {
     this.#parts = parts;
     this.#records = new OutboxStore(parts.store, parts.runtime);
@@ -51,14 +51,14 @@ export class AppOutbox {
     });
   }
 
-  /** The outbox; null if no index feeds from it. */
+  /** The outbox, or null if no index uses it. */
   get outbox(): SearchOutbox | null {
     return this.#indexes.size === 0 ? null : this.#outbox;
   }
 
   /**
-   * Adds an index, and gives what announces the writes of its rows. Throws a plain Error where
-   * another one, of another database, has its name.
+   * Adds an index, and returns the indexer that announces the writes of its rows. Throws a plain
+   * Error if an index of another database has the same name.
    */
   add(index: OutboxIndex): Indexer {
     const { name } = index.open.index;
@@ -72,7 +72,7 @@ export class AppOutbox {
     return this.#outbox.indexer(name);
   }
 
-  /** Begins to drain it. */
+  /** Starts to drain the outbox. */
   start(): void {
     if (this.#indexes.size === 0) return;
     const { runtime, options: { intervalMs, sweepIntervalMs } } = this.#parts;
@@ -90,7 +90,7 @@ export class AppOutbox {
     await this.#timer?.tick();
   }
 
-  /** Ends the draining. */
+  /** Stops draining. */
   async close(): Promise<void> {
     await this.#timer?.stop();
   }

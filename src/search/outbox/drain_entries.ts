@@ -15,51 +15,52 @@ import type { OutboxStore } from "./outbox_store.ts";
 import type { RetrySchedule } from "./retry_schedule.ts";
 import { type OutboxFault, type VersionedEntry, writeEntries } from "./write_entries.ts";
 
-/** An index that the outbox feeds. */
+/** An index that the outbox updates. */
 export interface OutboxIndex {
   readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
-  /** Receives what failed too often. */
+  /** Receives the entries that failed too often. */
   readonly report: ReportFailure;
-  /** True if sweeps index its rows: not where only the deployer does. */
+  /** True if sweeps index its rows. False if only the deployer indexes them. */
   readonly isSwept: boolean;
 }
 
-/** What {@link drainEntries} works with. */
+/** The parts that {@link drainEntries} needs. */
 export interface DrainParts {
   readonly records: OutboxStore;
-  /** By their names. */
+  /** The indexes, by name. */
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
   readonly runtime: Pick<Runtime, "clock" | "random">;
 }
 
-/** How much is drained, and what happens to that which fails. */
+/** The limits of a drain, and the retries of failed entries. */
 export interface DrainLimits extends RetrySchedule {
-  /** The most entries that are taken. */
+  /** The maximum number of entries that are taken. */
   readonly batchSize: number;
 }
 
-/** What became of the entries that one drain has taken. */
+/** The results of the entries that one drain has taken. */
 export interface DrainResult {
-  /** Their documents are as their rows. */
+  /** The number of entries whose documents equal their rows. */
   readonly done: number;
-  /** They are tried again, unless they are dead now. */
+  /** The number of failed entries, which are retried unless they are dead now. */
   readonly failed: number;
-  /** Those of them that failed too often. */
+  /** The number of failed entries that failed too often. */
   readonly dead: number;
 }
 
 /**
- * Takes entries that are due, reads their rows, writes them to their indexes and removes the
- * entries. Rejects where the key-value store does not answer: then what was taken is due again once
- * its lease has ended.
+ * Takes entries that are due, reads their rows, writes these to their indexes and removes the
+ * entries. Rejects if the key-value store does not respond. The taken entries are then due again
+ * once their lease has ended.
  */
 export async function drainEntries(parts: DrainParts, limits: DrainLimits): Promise<DrainResult> {
   const { records, indexes, runtime } = parts;
   const owner = bytesToHex(runtime.random.bytes(16));
   const taken = await takeDue(owner, parts, limits);
   if (taken.length === 0) return { done: 0, failed: 0, dead: 0 };
-  // After the leases, before the rows are read: of two drainers, of which one has lost its lease,
-  // the later version belongs to the later read, or to an entry that has changed since.
+  // The versions are drawn after the leases, and before the rows are read. If one of two drainers
+  // has lost its lease, the later version then belongs to the later read, or to an entry that has
+  // changed since.
   const first = await reserveVersions(taken.length, parts);
   const versioned = taken.map((entry, nth) => ({ entry, version: first + nth }));
   const groups = [...Map.groupBy(versioned, ({ entry }) => entry.index)];
@@ -87,18 +88,18 @@ export async function drainEntries(parts: DrainParts, limits: DrainLimits): Prom
   };
 }
 
-/** How long a drainer may work on what it has taken. */
+/** How long a drainer may work on the entries that it has taken, in milliseconds. */
 const leaseMs = 120_000;
 
-/** From the n-th attempt on a document is written alone: a single one may be at fault. */
+/** From this attempt on a document is written alone, because it may cause the failures. */
 const soloAttempts = 5;
 
-/** So many documents are written alone at a time. */
+/** The number of documents that are written alone at a time. */
 const soloWrites = 10;
 
 interface Outcome {
   readonly entry: OutboxEntry;
-  /** Null if the document is written. */
+  /** The fault, or null if the document is written. */
   readonly fault: OutboxFault | null;
 }
 
@@ -125,7 +126,7 @@ function endWork(
   }
 }
 
-/** Greater than those that this process has drawn for the same indexes in another way. */
+/** Reserves versions that are greater than others that this process has drawn for the indexes. */
 async function reserveVersions(
   count: number,
   { records, indexes }: DrainParts,

@@ -1,29 +1,29 @@
 import type { DocumentName } from "./outbox_entry.ts";
 
 /**
- * The documents whose rows were written while the key-value store did not answer: kept in the memory
- * of this process until it does.
+ * The documents whose rows were written while the key-value store did not respond. They are kept in
+ * the memory of this process until it responds.
  */
 export class MissedDocuments {
   readonly #names = new Map<string, DocumentName>();
   #downUntil = -Infinity;
 
-  /** Returns true if the store did not answer a moment ago, so that no write shall wait for it. */
+  /** Returns true if the store did not respond recently, so that no write waits for it. */
   isStoreDown(nowMs: number): boolean {
     return nowMs < this.#downUntil;
   }
 
-  /** The store did not answer. */
+  /** Records that the store did not respond. */
   noteStoreDown(nowMs: number): void {
     this.#downUntil = nowMs + pauseMs;
   }
 
-  /** The store has answered. */
+  /** Records that the store has responded. */
   noteStoreUp(): void {
     this.#downUntil = -Infinity;
   }
 
-  /** Adds documents; past {@link maxMissed} of them the oldest are left to a sweep. */
+  /** Adds documents. Beyond {@link maxMissed}, the oldest are left to a sweep. */
   add(names: readonly DocumentName[]): void {
     for (const name of names) this.#names.set(JSON.stringify([name.index, name.docId]), name);
     for (const code of this.#names.keys()) {
@@ -32,7 +32,7 @@ export class MissedDocuments {
     }
   }
 
-  /** Removes and gives all of them. */
+  /** Removes and returns all documents. */
   take(): readonly DocumentName[] {
     const names = [...this.#names.values()];
     this.#names.clear();
@@ -40,7 +40,7 @@ export class MissedDocuments {
   }
 }
 
-/** A transaction that waits holds locks: in so long a time only one finds out. */
+/** The time without further attempts, because a waiting transaction holds locks. */
 const pauseMs = 5_000;
 
 const maxMissed = 100_000;

@@ -4,33 +4,33 @@ import { retryDelayMs, type RetrySchedule } from "./retry_schedule.ts";
 export interface DocumentName {
   /** The name of the index. */
   readonly index: string;
-  /** As the last part of a row's URL. */
+  /** The id, as in the last part of a row's URL. */
   readonly docId: string;
 }
 
 /**
- * The entry of the search outbox for one document: what is to be done is to make the index equal to
- * the row, whatever happened to the row. It holds ids only.
+ * The entry of the search outbox for one document. Its work is to make the index equal to the row,
+ * whatever happened to the row. It contains only ids.
  */
 export interface OutboxEntry extends DocumentName {
-  /** Counts the changes that are not made by a drainer. */
+  /** The number of changes, except for those of a drainer. */
   readonly revision: number;
-  /** Writes of the row that have begun, and are neither known to be committed nor rolled back. */
+  /** The started writes of the row that are not known to be committed or rolled back. */
   readonly intents: readonly OutboxIntent[];
-  /** The revision at which work was last added; null if the entry holds intents only. */
+  /** The revision at which work was last added, or null if the entry has only intents. */
   readonly readyRevision: number | null;
-  /** Since when the index may differ from the row; milliseconds since 1970. */
+  /** The time since which the index may differ from the row, in milliseconds since 1970. */
   readonly since: number;
-  /** How often the work has failed. */
+  /** The number of failed attempts. */
   readonly attempts: number;
-  /** No drainer takes the work before this. */
+  /** The time before which no drainer takes the work. */
   readonly notBefore: number;
-  /** Why the last attempt failed; null for none. */
+  /** The reason of the last failure, or null. */
   readonly failure: string | null;
   readonly lease: OutboxLease | null;
-  /** Since when no drainer takes it, as it failed too often; null while one may. */
+  /** The time since which no drainer takes it after too many failures, or null while one may. */
   readonly deadSince: number | null;
-  /** What {@link SearchOutbox.enqueue} was given instead of a row; null if the row is read. */
+  /** The input of {@link SearchOutbox.enqueue} that replaces the row, or null to read the row. */
   readonly given: "document" | "delete" | null;
 }
 
@@ -40,7 +40,7 @@ export interface OutboxIntent {
   readonly at: number;
 }
 
-/** The right of one drainer to work on an entry, for some time. */
+/** The temporary right of one drainer to work on an entry. */
 export interface OutboxLease {
   readonly owner: string;
   readonly until: number;
@@ -48,16 +48,16 @@ export interface OutboxLease {
   readonly revision: number;
 }
 
-/** Where an entry waits: among those that are due at a time, or among the dead ones. */
+/** The list in which an entry waits: of entries that are due at a time, or of dead ones. */
 export interface OutboxPlace {
   readonly kind: "due" | "dead";
   readonly at: number;
 }
 
-/** After this time a write that was announced counts as committed: its process may have ended. */
+/** The age at which an announced write counts as committed, because its process may have ended. */
 export const intentMs = 30_000;
 
-/** Announces a write to the row, before its commit. A dead entry is pending again. */
+/** Announces a write to the row, before its commit. A dead entry becomes pending again. */
 export function addIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -72,7 +72,7 @@ export function addIntent(
   };
 }
 
-/** The announced write is committed: the row is to be read, and the index made equal. */
+/** Confirms that the announced write is committed: the row must be read and indexed. */
 export function confirmIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -86,7 +86,7 @@ export function confirmIntent(
   };
 }
 
-/** The announced write was rolled back. Null if nothing is left to do. */
+/** Removes an announced write that was rolled back. Returns null if no work remains. */
 export function withdrawIntent(entry: OutboxEntry, { id }: OutboxIntent): OutboxEntry | null {
   const intents = entry.intents.filter((other) => other.id !== id);
   return withoutNothing({ ...entry, intents });
@@ -107,7 +107,7 @@ export function revive(entry: OutboxEntry, now: number): OutboxEntry {
   return addWork(entry, now);
 }
 
-/** Where the entry waits. */
+/** Returns the place where the entry waits. */
 export function placeOf(entry: OutboxEntry): OutboxPlace {
   const { lease, readyRevision, notBefore, deadSince, intents } = entry;
   if (deadSince !== null) return { kind: "dead", at: deadSince };
@@ -117,8 +117,8 @@ export function placeOf(entry: OutboxEntry): OutboxPlace {
 }
 
 /**
- * Takes the entry for a drainer; null if it is not due. Writes that were announced too long ago
- * become part of the work.
+ * Takes the entry for a drainer. Returns null if it is not due. Old announced writes become part of
+ * the work.
  */
 export function takeEntry(
   entry: OutboxEntry,
@@ -126,11 +126,11 @@ export function takeEntry(
   now: number,
 ): OutboxEntry | null {
   const { kind, at } = placeOf(entry);
-  // A store may carry the change out twice.
+  // A store may execute the change twice.
   if (entry.lease?.owner === owner && now < at) return entry;
   if (kind === "dead" || at > now) return null;
   const intents = entry.intents.filter(({ at }) => at + intentMs > now);
-  // The row may have been written, and after what was given.
+  // The row may have been written after the input was given.
   const isWritten = intents.length < entry.intents.length;
   return {
     ...(isWritten ? { ...entry, attempts: 0, given: null } : entry),
@@ -141,8 +141,9 @@ export function takeEntry(
 }
 
 /**
- * Ends the work of a drainer that has made the index equal to the row. What came while it worked
- * stays; null if that is nothing. An entry that another drainer has taken is not changed.
+ * Ends the work of a drainer that has made the index equal to the row. Work that was added in
+ * between remains. Returns null if none remains. An entry that another drainer has taken is not
+ * changed.
  */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;
@@ -157,8 +158,8 @@ export function finishEntry(entry: OutboxEntry, owner: string, now: number): Out
 }
 
 /**
- * Ends the work of a drainer that failed: the entry waits longer after each attempt, and is dead
- * after the last one, unless another write is under way.
+ * Ends the work of a drainer that failed. The entry waits longer after each attempt, and is dead
+ * after the last one, unless another write is in progress.
  */
 export function failEntry(
   entry: OutboxEntry,
@@ -178,14 +179,14 @@ export function failEntry(
   };
 }
 
-/** How an attempt failed. */
+/** The failure of an attempt. */
 export interface OutboxFailure {
   readonly now: number;
   readonly reason: string;
   readonly schedule: RetrySchedule;
 }
 
-/** Ends the work of a drainer that could not begin: the entry waits, and no attempt is counted. */
+/** Ends the work of a drainer that could not start. The entry waits, and no attempt is counted. */
 export function postponeEntry(
   entry: OutboxEntry,
   owner: string,
@@ -196,7 +197,7 @@ export function postponeEntry(
   return { ...entry, lease: null, failure: reason, notBefore };
 }
 
-/** Returns an entry back that its drainer has not worked on. */
+/** Releases an entry that its drainer has not worked on. */
 export function releaseEntry(entry: OutboxEntry, owner: string): OutboxEntry {
   return entry.lease?.owner === owner ? { ...entry, lease: null } : entry;
 }

@@ -14,17 +14,17 @@ import {
 } from "./outbox_entry.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 
-/** What the indexer of an outbox works with. */
+/** The parts that the indexer of an outbox needs. */
 export interface OutboxIndexerParts {
   readonly records: OutboxStore;
-  /** Takes what the key-value store did not. */
+  /** Takes the documents that the key-value store did not accept. */
   readonly missed: MissedDocuments;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 
 /**
- * Makes the {@link Indexer} of one index that announces every write in the outbox before it is
- * committed, and confirms it after that.
+ * Creates the {@link Indexer} of one index. It announces every write in the outbox before the
+ * commit, and confirms it afterwards.
  */
 export function createOutboxIndexer(index: string, parts: OutboxIndexerParts): Indexer {
   const { random, clock } = parts.runtime;
@@ -34,7 +34,7 @@ export function createOutboxIndexer(index: string, parts: OutboxIndexerParts): I
       const names = namesOf(index, keys);
       const intent = { id: bytesToHex(random.bytes(8)), at: clock.now() };
       const announced = { index, names, intent };
-      // Every other write may wait for this transaction.
+      // All other writes may be waiting for this transaction.
       if (parts.missed.isStoreDown(clock.elapsedMs())) return missedIndexing(announced, parts);
       await changeAll(names, (name, entry) => addIntent(entry, name, intent), parts);
       return pendingIndexing(announced, parts);
@@ -70,7 +70,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The row is read again: it does not matter whether it was written.
+      // The row is read again, so that it does not matter whether it was written.
       if (!isCertain) return await confirm();
       await changeAll(
         names,
@@ -81,7 +81,7 @@ function pendingIndexing(
   };
 }
 
-/** The write was not announced, as the store did not answer the one before it. */
+/** Handles a write without an announcement, because the store did not respond before. */
 function missedIndexing(
   { names }: AnnouncedWrite,
   { missed }: OutboxIndexerParts,
@@ -92,7 +92,7 @@ function missedIndexing(
   };
 }
 
-/** Changes the entries of all documents; gives the first error, or null. */
+/** Changes the entries of all documents. Returns the first error, or null. */
 async function changeAll(
   names: readonly DocumentName[],
   change: (name: DocumentName, entry: OutboxEntry | null) => OutboxEntry | null,
@@ -112,5 +112,5 @@ async function changeAll(
   }
 }
 
-/** How long a write waits for the store, once before its commit and once after it. */
+/** How long a write waits for the store, before and again after its commit, in milliseconds. */
 const storeMs = 1_000;

@@ -4,21 +4,21 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { type DocumentName, type OutboxEntry, type OutboxPlace, placeOf } from "./outbox_entry.ts";
 import { outboxKeys } from "./outbox_keys.ts";
 
-/** The change of an entry: a pure function, as it may run again. Null: there is none. */
+/** Changes an entry. It is a pure function, because it may run again. Null means no entry. */
 export type ChangeEntry = (entry: OutboxEntry | null) => OutboxEntry | null;
 
-/** A place of the outbox: the name of its entry, when it is due or has died, and since when it waits. */
+/** A place of the outbox: the name of its entry, when it is due or died, and its age. */
 export interface PlacedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
   readonly isLeased: boolean;
-  /** True if there is more than announced writes. */
+  /** True if the entry has more than announced writes. */
   readonly hasWork: boolean;
 }
 
 /**
- * The records of the search outbox in the key-value store. An entry and its place are written in one
- * commit, so that what is due is found without reading what is not.
+ * The records of the search outbox in the key-value store. An entry and its place are written in
+ * one commit, so that due entries are found without reading the others.
  */
 export class OutboxStore {
   readonly #store: KeyValue;
@@ -27,7 +27,7 @@ export class OutboxStore {
   /** For documents, of which few fit into one commit. */
   readonly #large: HotKeys;
 
-  /** Makes no call yet; the store stays open at the end. */
+  /** Makes no call yet. The store stays open at the end. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;
@@ -35,7 +35,7 @@ export class OutboxStore {
     this.#large = new HotKeys(store, { ...runtime, maxChanges: 10 });
   }
 
-  /** Changes an entry, and gives it as it is after that. Rejects with a `StoreError`. */
+  /** Changes an entry, and returns the changed entry. Rejects with a `StoreError`. */
   change(name: DocumentName, change: ChangeEntry): Promise<OutboxEntry | null> {
     return this.#hot.update(outboxKeys.entry(name), (value) => {
       const before = asEntry(value);
@@ -46,7 +46,7 @@ export class OutboxStore {
     });
   }
 
-  /** Changes an entry and stores the document, as UTF-8, that it is given. */
+  /** Changes an entry, and stores the document that it is given, as UTF-8. */
   async giveDocument(name: DocumentName, bytes: Uint8Array, change: ChangeEntry): Promise<void> {
     await this.#large.update(outboxKeys.entry(name), (value) => {
       const before = asEntry(value);
@@ -60,19 +60,19 @@ export class OutboxStore {
     });
   }
 
-  /** The document that an entry was given, as UTF-8; null if it is gone. */
+  /** Returns the document given to an entry, as UTF-8, or null if it no longer exists. */
   async givenDocument(name: DocumentName): Promise<Uint8Array | null> {
     const { value } = await this.#store.get(outboxKeys.document(name));
     return value instanceof Uint8Array ? value : null;
   }
 
-  /** The entries of some documents; null if there is none. */
+  /** Returns the entries of some documents, or null for a document without one. */
   async entries(names: readonly DocumentName[]): Promise<readonly (OutboxEntry | null)[]> {
     const found = await this.#store.getMany(names.map(outboxKeys.entry));
     return found.map(({ value }) => asEntry(value));
   }
 
-  /** The first places of a kind, in the order of time. */
+  /** Returns the first places of a kind, ordered by time. */
   async places(
     kind: OutboxPlace["kind"],
     limit: number,
@@ -80,7 +80,7 @@ export class OutboxStore {
     return (await this.#store.list({ prefix: outboxKeys.places(kind), limit })).map(asPlaced);
   }
 
-  /** All places of a kind, in the order of time. */
+  /** Yields all places of a kind, ordered by time. */
   async *everyPlace(kind: OutboxPlace["kind"]): AsyncGenerator<PlacedDocument> {
     const prefix = outboxKeys.places(kind);
     let after: KeyValueEntry["key"] | undefined;
@@ -93,7 +93,7 @@ export class OutboxStore {
   }
 
   /**
-   * Reserves versions for writes to indexes, and gives the first: greater than any that was reserved
+   * Reserves versions for writes to indexes, and returns the first. It is greater than any reserved
    * before, not less than `atLeast`, and greater than those of a store that this one replaces.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
@@ -105,8 +105,8 @@ export class OutboxStore {
   }
 
   /**
-   * Returns true if a sweep is due, of which this process then notes the begin. The first call notes it too:
-   * an index is filled when it is new.
+   * Returns true if a sweep is due, and records its start by this process. The first call records
+   * it as well, because a new index is filled.
    */
   async takeSweep(intervalMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.sweep, (value) => {
@@ -117,13 +117,13 @@ export class OutboxStore {
     });
   }
 
-  /** Makes the next sweep be due in five minutes, as this one failed. */
+  /** Makes the next sweep due in five minutes, because this one failed. */
   async repeatSweep(intervalMs: number): Promise<void> {
     const value = this.#runtime.clock.now() - intervalMs + sweepRetryMs;
     await this.#hot.update(outboxKeys.sweep, () => ({ result: undefined, record: { value } }));
   }
 
-  /** Takes or renews the lease of the timer's drainer; false where another has it. */
+  /** Takes or renews the lease of the timer's drainer. Returns false if another process has it. */
   async takeDrainerLease(owner: string, leaseMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.drainer, (value) => {
       const now = this.#runtime.clock.now();
@@ -134,7 +134,7 @@ export class OutboxStore {
     });
   }
 
-  /** Returns the lease of the timer's drainer back. */
+  /** Releases the lease of the timer's drainer. */
   async releaseDrainerLease(owner: string): Promise<void> {
     await this.#hot.update(outboxKeys.drainer, (value) => {
       const isOwn = asDrainer(value)?.owner === owner;
@@ -152,7 +152,7 @@ interface DrainerRecord {
   readonly until: number;
 }
 
-/** The records beside an entry that its change writes. */
+/** Returns the further records that the change of an entry writes. */
 function besideOf(
   name: DocumentName,
   before: OutboxEntry | null,
@@ -179,7 +179,7 @@ function placedOf(entry: OutboxEntry): Omit<PlacedDocument, "at"> {
 }
 
 function asPlaced({ key, value }: KeyValueEntry): PlacedDocument {
-  // No other code writes below this prefix; the fourth part of the key is the time.
+  // No other code writes below this prefix. The fourth part of the key is the time.
   return { ...(value as Omit<PlacedDocument, "at">), at: Number(key[3]) };
 }
 

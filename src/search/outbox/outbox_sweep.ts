@@ -2,31 +2,31 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { OutboxIndex } from "./drain_entries.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 
-/** What {@link OutboxSweep} works with. */
+/** The parts of an {@link OutboxSweep}. */
 export interface OutboxSweepParts {
   readonly records: Pick<OutboxStore, "takeSweep" | "repeatSweep">;
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
   readonly runtime: Pick<Runtime, "clock" | "observe">;
-  /** How often; false for never. */
+  /** The interval in milliseconds, or false for never. */
   readonly intervalMs: number | false;
 }
 
 /**
- * Indexes all rows again once in a while, and removes the documents of rows that are gone: repairs
- * what no entry says, as what was written past the service, or while the store was down in a process
- * that ended.
+ * Indexes all rows again periodically, and removes the documents of missing rows. It repairs
+ * changes without an entry: writes that bypassed the service, and those while the store was down in
+ * a process that ended.
  */
 export class OutboxSweep {
   readonly #parts: OutboxSweepParts;
   readonly #stopped = new AbortController();
   #running: Promise<void> | null = null;
 
-  /** Does nothing yet. */
+  /** Creates the sweep, which does nothing yet. */
   constructor(parts: OutboxSweepParts) {
     this.#parts = parts;
   }
 
-  /** Begins a sweep if it is due, of all processes in one. Rejects where the store does not answer. */
+  /** Starts a sweep in one of all processes if it is due. Rejects if the store does not respond. */
   async beginIfDue(): Promise<void> {
     const { records, intervalMs } = this.#parts;
     if (intervalMs === false || this.#running !== null || this.#stopped.signal.aborted) return;
@@ -34,7 +34,7 @@ export class OutboxSweep {
     this.#running = this.#sweep(intervalMs).finally(() => this.#running = null);
   }
 
-  /** Ends the sweep that is running between two pages; the next one is due in some minutes. */
+  /** Ends the running sweep between two pages. The next one is due in some minutes. */
   async stop(): Promise<void> {
     this.#stopped.abort(new Error("The search outbox is closed"));
     await this.#running;
@@ -51,7 +51,7 @@ export class OutboxSweep {
       }
     } catch (error) {
       if (!signal.aborted) runtime.observe({ kind: "search_outbox_failed", error });
-      // The store may be what failed: then the next sweep is due as usual.
+      // The store itself may have failed. Then the next sweep is due as usual.
       await records.repeatSweep(intervalMs).catch((error) =>
         runtime.observe({ kind: "search_outbox_failed", error })
       );

@@ -5,7 +5,7 @@ import type { OutboxSweep } from "./outbox_sweep.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 import type { KvSearchOutbox } from "./search_outbox.ts";
 
-/** What {@link OutboxTimer} works with. */
+/** The parts of an {@link OutboxTimer}. */
 export interface OutboxTimerParts {
   readonly outbox: Pick<KvSearchOutbox, "drain">;
   readonly sweep: OutboxSweep;
@@ -15,8 +15,8 @@ export interface OutboxTimerParts {
 }
 
 /**
- * Drains the outbox at intervals, and by the cron of the platform where it has one, in one process
- * of those that share a store: the one that holds the lease.
+ * Drains the outbox at intervals, and by the cron of the platform if it has one. Of the processes
+ * that share a store, only the holder of the lease drains.
  */
 export class OutboxTimer {
   readonly #parts: OutboxTimerParts;
@@ -26,7 +26,7 @@ export class OutboxTimer {
   #running: Promise<void> | null = null;
   #isStopped = false;
 
-  /** Starts it. */
+  /** Starts the timer. */
   constructor(parts: OutboxTimerParts) {
     this.#parts = parts;
     this.#owner = bytesToHex(parts.runtime.random.bytes(16));
@@ -34,12 +34,12 @@ export class OutboxTimer {
     this.#wait();
   }
 
-  /** Drains once, or waits for the drain that is running. Never rejects. */
+  /** Drains once, or waits for the running drain. Never rejects. */
   tick(): Promise<void> {
     return this.#running ??= this.#drain().finally(() => this.#running = null);
   }
 
-  /** Stops, once the drain that is running has ended or a moment is over; gives the lease back. */
+  /** Stops after the running drain, or after a short time. Releases the lease. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
@@ -47,7 +47,7 @@ export class OutboxTimer {
     const { records, sweep, runtime } = this.#parts;
     const stopped = Promise.all([this.#running, sweep.stop()]);
     try {
-      // What it works on is due again once its lease has ended.
+      // The entries in progress are due again once their lease has ended.
       const late = () => new Error("the search engine did not answer in time");
       await deadline(maxStopMs, runtime.clock, late).within(stopped);
       await records.releaseDrainerLease(this.#owner);
@@ -61,7 +61,7 @@ export class OutboxTimer {
     try {
       return cron?.(cronName, "* * * * *", () => this.tick()) ?? (() => {});
     } catch (error) {
-      // Another app of this process has it; the interval remains.
+      // Another app of this process has it. The interval remains.
       const reason = error instanceof Error ? error.message : String(error);
       observe({ kind: "notice", message: `the search outbox has no cron: ${reason}` });
       return () => {};

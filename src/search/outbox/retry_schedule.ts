@@ -1,12 +1,12 @@
-/** When work of the search outbox that failed is tried again. */
+/** When failed work of the search outbox is retried. */
 export interface RetrySchedule {
-  /** The delay after the n-th attempt is this times 2 to the power of n. */
+  /** The delay after the n-th attempt is this times 2 to the power of n, in milliseconds. */
   readonly backoffBaseMs: number;
-  /** After so many attempts the entry is dead. */
+  /** The number of attempts after which an entry is dead. */
   readonly maxAttempts: number;
 }
 
-/** How long to wait after so many failed attempts. */
+/** Returns the delay after this number of failed attempts, in milliseconds. */
 export function retryDelayMs(attempts: number, { backoffBaseMs }: RetrySchedule): number {
   return Math.min(maxDelayMs, backoffBaseMs * 2 ** attempts);
 }

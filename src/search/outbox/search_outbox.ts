@@ -12,79 +12,79 @@ import { createOutboxIndexer } from "./outbox_indexer.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 
 /**
- * The search outbox: the durable queue of what is to be done to search indexes, one entry for each
- * document. It holds ids: rows are read when their entries are drained.
+ * The search outbox: the durable queue of changes of search indexes, with one entry for each
+ * document. It contains ids. Rows are read when their entries are drained.
  */
 export interface SearchOutbox {
   /**
-   * Adds one operation, as for a change that no request made. Without a document the row decides, as
-   * it is at the drain. Throws a plain Error for a document of more than 60,000 bytes, and a
-   * `StoreError` where the store does not answer.
+   * Adds one operation, for a change outside of requests. Without a document, the row at the time
+   * of the drain is indexed. Throws a plain Error for a document of more than 60,000 bytes, and a
+   * `StoreError` if the store does not respond.
    */
   enqueue(operation: OutboxOperation): Promise<void>;
-  /** Drains entries that are due, once. Rejects with a `StoreError`. */
+  /** Drains due entries once. Rejects with a `StoreError`. */
   drain(options?: DrainOptions): Promise<DrainResult>;
-  /** Counts the entries; reads all of them. */
+  /** Counts the entries, for which it reads all of them. */
   stats(): Promise<OutboxStats>;
-  /** The entries that failed too often, the oldest first. */
+  /** Returns the entries that failed too often, the oldest first. */
   dead(limit?: number): Promise<readonly DeadEntry[]>;
-  /** Makes dead entries pending again, all unless some are named, and gives their number. */
+  /** Makes dead entries pending again: the named ones, or all. Returns their number. */
   replayDead(names?: readonly DocumentName[]): Promise<number>;
 }
 
 /** One operation on a document of a search index. */
 export interface OutboxOperation {
-  /** The name of the index: that of its table unless the resource names another. */
+  /** The name of the index. It is that of its table unless the resource names another. */
   readonly index: string;
-  /** `delete` removes the document, whatever its row is. */
+  /** The type. `delete` removes the document, whatever its row is. */
   readonly type: "index" | "delete";
-  /** As the last part of a row's URL. */
+  /** The id, as in the last part of a row's URL. */
   readonly docId: string;
-  /** What to index instead of the row: the fields of the index, 60,000 bytes of JSON at most. */
+  /** The fields to index instead of the row's, at most 60,000 bytes of JSON. */
   readonly document?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The options of a drain. */
 export interface DrainOptions {
-  /** After so many attempts an entry is dead; that of the app unless set. */
+  /** The number of attempts after which an entry is dead. Default: that of the app. */
   readonly maxAttempts?: number | undefined;
-  /** The delay after the n-th attempt is this times 2 to the power of n; that of the app unless set. */
+  /** The delay after attempt n is this × 2^n, in milliseconds. Default: that of the app. */
   readonly backoffBaseMs?: number | undefined;
-  /** The most entries of one drain; that of the app unless set. */
+  /** The maximum number of entries of one drain. Default: that of the app. */
   readonly batchSize?: number | undefined;
 }
 
-/** How many entries the search outbox has. */
+/** The number of entries in the search outbox. */
 export interface OutboxStats {
-  /** All that are not dead. */
+  /** All entries that are not dead. */
   readonly pending: number;
-  /** Of these, those that the next drain would take. */
+  /** The pending entries that the next drain would take. */
   readonly ready: number;
-  /** Of these, those that a drainer works on. */
+  /** The pending entries that a drainer works on. */
   readonly leased: number;
-  /** Those that failed too often. */
+  /** The entries that failed too often. */
   readonly dead: number;
-  /** How long the oldest pending entry has waited; null without one. */
+  /** The age of the oldest pending entry, in milliseconds, or null without one. */
   readonly oldestAgeMs: number | null;
 }
 
 /** An entry that failed too often. */
 export interface DeadEntry extends DocumentName {
-  /** Milliseconds since 1970. */
+  /** The time of death, in milliseconds since 1970. */
   readonly deadSince: number;
-  /** How often it failed. */
+  /** The number of failed attempts. */
   readonly attempts: number;
   /** The last failure, in the words of the engine. */
   readonly reason: string;
 }
 
-/** What {@link KvSearchOutbox} works with. */
+/** The parts of a {@link KvSearchOutbox}. */
 export interface SearchOutboxParts {
   readonly records: OutboxStore;
-  /** By their names. */
+  /** The indexes, by name. */
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
-  /** Of drains that say nothing else. */
+  /** The default limits of a drain. */
   readonly defaults: DrainLimits;
 }
 
@@ -93,12 +93,12 @@ export class KvSearchOutbox implements SearchOutbox {
   readonly #parts: SearchOutboxParts;
   readonly #missed = new MissedDocuments();
 
-  /** Makes no call yet; the store stays open at the end. */
+  /** Makes no call yet. The store stays open at the end. */
   constructor(parts: SearchOutboxParts) {
     this.#parts = parts;
   }
 
-  /** The indexer that announces the writes of an index's table. */
+  /** Returns the indexer that announces the writes of an index's table. */
   indexer(index: string): Indexer {
     return createOutboxIndexer(index, { ...this.#parts, missed: this.#missed });
   }
@@ -165,7 +165,7 @@ export class KvSearchOutbox implements SearchOutbox {
     return count;
   }
 
-  /** Adds what the store did not take when it was written. */
+  /** Adds the entries that the store did not accept earlier. */
   async #addMissed(): Promise<void> {
     const names = this.#missed.take();
     const { records, runtime: { clock } } = this.#parts;

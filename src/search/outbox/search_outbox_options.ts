@@ -1,17 +1,17 @@
 import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
 import { other, timerMs, whole } from "../../options/option_kinds.ts";
 
-/** The options of the search outbox: how often it is drained, and when what fails is tried again. */
+/** The options of the search outbox: how often it is drained, and when failures are retried. */
 export interface SearchOutboxOptions {
-  /** How often it is drained; 2,000 unless set. */
+  /** The interval of drains, in milliseconds. Default: 2,000. */
   readonly intervalMs?: number | undefined;
-  /** The most entries of one drain; 100 unless set. */
+  /** The maximum number of entries of one drain. Default: 100. */
   readonly batchSize?: number | undefined;
-  /** After so many attempts an entry is dead; 10 unless set. */
+  /** The number of attempts after which an entry is dead. Default: 10. */
   readonly maxAttempts?: number | undefined;
-  /** The delay after the n-th attempt is this times 2 to the power of n; 1,000 unless set. */
+  /** The delay after the n-th attempt is this times 2 to the power of n, in ms. Default: 1,000. */
   readonly backoffBaseMs?: number | undefined;
-  /** How often all rows are indexed again, to repair what no entry says; a day unless set. */
+  /** The interval at which all rows are indexed again, in milliseconds. Default: a day. */
   readonly sweepIntervalMs?: number | false | undefined;
 }
 
@@ -26,7 +26,7 @@ const members = {
   ).unlessSet(86_400_000),
 } satisfies Described<SearchOutboxOptions>;
 
-/** The options of the search outbox, described. */
+/** The description of the options of the search outbox. */
 export const searchOutboxOptions = group(members).unlessSet({});
 
 /** The options of the search outbox with their defaults. */

@@ -17,7 +17,7 @@ export interface VersionedEntry {
   readonly version: number;
 }
 
-/** Why entries were not written to their index. */
+/** The reason why entries were not written to their index. */
 export type OutboxFault =
   /** The rows could not be read, which says nothing about the documents. */
   | { readonly kind: "unread"; readonly reason: string }
@@ -25,7 +25,7 @@ export type OutboxFault =
   /** The lease was about to end. */
   | { readonly kind: "late" };
 
-/** What {@link writeEntries} works with. */
+/** The parts that {@link writeEntries} needs. */
 export interface WriteParts {
   readonly open: Pick<OpenIndex, "index" | "backend" | "isPrepared">;
   readonly records: OutboxStore;
@@ -33,8 +33,8 @@ export interface WriteParts {
 }
 
 /**
- * Reads the rows of entries as they are now, or what the entries were given instead, and writes them
- * to their index, within the time of their leases. They fail together; null if all are written.
+ * Reads the current rows of entries, or the documents given to them, and writes these to their
+ * index before their leases end. They fail together. Returns null if all are written.
  */
 export async function writeEntries(
   some: readonly VersionedEntry[],
@@ -48,7 +48,7 @@ export async function writeEntries(
     const { local } = backend;
     const read = async (connection: Connection, lock: boolean) => {
       const changes = await readChanges(documents, index, connection, { lock });
-      // Another drainer may have the entries soon.
+      // Another drainer may take the entries soon.
       if (clock.now() + writeMs > until) throw new LateDrainer();
       return changes;
     };
@@ -67,27 +67,27 @@ export async function writeEntries(
   return null;
 }
 
-/** How long one write to an index may take: it ends before its lease does. */
+/** The timeout of one write to an index, in milliseconds, which ends before its lease does. */
 const writeMs = 30_000;
 
 /** The lease of a drainer is about to end. */
 class LateDrainer extends Error {}
 
-/** The engine did not take a write: whatever the error is, it is not that of reading the rows. */
+/** The engine did not accept a write. The error is not that of reading the rows. */
 class Unwritten extends Error {}
 
 function asUnwritten(cause: unknown): never {
   throw new Unwritten(reasonOf(cause), { cause });
 }
 
-/** Returns true if the rows could not be read because of the database or the store, not of themselves. */
+/** Returns true if the database or the store failed to read the rows, not the rows themselves. */
 function isOutage(error: unknown): boolean {
   if (error instanceof StoreError) return true;
   return error instanceof DatabaseError &&
     ["unavailable", "timeout", "retryable", "overloaded"].includes(error.kind);
 }
 
-/** An entry with its key, and the texts that it was given; undefined if its row is read. */
+/** An entry with its key, and the strings given to it, or undefined if its row is read. */
 interface GivenEntry {
   readonly key: Key;
   readonly version: number;
@@ -108,7 +108,7 @@ async function readGiven(
   }));
 }
 
-/** Reads the rows as they are now, of documents that were not given. */
+/** Reads the current rows of documents that were not given. */
 async function readChanges(
   documents: readonly GivenEntry[],
   index: SearchIndex,
@@ -130,13 +130,13 @@ function keyOfDocument(docId: string, table: TableInfo): Key {
   return key;
 }
 
-/** For operators; it must not fill the store. */
+/** Returns the reason for operators, limited so that it does not fill the store. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.toWellFormed().slice(0, 300);
 }
 
 function parseDocument(bytes: Uint8Array): Row {
-  // No other code writes these records: the document was an object when it was enqueued.
+  // No other code writes these records. The document was an object when it was enqueued.
   return JSON.parse(new TextDecoder().decode(bytes)) as Row;
 }
