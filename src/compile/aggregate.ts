@@ -9,8 +9,8 @@ import { checkedFirst, compileFilter } from "./where.ts";
 
 /**
  * Compiles an aggregate to SQL. The groups come from an inner SELECT, whose columns have the names
- * that `having` and `order` use: so these are compiled like any filter and order. The cells are the
- * keys, then the metrics. `check` can end the statement, where the engine does not.
+ * of `having` and `order`, so that these are compiled like any filter and order. The cells are the
+ * keys, then the metrics. `check` can end the statement if the engine cannot.
  */
 export function compileAggregate(
   plan: AggregatePlan,
@@ -43,7 +43,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** The rows pass the check of WHERE before they are sorted, and are added up after it. */
+/** Returns the check of groups. The check of WHERE precedes the sort, and this one follows it. */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }
@@ -71,7 +71,7 @@ function compileMetric(metric: Metric, { metrics }: Dialect, isQuick: boolean): 
   }
 }
 
-/** An engine may have its own form of exact numbers, which the values they are compared with need. */
+/** Returns a dialect for values that are compared with the engine's form of exact numbers. */
 function dialectOfGroups(metrics: readonly Metric[], dialect: Dialect): Dialect {
   const exact = new Set<ColumnInfo>();
   for (const metric of metrics) {

@@ -75,7 +75,7 @@ export function createCompiler(
     return toStatement(compilePlan(plan, context), dialect.placeholder);
   }
 
-  /** The commonest statement: of two that read the same columns only the values differ. */
+  /** Compiles the most frequent statement. Reads of the same columns differ only in values. */
   function compileByKey(plan: ReadPlan): Statement {
     const { texts, values } = compileFilter(plan.where, dialect);
     const known = byKey.get(plan.columns);
@@ -86,7 +86,7 @@ export function createCompiler(
 
   const manyRows = new WeakMap<readonly ColumnInfo[], Map<string, string>>();
 
-  /** Rows that have a value in every column have the same string, of which a large one takes long. */
+  /** Reuses the text of rows with all values, because a large text is slow to build. */
   function compileManyRows(plan: InsertPlan): Statement {
     const values = valuesOfAll(plan, dialect);
     if (values === null) return compile(plan);
@@ -94,7 +94,7 @@ export function createCompiler(
     if (texts === undefined) manyRows.set(plan.columns, texts = new Map());
     const key = `${plan.rows.length} ${plan.returning.length}`;
     const text = texts.get(key) ?? compile(plan).text;
-    // A client chooses how many rows a batch has.
+    // Clients determine the number of rows in a batch.
     if (texts.size < maxTextsOfColumns) texts.set(key, text);
     return { text, values };
   }
@@ -115,7 +115,7 @@ export function createCompiler(
 
 const maxTextsOfColumns = 4;
 
-/** The values of all rows; null if the database makes some, or one is left out. */
+/** Returns the values of all rows, or null if the database generates some, or one is omitted. */
 function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[] | null {
   const values: SqlValue[] = [];
   for (const row of rows) {
@@ -134,7 +134,7 @@ interface CachedStatement {
   readonly text: string;
 }
 
-/** Returns true if a plan reads the row of one key, and nothing else. */
+/** Returns true if a plan only reads the row of one key. */
 function readsByKey(plan: Plan): plan is ReadPlan {
   if (plan.kind !== "read" || plan.where.kind !== "compare") return false;
   return plan.where.operator === equalOperator && isByKey(plan.where, plan.table) &&
@@ -176,7 +176,7 @@ function compileCount(plan: CountPlan, context: ReadContext): Fragment {
   return sql`SELECT count(*) FROM ${tableName(plan.table)} WHERE ${where}`;
 }
 
-/** The rows of a count and of a write. */
+/** Compiles the condition of a count or a write. */
 function compileChecked(
   { where, table }: CountPlan | UpdatePlan | DeletePlan,
   { dialect, checkOf }: ReadContext,
@@ -199,8 +199,8 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
 }
 
 /**
- * Not for every table: SQLite applies the clause to what the triggers of the table write, too, in
- * place of an `INSERT OR IGNORE` of theirs.
+ * Returns the ABORT clause, not for every table: SQLite also applies the clause to writes of the
+ * table's triggers, and overrides their `INSERT OR IGNORE`.
  */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");
@@ -247,7 +247,7 @@ function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   return join(assignments, ", ");
 }
 
-/** The value has the type of the column: no cast is needed. */
+/** Compiles a value, which has the type of the column and needs no cast. */
 function compileValue(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return value === databaseDefault
     ? dialect.columnDefault(column)

@@ -25,8 +25,8 @@ export interface FiltersOnImages {
 }
 
 /**
- * Compiles the statement that evaluates filters on row images: it gives a row for each image, with
- * its number from 1 and then a truth for each filter. The conditions are exactly those of a list.
+ * Compiles the statement that evaluates filters on row images. It returns a row for each image: its
+ * number from 1, and then a truth for each filter. The conditions are exactly those of a list.
  */
 export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dialect): Statement {
   const { table, columns, rows, filters } = evaluation;
@@ -45,7 +45,7 @@ export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dia
   return toStatement(sql`SELECT ${selected} FROM ${images}`, dialect.placeholder);
 }
 
-/** No name of the table begins with it, in any case: SQLite ignores case. */
+/** Returns a prefix that no name of the table has, in any case, because SQLite ignores case. */
 function unusedPrefix(table: TableInfo): string {
   const names = [table.name, ...table.columns.map(({ dbName }) => dbName)];
   let prefix = "_ordinal";

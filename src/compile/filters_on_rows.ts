@@ -17,9 +17,9 @@ export interface FiltersOnRows {
 }
 
 /**
- * Compiles the statement that evaluates filters on rows of a table: for each existing row it gives
- * its columns, and then a truth for each filter. The row, the truths and the related rows that
- * decide are of one moment.
+ * Compiles the statement that evaluates filters on rows of a table. For each existing row it
+ * returns its columns, and then a truth for each filter. The row, the truths and the related rows
+ * are from one snapshot.
  */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: FiltersOnRows,

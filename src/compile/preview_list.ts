@@ -5,15 +5,15 @@ import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
 /** The options of the select list of a preview. */
 export interface PreviewListOptions {
   readonly preview: Preview;
-  /** A SELECT of columns of the rows, in their order. */
+  /** Returns a SELECT of columns of the rows, in their order. */
   readonly page: (columns: Fragment) => Fragment;
   readonly dialect: Dialect;
 }
 
 /**
  * Compiles the select list of a read that cuts long values: the columns, then the whole values of
- * the row after which the next page begins. They are in the same statement, because the row may be
- * changed before another one.
+ * the row after which the next page begins. They are in the same statement, because the row may
+ * change before another one.
  */
 export function previewList(
   { columns, table: { primaryKey }, limit, offset = 0 }: ReadPlan,

@@ -4,8 +4,8 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
- * Compiles the condition for the rows of an order that have reached the values of a position, those
- * that are equal to them too; null if all rows have. NULLs come last.
+ * Compiles the condition for the rows of an order that equal or follow the values of a position, or
+ * null if all rows do. NULLs come last.
  */
 export function compileReached(
   order: readonly OrderKey[],
@@ -17,7 +17,7 @@ export function compileReached(
   if (first === undefined || values.length === 0) return null;
   const reached = compileFrom(order, values, dialect, 0);
   if (values.length === 1 || value === null) return reached;
-  // It follows from the other condition, and an index can serve it.
+  // This condition follows from the other one, and an index supports it.
   return sql`(${atLeast(first, value, dialect)} AND ${reached})`;
 }
 
@@ -54,8 +54,8 @@ function orNull({ notNull }: ColumnInfo, operand: Fragment): Fragment {
 }
 
 /**
- * Compiles what follows the keys of an order where rows may be equal in all of them: after it only
- * rows are equal that nothing distinguishes, so that each page has them in the same order.
+ * Compiles the end of an order for rows that may be equal in all of its keys. Only
+ * indistinguishable rows are equal after it, so that each page has them in the same order.
  */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,

@@ -18,13 +18,13 @@ import { compileFilter, mayScan } from "./where.ts";
 /** The facts that a compiler caches of the tables whose rows it reads. */
 export interface ReadContext {
   readonly dialect: Dialect;
-  /** What can end a statement that looks at many rows; null if the engine ends it by itself. */
+  /** Returns the check that can end a scan, or null if the engine itself ends it. */
   checkOf(table: TableInfo): Fragment | null;
-  /** The select list of columns. */
+  /** Returns the select list of columns. */
   selectList(columns: readonly ColumnInfo[]): Fragment;
 }
 
-/** Compiles the SELECT of rows in an order, after a position of it where there is one. */
+/** Compiles the SELECT of rows in an order, after a position of it if there is one. */
 export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment {
   const { dialect } = context;
   const ranges = rangesOf(plan, dialect);
@@ -35,7 +35,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   return sql`${page(columns)}${limitTo(plan)}${plan.lock === true ? dialect.rowLock : rawSql("")}`;
 }
 
-/** One for all rows where no page is cut, and where rows of it are skipped. */
+/** Returns one range for all rows if no page is cut, and if rows of it are skipped. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock } = plan;
   if (from !== undefined) return [{ condition: compileReached(order, from, dialect), order }];
@@ -49,7 +49,7 @@ interface SelectedRanges {
   readonly columns: Fragment;
 }
 
-/** Without the limit of the page, which follows. */
+/** Compiles the ranges, without the limit of the page, which follows. */
 function compileRanges(
   plan: ReadPlan,
   { ranges, columns }: SelectedRanges,
@@ -58,7 +58,7 @@ function compileRanges(
   const [range, ...others] = ranges;
   if (range === undefined) throw new Error("Cannot read rows: their order has no range");
   if (others.length === 0) return compileRange(plan, range, columns, context);
-  // In the order of the list: a database begins a range only when those before it are too short.
+  // The ranges are in order: a database starts one only if the previous ones are too short.
   const selects = ranges.map((one, index) => {
     const rows = sql`${compileRange(plan, one, columns, context)}${limitOfRange(plan)}`;
     return sql`SELECT * FROM (${rows}) AS ${identifier(`_range${index}`)}`;
@@ -87,14 +87,14 @@ function compileRange(
   return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}`;
 }
 
-/** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */
+/** Returns the limit as text, since SQLite takes 8 µs longer for a bound one. */
 function limitTo({ limit, from, offset = 0 }: ReadPlan): Fragment {
   const skipped = offset + (from?.skip ?? 0);
   const skip = skipped === 0 ? "" : ` OFFSET ${skipped}`;
   return rawSql(limit === null ? "" : ` LIMIT ${limit}${skip}`);
 }
 
-/** Of which range the skipped rows are is known once the ranges are put together. */
+/** Returns the limit of a range. Only the combined ranges show which rows are skipped. */
 function limitOfRange({ limit, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit + offset}`);
 }
@@ -112,18 +112,18 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
   return join(keys, ", ");
 }
 
-/** Rows that follow one another in an order, and all come before or after those of another range. */
+/** Adjacent rows in an order, all of which precede or follow those of another range. */
 export interface OrderedRange {
-  /** Null if it is all rows. */
+  /** The condition, or null for all rows. */
   readonly condition: Fragment | null;
-  /** What is left of the order: within the range some keys have one value. */
+  /** The remaining order, because some keys have only one value within the range. */
   readonly order: readonly OrderKey[];
 }
 
 /**
- * Cuts the rows of an order, or those after a position of it, into ranges, in their order: those
- * with the same first key as the position, those with a later one, those with none. An index leads
- * to the beginning of each range and walks it, but of no two by one condition.
+ * Divides the rows of an order, or those after a position, into ordered ranges: rows with the same
+ * first key as the position, rows with a later one, rows with none. An index finds the beginning of
+ * each range and scans it, but cannot do so for two ranges by one condition.
  */
 export function orderedRanges(
   order: readonly OrderKey[],
@@ -156,7 +156,7 @@ export function orderedRanges(
   return [...equals, beyond, ...nulls];
 }
 
-/** The rows with NULL in the first key: all, or those after a position of the other keys. */
+/** Returns the rows with NULL in the first key, or those after a position of the others. */
 function withoutFirst(
   rest: readonly OrderKey[],
   after: readonly SqlValue[] | null,
@@ -173,19 +173,19 @@ function within(outer: Fragment, ranges: readonly OrderedRange[]): readonly Orde
   }));
 }
 
-/** The order of rows that have a value in the first key. */
+/** Returns the order of rows that have a value in the first key. */
 function known(order: readonly OrderKey[]): readonly OrderKey[] {
   const [first, ...rest] = order;
   if (first === undefined || first.column.notNull) return order;
   return [{ ...first, column: { ...first.column, notNull: true } }, ...rest];
 }
 
-/** Returns true if rows compare by these keys as a list of them does. */
+/** Returns true if a comparison of rows by these keys equals the order. */
 function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
   return keys.every((key) => key.descending === descending && key.column.notNull);
 }
 
-/** By one comparison of rows, for which an index over all the keys is walked from the position on. */
+/** Compiles one comparison of rows, for which an index over all keys is scanned. */
 function compileRowSeek(
   order: readonly OrderKey[],
   values: readonly SqlValue[],
@@ -214,7 +214,7 @@ export function compileSeek(
   if (first === undefined || order.length === 1 || value === null || !first.column.notNull) {
     return after;
   }
-  // A condition on the first key that follows from the other, so that an index bounds the scan.
+  // This condition on the first key follows from the other one, so that an index bounds the scan.
   const operand = dialect.ordered(first.column);
   const bound = dialect.boundStored(value, first.column);
   const reached = sql`${operand} ${rawSql(first.descending ? "<=" : ">=")} ${bound}`;
@@ -232,7 +232,7 @@ function compileAfter(
   const value = values[index] ?? null;
   const operand = dialect.ordered(key.column);
   const rest = compileAfter(order, values, dialect, index + 1);
-  // NULL is the last value of a key: after it there are only rows with the same NULL.
+  // NULL is the last value of a key, so that only rows with NULL follow.
   if (value === null) return sql`(${operand} IS NULL AND ${rest})`;
   const bound = dialect.boundStored(value, key.column);
   const related = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;

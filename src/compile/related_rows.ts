@@ -9,8 +9,8 @@ import { compileFilter, withScanCheck } from "./where.ts";
 
 /**
  * Compiles the SELECT of the related rows of a list of keys: the columns, then the ordinal of the
- * key. The keys are bound as one value, so that the text is the same for any number of them; and
- * the database compares them, by its own equality.
+ * key. The keys are bound as one value, so that the text is independent of their number. The
+ * database compares them by its own equality.
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
   const { relation: { steps: [step, second] } } = plan;
@@ -38,11 +38,11 @@ interface List {
   readonly step: RelationStep;
   readonly keys: Fragment;
   readonly names: ListNames;
-  /** True if each row of the table is looked up in the keys, because no index leads to it. */
+  /** True if each row of the table is looked up in the keys, because no index finds it. */
   readonly scans: boolean;
 }
 
-/** Where an index gives the first rows of each key, however many rows there are. */
+/** Compiles the rows of each key by an index that finds the first ones, however many there are. */
 function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { table } = step;
@@ -69,7 +69,7 @@ function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): Co
   return { ...column, dbName: names.get(column) ?? column.dbName };
 }
 
-/** Without an index one scan of the table finds the rows of all keys, and numbers them. */
+/** Compiles one scan that finds and numbers the rows of all keys, without an index. */
 function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { list, ordinal, rank } = keys.names;
@@ -81,11 +81,11 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
     rowsOfKeys(keys, compileFilter(where, dialect), dialect)
   }`;
   return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${
-    // Once more, for the rows that come out of the sort.
+    // The check is repeated for the rows after the sort.
     withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 
-/** The keys to which rows of a link table refer. Two links between the same rows count as one. */
+/** Returns the keys to which rows of a link table refer, without duplicates. */
 function keysAfterLinks(
   { relation: { steps: [, far] }, links }: RelatedPlan,
   near: List,
@@ -103,9 +103,9 @@ function keysAfterLinks(
 }
 
 /**
- * The keys with the rows of their step, after FROM. Without an index SQLite goes through the keys for
- * each row of the table: twenty keys took 9 s over a million rows, and half a second where each row
- * is looked up in a set of them first.
+ * Returns the keys with the rows of their step, for FROM. Without an index SQLite would compare
+ * each row of the table with all keys: twenty keys took 9 s for a million rows, and 0.5 s with a
+ * lookup in a set.
  */
 function rowsOfKeys(
   { step, keys, names, scans }: List,
@@ -128,7 +128,7 @@ function rowsOfKeys(
   return sql`${table} CROSS JOIN ${list} ON ${belongs} WHERE ${where}`;
 }
 
-/** Returns true if a row of a step belongs to the values of a key. */
+/** Returns a condition that a row of a step belongs to the values of a key. */
 function belongsTo({ pairs }: RelationStep, { values }: ListNames, dialect: Dialect): Fragment {
   const terms = pairs.map(({ other }, index) =>
     equals(other, dialect, sql`= ${values[index] ?? dialect.operand(other)}`)
@@ -137,9 +137,9 @@ function belongsTo({ pairs }: RelationStep, { values }: ListNames, dialect: Dial
 }
 
 /**
- * The names in a statement over one step or two, for each of them. Comparisons name columns without
- * a table, so that no other name may be that of a column; and the values of a step have other names
- * than those of the other one, which are in the condition of the join.
+ * Returns the names in a statement for one or two steps. Comparisons name columns without a table,
+ * so that no other name may equal that of a column. The names of a step's values differ from those
+ * of the other step, because the join condition contains both.
  */
 function namesFor(near: RelationStep, far: RelationStep | undefined): [ListNames, ListNames] {
   const tables = [near.table, ...(far === undefined ? [] : [far.table])];

@@ -26,15 +26,15 @@ export type TableCondition = Filter | string;
 
 /** An index, or a set of columns that no two rows share, in the declaration of a table. */
 export interface IndexPart extends Extract<TablePart, { readonly kind: "index" | "unique" }> {
-  /** Returns it a name in the database; unless set it is that of the table and the columns. */
+  /** Names it in the database. The default name consists of the table and the columns. */
   as(name: string): IndexPart;
-  /** Limits it to the rows that pass. */
+  /** Limits it to the rows that match the condition. */
   where(condition: TableCondition): IndexPart;
 }
 
 /** A check in the declaration of a table. */
 export interface CheckPart extends Extract<TablePart, { readonly kind: "check" }> {
-  /** Returns it a name in the database; unless set it depends on the condition. */
+  /** Names it in the database. The default name depends on the condition. */
   as(name: string): CheckPart;
 }
 
@@ -43,15 +43,15 @@ export function index(...columns: readonly ColumnLike<unknown>[]): IndexPart {
   return indexPart("index", columns, { name: null, rows: null });
 }
 
-/** Declares a set of columns that no two rows share, in the third argument of `table()`. */
+/** Declares a set of columns that are unique together, in the third argument of `table()`. */
 export function unique(...columns: readonly ColumnLike<unknown>[]): IndexPart {
   return indexPart("unique", columns, { name: null, rows: null });
 }
 
 /**
- * Declares a condition that no row fails, in the third argument of `table()`: a filter of comparisons
- * with values, the same on every engine, or SQL of the database. As in SQL a condition that is
- * neither true nor false, because of a NULL, does not fail.
+ * Declares a condition that every row must satisfy, in the third argument of `table()`: a filter of
+ * comparisons with values, the same on every engine, or SQL of the database. As in SQL, a condition
+ * that is unknown because of a NULL is satisfied.
  */
 export function check(condition: TableCondition): CheckPart {
   return checkPart(sqlCondition(condition), null);
@@ -115,7 +115,7 @@ function sqlCondition(condition: TableCondition): SqlCondition {
   return condition;
 }
 
-/** A filter as SQL without parameters, as a definition in the database has it. */
+/** Writes a filter as SQL without parameters, for a definition in the database. */
 class WrittenFilter implements ConditionWriter {
   readonly #filter: Filter;
 
@@ -125,7 +125,7 @@ class WrittenFilter implements ConditionWriter {
 
   write(dialect: Dialect): string {
     const { texts, values } = compileFilter(this.#filter, dialect);
-    // A driver of SQLite writes a plus before what is bound, or none, by the indexes that there are.
+    // The SQLite dialect may write a plus before a bound value, depending on the indexes.
     const plain = texts.map((text) => text.replace(/\+$/, ""));
     return plain.reduce((text, after, index) =>
       `${text}${sqlLiteral(values[index - 1] ?? null, dialect)}${after}`
@@ -133,7 +133,7 @@ class WrittenFilter implements ConditionWriter {
   }
 }
 
-/** Refuses what a database cannot check by itself for every program that writes a row. */
+/** Rejects conditions that a database cannot check for every program that writes a row. */
 function requirePlain(filter: Filter): void {
   switch (filter.kind) {
     case "and":

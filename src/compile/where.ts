@@ -16,16 +16,15 @@ import type { ReadPlan } from "../plan/plan.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 
 /**
- * Compiles a filter to the condition after WHERE, which may stand in any place: AND and OR are in
- * parentheses.
+ * Compiles a filter to a condition for WHERE that can be combined: AND and OR are in parentheses.
  */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
 /**
- * Compiles a filter like {@link compileFilter}, for a statement that evaluates it on `count` rows:
- * few of them do not pay for reading a whole related table once.
+ * Compiles a filter like {@link compileFilter}, for a statement that evaluates it on `count` rows.
+ * For a few rows it is not worth reading a whole related table once.
  */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
@@ -38,7 +37,7 @@ interface Context {
   readonly isForFewRows: boolean;
 }
 
-/** `depth` is the number of relations so far: inside them the row is called `_r1`, `_r2`, … */
+/** Compiles a filter. Inside of `depth` relations the row is called `_r1`, `_r2`, … */
 function compileAt(filter: Filter, context: Context, depth: number): Fragment {
   switch (filter.kind) {
     case "all":
@@ -62,12 +61,12 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
 }
 
 /**
- * A subquery for each step. Names without a table mean the innermost row, which is why the
- * comparisons of the filter need no prefix, whatever the names of the columns are.
+ * Compiles a subquery for each step. Names without a table mean the innermost row, so that the
+ * filter's comparisons need no prefix, whatever the names of the columns are.
  *
- * EXISTS finds the rows of a step by the row before. Where that would find the same rows again and
- * again, as in `author.posts.title` for each post of one author, the keys of those that pass are a
- * list that does not depend on the row, which the database makes once.
+ * EXISTS finds the rows of a step by the previous row. If that would find the same rows repeatedly,
+ * as in `author.posts.title` for each post of one author, the keys of the matching rows are a list
+ * that is independent of the row. The database computes the list once.
  */
 function compileRelated(
   { relation, filter, links, once }: Related,
@@ -94,7 +93,7 @@ function compileRelated(
       ? sql`${compileAt(links, within, depth + step + 1)} AND ${inner}`
       : inner;
     const rows = sql`${tableName(table)} AS ${here} WHERE`;
-    // SQLite may turn the subquery into a join: by the column the check stays in this loop.
+    // SQLite may turn the subquery into a join. The column keeps the check in this loop.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${
@@ -112,8 +111,8 @@ function rowOf(values: readonly Fragment[]): Fragment {
 }
 
 /**
- * A condition with the dialect's check before it, which can end a statement that looks at many
- * rows: {@link Dialect.scanCheck}.
+ * Returns a condition with the dialect's check before it, which can end a scan: {@link
+ * Dialect.scanCheck}.
  */
 export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fragment): Fragment {
   const { scanCheck } = dialect;
@@ -121,8 +120,8 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
 }
 
 /**
- * The dialect's check for rows of a table that are named by its columns alone; null if the engine
- * ends statements. By an integer key it costs much less.
+ * Returns the dialect's check for rows of a table, whose columns need no prefix, or null if the
+ * engine ends statements. With an integer key it is much cheaper.
  */
 export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;
@@ -131,7 +130,7 @@ export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment |
   return scanCheck(undefined, isInteger ? identifier(key.dbName) : undefined);
 }
 
-/** A condition with a check before it, where there is one. */
+/** Returns a condition with a check before it, if there is one. */
 export function checkedFirst(check: Fragment | null, condition: Fragment): Fragment {
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
@@ -149,7 +148,7 @@ export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
     );
 }
 
-/** Returns true if the primary key leads to the rows that a filter passes. */
+/** Returns true if the primary key finds the rows that a filter matches. */
 export function isByKey(filter: Filter, table: TableInfo): boolean {
   const { primaryKey } = table;
   switch (filter.kind) {

@@ -25,13 +25,13 @@ export function all(): Filter<never> {
   return allRows;
 }
 
-/** Builds the filter that no row passes: denies. */
+/** Builds the filter that no row passes. */
 export function none(): Filter<never> {
   return noRows;
 }
 
 /**
- * A value given to a filter builder: undefined and null deny, so that a missing user id grants
+ * A value for a filter builder. Undefined and null match nothing, so that a missing user id grants
  * nothing.
  */
 export type FilterValue<T> = T | ServedValue<T> | null | undefined;
@@ -58,8 +58,7 @@ export function eq<T, Of = AnyTable>(
 }
 
 /**
- * Builds a filter from code: the rows whose column has another value; rows with NULL are not among
- * them.
+ * Builds a filter from code: the rows whose column has another value. Rows with NULL do not match.
  */
 export function ne<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
@@ -112,8 +111,8 @@ export function inList<T, Of = AnyTable>(
 }
 
 /**
- * Builds a filter from code: the rows whose list holds the value. The column is one of lists, as an
- * array of Postgres, or of documents, of which those are looked at that are lists.
+ * Builds a filter from code: the rows whose list contains the value. The column contains lists,
+ * like an array of Postgres, or documents, of which only lists can match.
  *
  * @example
  * ```ts
@@ -131,7 +130,7 @@ export function has<T, Of = AnyTable>(
   return build(hasOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows whose list holds one of the values. */
+/** Builds a filter from code: the rows whose list contains one of the values. */
 export function hasAny<T, Of = AnyTable>(
   column: ColumnLike<readonly T[], Of>,
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
@@ -139,7 +138,7 @@ export function hasAny<T, Of = AnyTable>(
   return build(hasAnyOperator, column, values ?? []);
 }
 
-/** Builds a filter from code: the rows whose list holds every one of the values. */
+/** Builds a filter from code: the rows whose list contains every one of the values. */
 export function hasAll<T, Of = AnyTable>(
   column: ColumnLike<readonly T[], Of>,
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
@@ -158,8 +157,8 @@ export function isNotNull<Of = AnyTable>(column: ColumnLike<unknown, Of>): Filte
 }
 
 /**
- * Builds a filter from code: the rows that match the pattern: `%` any string, `_` any character, `\`
- * escapes; exact case.
+ * Builds a filter from code: the rows that match the pattern. `%` is any string, `_` is any
+ * character, `\` escapes. Case matters.
  */
 export function like<Of = AnyTable>(
   column: ColumnLike<string, Of>,
@@ -169,27 +168,27 @@ export function like<Of = AnyTable>(
 }
 
 /**
- * A filter that code builds as text, with separate values. It is resolved against the table that it
- * is used with.
+ * A filter that code builds as a string, with separate values. It is resolved against the table
+ * that it is used with.
  */
 export interface FilterText {
   /** Distinguishes it from a resolved filter. */
   readonly kind: "text";
-  /** The text, with an index between two of {@link placeholder} in the place of each value. */
+  /** The string, in which an index between two of {@link placeholder} replaces each value. */
   readonly text: string;
   /** The values, by the indexes of the placeholders. */
   readonly values: readonly unknown[];
 }
 
 /**
- * Marks a value in a filter text that code builds: a Unicode noncharacter, reserved for internal
- * use, so that no exchanged text contains it.
+ * Marks a value in a filter that code builds as a string. It is a Unicode noncharacter, reserved
+ * for internal use, so that no exchanged string contains it.
  */
 export const placeholder = "\ufdd0";
 
 /**
- * Builds a scope from a template of filter text. Interpolated values are data: their content is
- * never parsed as syntax. An array is the list of `=in=`; undefined and null deny, and
+ * Builds a scope from a template of a filter. Interpolated values are data: their content is never
+ * parsed as syntax. An array is the list of `=in=`; undefined and null match nothing.
  * `=isnull=true` tests for NULL.
  *
  * @example

@@ -12,10 +12,10 @@ import {
 } from "./operators/value_operators.ts";
 
 /**
- * The canonical text of a filter: two filters over one table have the same string only if they mean
- * the same, so that their subscribers can share work. The order of terms and of a list's values,
- * repetitions, aliases and parentheses make no difference. The converse does not hold: equivalent
- * filters may have different strings.
+ * Returns the canonical string of a filter. Two filters over one table have the same string only if
+ * they are equivalent, so that their subscribers can share work. The order of terms and of a list's
+ * values, repetitions, aliases and parentheses have no effect. Equivalent filters may still have
+ * different strings.
  */
 export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {
@@ -36,9 +36,9 @@ export function canonicalFilterText(filter: Filter): string {
   }
 }
 
-/** Every string inside is delimited by its own syntax, so that no two groups share a string. */
+/** Returns the key of a group. The strings inside are delimited: no groups share a key. */
 function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
-  // A tree built by hand may nest a group in a group of the same kind, or hold a single term.
+  // A manually built tree may nest a group in a group of the same kind, or have a single term.
   const flat = kind === "and" ? and(...terms) : or(...terms);
   if (flat.kind !== kind) return canonicalFilterText(flat);
   const keys = sortedOnce(flat.terms.map(canonicalFilterText));
@@ -51,7 +51,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
     operand(value, operator) ??
       (path === undefined ? canonicalValueText(value, column) : JSON.stringify(value))
   );
-  // Only lists of the language: to a custom operator the order of its strings may matter.
+  // Only lists of the language are sets. The order of a custom operator's strings may matter.
   const isSet = operator.takes === "list" || operator.takes === "items";
   const operands = isSet ? sortedOnce(texts) : texts;
   const [symbol] =
@@ -63,13 +63,13 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
   ]);
 }
 
-/** The text of an operand that is not a value of the column; null for one that is. */
+/** Returns the string of an operand that is not a value of the column, or null for one that is. */
 function operand(value: unknown, { takes }: Operator): string | null {
   if (takes === "item" || takes === "items") return writeJson(value);
   return takes === "value" || takes === "list" || takes === "pair" ? null : String(value);
 }
 
-/** The simplest equivalent operator. */
+/** Returns the simplest equivalent operator. */
 function equivalent(operator: Operator, count: number, isText: boolean): Operator {
   if (operator === inOperator && count === 1) return equalOperator;
   if (operator === outOperator && count === 1) return notEqualOperator;

@@ -6,11 +6,11 @@ import type { Operator } from "./operators/operator.ts";
 
 /**
  * A resolved filter, a condition on rows: a tree whose values already have the type of their
- * column. `all` and `none` are values of their own, so that neither is mistaken for the other.
- * Filters are combined as trees, never as strings.
+ * column. `all` and `none` are separate values, so that neither is mistaken for the other. Filters
+ * are combined as trees, never as strings.
  *
- * `Of` is the name of the table whose rows it is about, which the builders set, so that the compiler
- * refuses it for another table. Without it, the compiler accepts the filter for any table.
+ * `Of` is the name of its table, which the builders set, so that the compiler rejects it for
+ * another table. Without it, the compiler accepts the filter for any table.
  */
 export type Filter<Of = AnyTable> =
   & (
@@ -21,12 +21,12 @@ export type Filter<Of = AnyTable> =
     | Comparison
     | Related
   )
-  // Exists for the compiler only.
+  // Exists only for the compiler.
   & { readonly tableName?: Of };
 
 /**
- * A node of a filter that compares a column; `values` are in-process values of the column's kind,
- * or what a value within a document is compared with, as many as the operator takes.
+ * A node of a filter that compares a column. `values` are as many as the operator takes: in-process
+ * values of the column's kind, or operands for a value within a document.
  */
 export interface Comparison {
   /** Distinguishes it from other filters. */
@@ -34,8 +34,8 @@ export interface Comparison {
   /** The compared column. */
   readonly column: ColumnInfo;
   /**
-   * The names that lead to the compared value within the document of a json column; absent for the
-   * whole value of a column. Only the database evaluates it.
+   * The names that lead to the compared value within a JSON document. Absent for the whole value of
+   * a column. Only the database evaluates a path.
    */
   readonly path?: JsonPath;
   /** The operator. */
@@ -45,7 +45,7 @@ export interface Comparison {
 }
 
 /**
- * A node of a filter that follows a relation: the rows with at least one related row that passes.
+ * A node of a filter that follows a relation. A row matches if at least one related row matches.
  * Only the database evaluates it.
  */
 export interface Related {
@@ -53,23 +53,23 @@ export interface Related {
   readonly kind: "related";
   /** The relation to the related rows. */
   readonly relation: Relation;
-  /** Over the relation's target. */
+  /** The filter over the relation's target. */
   readonly filter: Filter;
-  /** Over the link table of `manyToMany`; `all` for other relations. */
+  /** The filter over the link table of `manyToMany`, or `all` for other relations. */
   readonly links: Filter;
   /**
-   * True if the related rows that pass are to be found once for all rows, and not for each row: one
-   * related row may belong to many of them.
+   * True if the matching related rows are found once for all rows, and not for each row, because
+   * one related row may belong to many rows.
    */
   readonly once?: boolean;
 }
 
-/** The node of a filter that every row passes. */
+/** The filter that every row passes. */
 export const allRows: Filter<never> = Object.freeze({ kind: "all" });
-/** The node of a filter that no row passes. */
+/** The filter that no row passes. */
 export const noRows: Filter<never> = Object.freeze({ kind: "none" });
 
-/** A node of a filter: a comparison whose values already have the types that the operator takes. */
+/** Returns a comparison whose values already have the types that the operator takes. */
 export function comparison(
   operator: Operator,
   column: ColumnInfo,
@@ -79,7 +79,7 @@ export function comparison(
 }
 
 /**
- * A filter for the rows that pass every one of its terms; `none` absorbs, `all` disappears.
+ * Returns a filter for the rows that pass every one of its terms. `none` absorbs, `all` disappears.
  *
  * @example The builders of filters, in the scopes of a resource
  * ```ts
@@ -112,8 +112,8 @@ export function and<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of
 }
 
 /**
- * A filter for the rows that pass any of its terms; `all` absorbs, `none` disappears. No filter is
- * `none`.
+ * Returns a filter for the rows that pass any of its terms. `all` absorbs, `none` disappears.
+ * Without terms it is `none`.
  */
 export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of> {
   return combine("or", filters, "all", "none");
@@ -134,7 +134,7 @@ function combine(
     if (isSeveral) break;
     only = filter;
   }
-  // Mostly there is one: the others are those of a resource without a scope or without soft delete.
+  // Usually there is one. The others belong to resources without a scope or without soft delete.
   if (!isSeveral) return only ?? (neutral === "all" ? allRows : noRows);
   const terms: Filter[] = [];
   for (const filter of filters) {

@@ -1,8 +1,8 @@
 import type { Comparison, Filter } from "./filter.ts";
 
 /**
- * The work of a filter: about how many steps it takes for each character of the strings that it
- * compares. A comparison that does not search a string counts nothing.
+ * Returns the approximate number of steps of a filter for each character of the compared strings. A
+ * comparison that does not search a string counts 0.
  */
 export function filterWork(filter: Filter): number {
   switch (filter.kind) {
@@ -18,16 +18,16 @@ export function filterWork(filter: Filter): number {
   }
 }
 
-/** The work of one comparison of a filter. */
+/** Returns the work of one comparison of a filter. */
 export function comparisonWork({ operator, values }: Comparison): number {
   return operator.work?.(values) ?? 0;
 }
 
-/** Allows the work of filters in memory, a comparison with a string at a time. */
+/** Limits the work of filters in memory, one comparison of a string at a time. */
 export interface WorkAllowance {
-  /** Returns true if so many steps may be taken now; they are counted. */
+  /** Returns true if this number of steps is allowed now, and counts them. */
   take(steps: number): boolean;
 }
 
-/** The work of filters in memory without a limit. */
+/** No limit of the work of filters in memory. */
 export const anyWork: WorkAllowance = Object.freeze({ take: () => true });

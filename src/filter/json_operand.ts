@@ -5,14 +5,14 @@ import { requireStorableText } from "../schema/kinds/text_kind.ts";
 import type { Literal } from "./syntax/filter_syntax.ts";
 
 /**
- * What a value within a JSON document is compared with: its type is that of the literal in a filter,
- * because a document has no types of its own.
+ * The operand for a value within a JSON document. It has the type of the literal in the filter,
+ * because a document declares no types.
  */
 export type JsonOperand = string | boolean | JsonNumberOperand;
 
-/** A number that a value within a JSON document is compared with. */
+/** A number as an operand for a value within a JSON document. */
 export interface JsonNumberOperand {
-  /** A plain decimal without zeros at its end. */
+  /** A plain decimal without trailing zeros. */
   readonly number: string;
 }
 
@@ -20,8 +20,9 @@ export interface JsonNumberOperand {
 export type JsonOperandType = "text" | "number" | "boolean";
 
 /**
- * Reads a literal by its look: a number of JSON, `true` or `false`, and any other string as a string;
- * a quoted one is always a string. Throws `InvalidValue` for a number of more than 1,000 digits.
+ * Parses a literal by its form: a JSON number, `true` or `false`, and any other string as a string.
+ * A quoted literal is always a string. Throws `InvalidValue` for a number of more than 1,000
+ * digits.
  */
 export function jsonOperand({ text, quoted }: Literal): JsonOperand {
   if (quoted) return text;
@@ -29,7 +30,7 @@ export function jsonOperand({ text, quoted }: Literal): JsonOperand {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? numberOperand(text) : text;
 }
 
-/** Takes a value from code as an operand. Throws `InvalidValue` for what no document holds. */
+/** Returns a value from code as an operand. Throws `InvalidValue` if no document can have it. */
 export function jsonOperandOf(value: unknown): JsonOperand {
   switch (typeof value) {
     case "boolean":
@@ -48,7 +49,7 @@ export function jsonOperandOf(value: unknown): JsonOperand {
   }
 }
 
-/** The type of an operand. */
+/** Returns the type of an operand. */
 export function jsonOperandType(operand: JsonOperand): JsonOperandType {
   if (typeof operand === "string") return "text";
   return typeof operand === "boolean" ? "boolean" : "number";

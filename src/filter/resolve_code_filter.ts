@@ -7,9 +7,10 @@ import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import { parseTemplate } from "./template_syntax.ts";
 
 /**
- * Resolves a filter that code has built for a user, who may filter by the same fields as in a string;
- * null for an empty template. Throws the 400 of a string for a field that the user may not filter by,
- * and a plain Error for a column of another table and for a value that is no filter.
+ * Resolves a filter that code has built for a user, who may filter by the same fields as in a
+ * string. Returns null for an empty template. Throws the 400 of a string for a field that the user
+ * may not filter by, and a plain Error for a column of another table and for a value that is not a
+ * filter.
  */
 export function resolveCodeFilter(
   given: Filter | FilterText,

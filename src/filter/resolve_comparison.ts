@@ -17,16 +17,16 @@ import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 /** The field of a comparison in a filter: a column, or a value within its documents. */
 export interface ComparedField {
   readonly column: ColumnInfo;
-  /** The names that lead to a value within a document; null for the whole value. */
+  /** The names that lead to a value within a document, or null for the whole value. */
   readonly path: JsonPath | null;
-  /** True if strings mean what keys show with safe numbers. */
+  /** True if a string means the value that keys show with safe numbers. */
   readonly safeNumbers?: boolean;
 }
 
 /**
- * Resolves one comparison of a filter, whose field and operator are known: its values get the type
- * of the column, or that of their look for a value within a document. Throws a {@link Problem} `filter-parse-error` at the first value that does not
- * fit.
+ * Resolves one comparison of a filter, whose field and operator are known. Its values get the type
+ * of the column, or that of their form for a value within a document. Throws a {@link Problem}
+ * `filter-parse-error` at the first invalid value.
  */
 export function resolveComparison(
   syntax: ComparisonSyntax,
@@ -68,7 +68,7 @@ export function operatorMismatch(
   );
 }
 
-/** Requires, while a filter is resolved, as many values as the operator takes. */
+/** Requires as many values as the operator takes. */
 export function requireValueCount(
   { list, values, valuesAt }: ComparisonSyntax,
   { takes }: Operator,
@@ -83,7 +83,7 @@ export function requireValueCount(
   );
 }
 
-/** Returns true if a literal in a filter to resolve is the bare word `null`. */
+/** Returns true if a literal is the bare word `null`. */
 export function isNullWord(literal: Literal | undefined): boolean {
   return literal !== undefined && !literal.quoted && literal.text === "null";
 }

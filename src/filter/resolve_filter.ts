@@ -23,7 +23,7 @@ export interface FilterContext {
   readonly safeNumbers?: boolean;
   /** The columns whose names a message may suggest, if they may be filtered by; absent for none. */
   readonly readable?: readonly ColumnInfo[];
-  /** The relation of a dotted name; null for an unknown one. Absent where no relation is allowed. */
+  /** Returns the relation of a name, or null. Absent if no relation is allowed. */
   follow?(name: string): FilterableRelation | null;
   /** The names of these relations, for suggestions. */
   relationNames?(): readonly string[];
@@ -36,7 +36,7 @@ export interface FilterableRelation {
 }
 
 /**
- * Resolves a parsed filter: names become columns, values get the type of their column. Throws a
+ * Resolves a parsed filter: names become columns, and values get the type of their column. Throws a
  * {@link Problem} `filter-parse-error` at the first name, operator or value that cannot be
  * resolved.
  */
@@ -59,7 +59,7 @@ function tooManyPatterns(position: number): Problem {
   return filterTooLarge(position, `${limit} other than % at their ends`);
 }
 
-/** A function that resolves one comparison of a filter, whose field and operator are known. */
+/** Resolves one comparison of a filter, whose field and operator are known. */
 export type ResolveComparison = (
   syntax: ComparisonSyntax,
   field: ComparedField,
@@ -99,14 +99,14 @@ function findField(syntax: ComparisonSyntax, context: FilterContext): FoundField
   throw unknownField(path, fieldAt, context, field);
 }
 
-/** The 400 for a path that leads to no field, or to one that may not be filtered by. */
+/** Returns the 400 for a path that leads to no field, or to one that may not be filtered by. */
 export function unknownField(
   path: readonly string[],
   position: number,
   context: FilterContext,
   field = path.join("."),
 ): Problem {
-  // The same message for unknown and forbidden names, so that it does not reveal which exist.
+  // Unknown and forbidden names have the same message, so that it does not reveal which exist.
   const reason = `there is no field of this name to filter by${suggestion(path, context)}`;
   const shown = excerptOf(path.length === 1 ? path.join() : field);
   return filterError(
@@ -116,7 +116,7 @@ export function unknownField(
   );
 }
 
-/** Asks for the nearest name, of the part of a dotted name that is the first unknown one. */
+/** Suggests the nearest name for the first unknown part of a dotted name. */
 function suggestion(parts: readonly string[], context: FilterContext): string {
   let here = context;
   for (const [index, part] of parts.entries()) {
@@ -131,7 +131,7 @@ function suggestion(parts: readonly string[], context: FilterContext): string {
   return "";
 }
 
-/** Between quotes, which a name that needs them has as part of a selector. */
+/** Returns a path in quotes if a name in it needs them. */
 function shownPath(names: readonly string[]): string {
   const selector = quotePath(names);
   return selector.includes('"') ? selector : `"${selector}"`;
@@ -151,8 +151,8 @@ function fieldNames({ mayFilter, readable = [] }: FilterContext): readonly strin
 }
 
 /**
- * `project.owner.name` → the relations `project` and `owner`, and the column `name`. What follows a
- * json column leads into its documents: no relation has the name of a column.
+ * Resolves `project.owner.name` to the relations `project` and `owner`, and the column `name`.
+ * Names after a json column lead into its documents, because no relation has the name of a column.
  */
 function walkPath(names: readonly string[], context: FilterContext): FoundField | null {
   const walk: Relation[] = [];
@@ -182,7 +182,7 @@ function ownColumn(
   return { walk, field: { column, path: null, safeNumbers }, operators };
 }
 
-/** No related row passes `none`; a filter of `all` still requires that a related row exists. */
+/** Returns a relation filter. No related row passes `none`, but `all` requires that one exists. */
 function related(relation: Relation, filter: Filter): Filter {
   return filter.kind === "none" ? noRows : { kind: "related", relation, filter, links: allRows };
 }

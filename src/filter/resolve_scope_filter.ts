@@ -23,13 +23,13 @@ import { parseTemplate, valueIndex } from "./template_syntax.ts";
 /** The context in which a scope is resolved. A scope may use every column. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
   readonly filters: CachingFilterParser;
-  /** The relation of a table's rows by name. */
+  /** Returns the relation of a table's rows by name. */
   relation(table: TableInfo, name: string): Relation | undefined;
 }
 
 /**
- * Creates the function that resolves the scopes of one table to filters. It observes the first
- * scope that is plain text, and no other: scopes run with every request.
+ * Creates the function that resolves the scopes of one table to filters. It observes only the first
+ * scope that is plain text, because scopes run with every request.
  */
 export function createScopeResolver(
   context: ScopeContext,
@@ -48,9 +48,9 @@ export function createScopeResolver(
 }
 
 /**
- * Resolves what a scope function returned to a filter. An empty string denies. Throws a plain Error,
- * because the mistake is the deployer's, for a string that does not parse, for columns of another
- * table and for a value that is not a filter.
+ * Resolves the result of a scope function to a filter. An empty string matches nothing. Throws a
+ * plain Error, because the mistake is the deployer's, for a string that does not parse, for columns
+ * of another table and for a value that is not a filter.
  */
 export function resolveScopeFilter(
   scope: Filter | FilterText | string,
@@ -87,7 +87,7 @@ function resolveText(
   }
 }
 
-/** Every column and every relation: the deployer writes scopes. */
+/** Returns a context with every column and relation, because the deployer writes scopes. */
 function everything(table: TableInfo, context: ScopeContext): FilterContext {
   return {
     table,
@@ -103,16 +103,16 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
 }
 
 /**
- * A comparison of a plain text. A template writes `undefined` or `null` where a value of the user
- * was missing: that denies, as it does from code.
+ * Resolves a comparison of a plain string. A template writes `undefined` or `null` for a missing
+ * value of the user. As in code, that matches nothing.
  */
 function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: Operator): Filter {
-  // Also in quotes: the template may have put them there.
+  // Quotes do not matter, because the template may have added them.
   const isMissing = ({ text }: Literal) => text === "undefined" || text === "null";
   return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, field, operator);
 }
 
-/** Resolves comparisons of a template: its placeholders are replaced by these values. */
+/** Resolves comparisons of a template, whose placeholders are replaced by these values. */
 export function withPlaceholders(values: readonly unknown[]): ResolveComparison {
   return (syntax, field, operator) =>
     syntax.values.some((literal) => valueIndex(literal) !== null)
@@ -120,7 +120,7 @@ export function withPlaceholders(values: readonly unknown[]): ResolveComparison 
       : resolveComparison(syntax, field, operator);
 }
 
-/** A comparison of {@link rsql}: its placeholders are replaced by values from code. */
+/** Resolves a comparison of {@link rsql}, whose placeholders are replaced by values from code. */
 function resolvePlaceholders(
   syntax: ComparisonSyntax,
   { column, path }: ComparedField,
@@ -141,7 +141,7 @@ function resolvePlaceholders(
   return failClosedComparison(operator, column, values, path);
 }
 
-/** A scope function is the deployer's code, which may return values that its type forbids. */
+/** Requires a filter, because the deployer's code may return values that its type forbids. */
 function requireFilter(filter: Filter, table: TableInfo): void {
   switch (filter?.kind) {
     case "all":

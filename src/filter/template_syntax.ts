@@ -4,14 +4,14 @@ import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import { excerptOf, filterError } from "./syntax/filter_error.ts";
 import type { FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
 
-/** The marker of a value in a filter text, also one that an excerpt cuts off. */
+/** The marker of a value in a filter's string, even if an excerpt truncates it. */
 const marker = new RegExp(`${placeholder}\\d*${placeholder}?`, "g");
 const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
 
 /**
- * Parses a filter that `rsql` has built; null for a blank one. Each marker has to be one whole value
- * of the syntax tree: anywhere else, as in a quoted name of a path, it throws a plain Error, because
- * the filter would be another one. A parse error shows the places of the values.
+ * Parses a filter that `rsql` has built. Returns null for a blank one. Each marker must be a whole
+ * value of the syntax tree. Anywhere else, as in a quoted name of a path, it throws a plain Error,
+ * because the filter would be a different one. A parse error shows the places of the values.
  */
 export function parseTemplate(
   { text, values }: FilterText,
@@ -21,7 +21,7 @@ export function parseTemplate(
   if (syntax === null) return null;
   const literals = literalsOf(syntax);
   const places = new Set(literals.filter(isValue).map(({ at }) => at));
-  // The text has one marker of each value.
+  // The string has one marker for each value.
   if (places.size === values.length) return syntax;
   for (const [index, { 0: mark, index: at }] of [...text.matchAll(marker)].entries()) {
     if (places.has(at)) continue;
@@ -36,7 +36,7 @@ export function parseTemplate(
   return syntax;
 }
 
-/** The index of the value that a literal of a parsed template represents, or null for none. */
+/** Returns the index of the value that a literal of a parsed template represents, or null. */
 export function valueIndex(literal: Literal): number | null {
   return isValue(literal) ? Number(literal.text.slice(1, -1)) : null;
 }

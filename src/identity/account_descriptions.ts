@@ -16,7 +16,7 @@ export interface AccountDescription {
   readonly needsUser?: boolean;
 }
 
-/** The description of a route of accounts; `protection` is what it may cost and require. */
+/** Returns the description of a route of accounts. `protection` is its cost and requirements. */
 export function describeAccountRoute(
   { needsUser = false, ...description }: AccountDescription,
   protection: OperationProtection | null,

@@ -6,7 +6,7 @@ import type { Database } from "../db/database.ts";
 /** The parts that an app has opened and passes to its authenticators. */
 export interface AuthParts {
   readonly runtime: Runtime;
-  /** Opened only once there is something to store. */
+  /** The store, which is opened only when something must be stored. */
   readonly store: Pick<AppStore, "need">;
   readonly guard: Guard;
   /** The database of the app. */
@@ -15,7 +15,7 @@ export interface AuthParts {
   readonly trustedProxies: number;
   /** The origins that `cors` allows to send cookies. */
   readonly trustedOrigins: ReadonlySet<string>;
-  /** How long what was read of a credential is trusted. */
+  /** How long a credential is trusted after it was read, in milliseconds. */
   readonly recheckMs: number;
   readonly isProduction: boolean;
   /** The path of the routes of authenticators, as clients see it. */

@@ -13,11 +13,11 @@ export interface CredentialState {
 /** The parts that trusted credentials need. */
 export interface TrustedCredentialsOptions {
   readonly clock: Clock;
-  /** How long what was read is trusted. */
+  /** How long a credential is trusted after it was read, in milliseconds. */
   readonly recheckMs: number;
   /**
-   * Reads a credential by its text; null for one that is unknown or has ended. It is used by a
-   * request, and not by a stream that is open.
+   * Reads a credential by its string. Returns null if it is unknown or has ended. `isUsed` is true
+   * for a request, and false for an open stream.
    */
   read(text: string, isUsed: boolean): Promise<CredentialState | null>;
 }
@@ -25,28 +25,28 @@ export interface TrustedCredentialsOptions {
 interface Trusted {
   readonly identification: Identification;
   readonly expiresAt: number;
-  /** By the clock that never jumps. */
+  /** The time of the read, by the monotonic clock. */
   readonly readAt: number;
 }
 
 /**
- * Credentials that are kept in a store, and trusted for a short time after they were read: a request
- * with one costs no round trip then. A credential that ends in another process is good for that
- * time; one that ends in this process is forgotten at once.
+ * Credentials in a store, which are trusted for a short time after they were read, so that a
+ * request needs no round trip. A credential that ends in another process stays valid for that time.
+ * One that ends in this process is removed immediately.
  */
 export class TrustedCredentials {
   readonly #options: TrustedCredentialsOptions;
-  /** Null for one that has ended in this process: it may be in the store for a moment longer. */
+  /** Null for a credential that has ended here, which the store may still return briefly. */
   readonly #known = boundedMap<string, Trusted | null>(20_000);
-  /** The reads that have not ended, by the text of their credential. */
+  /** The reads in progress, by the string of their credential. */
   readonly #reading = new Map<string, Promise<Identification | null>>();
 
-  /** Reads nothing yet. */
+  /** Creates the collection. Reads nothing yet. */
   constructor(options: TrustedCredentialsOptions) {
     this.#options = options;
   }
 
-  /** The identification of a credential; null if it is unknown or has ended. */
+  /** Returns the identification of a credential, or null if it is unknown or has ended. */
   identify(text: string): MaybePromise<Identification | null> {
     const known = this.#known.get(text);
     if (known === null) return null;
@@ -54,7 +54,7 @@ export class TrustedCredentials {
     return this.#read(text);
   }
 
-  /** The credential has ended, in this process. */
+  /** Records that a credential has ended in this process. */
   end(text: string): void {
     this.#known.set(text, null);
   }
@@ -64,11 +64,11 @@ export class TrustedCredentials {
     return clock.elapsedMs() - readAt < recheckMs && clock.now() < expiresAt;
   }
 
-  /** Requests that arrive together share a read. */
+  /** Reads a credential once for concurrent requests. */
   #read(text: string): Promise<Identification | null> {
     const running = this.#reading.get(text);
     if (running !== undefined) return running;
-    // Before the read: what is written after it is seen one `recheckMs` after this moment.
+    // Before the read: a later write is seen one `recheckMs` after this time.
     const readAt = this.#options.clock.elapsedMs();
     const reading = this.#options.read(text, true)
       .then((state) => this.#learn(text, state, readAt))
@@ -77,10 +77,7 @@ export class TrustedCredentials {
     return reading;
   }
 
-  /**
-   * Reads for a stream, which does not use the credential: the requests read it by themselves, so
-   * that their use is noted.
-   */
+  /** Reads a credential for a stream, without recording a use. Requests read it separately. */
   async #renew(text: string): Promise<User | null> {
     const state = await this.#options.read(text, false);
     return this.#learn(text, state, this.#known.get(text)?.readAt ?? -Infinity)?.user ?? null;
@@ -88,10 +85,10 @@ export class TrustedCredentials {
 
   #learn(text: string, state: CredentialState | null, readAt: number): Identification | null {
     const known = this.#known.get(text);
-    // It has ended while it was read.
+    // The credential has ended while it was read.
     if (known === null) return null;
     if (state === null) {
-      // An unknown one is not kept: strings that are made up would drop those that are in use.
+      // Unknown credentials are not cached: invented strings would displace those in use.
       if (known !== undefined) this.end(text);
       return null;
     }
@@ -106,7 +103,7 @@ export class TrustedCredentials {
   }
 }
 
-/** Users of one credential are made by one function, with the same members in the same order. */
+/** Compares users of one credential, which have the same members in the same order. */
 function isSameUser(left: User, right: User): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -13,18 +13,18 @@ import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
  * so that `having` and `orderBy` are parsed like the filter and the order of any table.
  */
 export interface AggregateSchema {
-  /** Where a column of the table has the name of a metric, the name means the metric. */
+  /** The table. If a column has the name of a metric, the name means the metric. */
   readonly table: TableInfo;
   readonly count: CountMetric;
-  /** By the name of the column. */
+  /** The keys, by the name of the column. */
   readonly keys: ReadonlyMap<string, GroupKey>;
-  /** By `count`, `sum_x`, `avg_x`, `min_x` and `max_x`. */
+  /** The metrics, by `count`, `sum_x`, `avg_x`, `min_x` and `max_x`. */
   readonly metrics: ReadonlyMap<string, Metric>;
-  /** Those of columns, by their own name and that of the column. */
+  /** The metrics of columns, by their name and that of the column. */
   readonly ofColumns: ReadonlyMap<ColumnMetric["name"], ReadonlyMap<string, ColumnMetric>>;
 }
 
-/** Makes the schema of an aggregate; `columns` are those that keys and metrics may use. */
+/** Creates the schema of an aggregate. `columns` may be used by keys and metrics. */
 export function aggregateSchema(
   { name, schema, own }: TableInfo,
   columns: readonly ColumnInfo[],
@@ -64,7 +64,7 @@ export function aggregateSchema(
   };
 }
 
-/** The digits after the point that the average of a decimal column has in an aggregate's schema. */
+/** Returns the number of digits after the point of a decimal column's average. */
 export function averageDigits({ scale }: ColumnInfo): number {
   return scale === null ? openAverageDigits : scale + furtherAverageDigits;
 }

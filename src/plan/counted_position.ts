@@ -4,12 +4,12 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
 import type { OrderKey } from "./plan.ts";
 
-/** The position after so many rows of an order, whatever they are. */
+/** Returns the position after a number of rows of an order. */
 export function countedFrom(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
-/** Rows that were read from a counted position, those before it that are compared first. */
+/** Rows read from a counted position, after the previous rows that are compared. */
 export interface CountedRows {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
@@ -17,8 +17,8 @@ export interface CountedRows {
 }
 
 /**
- * The position after so many rows of those that were read from `from`. Throws a 400 where the rows
- * before `from` are not those that were given.
+ * Returns the position after some of the rows that were read from `from`. Throws a 400 if the rows
+ * before `from` have changed.
  */
 export function countedAfter(
   from: CountedPosition,
@@ -41,5 +41,5 @@ export function countedAfter(
   return { rows: from.rows + given, compared: last.length, hash: positionHash(last.join("\n")) };
 }
 
-/** Of rows in an order that varies, so many are not the same again by chance. */
+/** The number of compared rows, which are not equal by chance in an order that varies. */
 const maxCompared = 100;

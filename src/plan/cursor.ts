@@ -7,7 +7,7 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { printOrder } from "./order.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
 
-/** The position after which a page begins, as a cursor holds it. */
+/** The position after which a page begins, as a cursor contains it. */
 export type CursorPosition =
   | { readonly kind: "values"; readonly values: readonly SqlValue[] }
   | ({ readonly kind: "reached" } & OffsetPosition)
@@ -15,23 +15,23 @@ export type CursorPosition =
   | RowPosition;
 
 /**
- * A position in an order whose values may differ between two statements, so that no value says where
- * a page ended: the number of rows before it, and how the last of them are known again.
+ * A position in an order whose values may differ between two statements, so that no value
+ * identifies the end of a page: the number of rows before it, and the hash of the last of them.
  */
 export interface CountedPosition {
   readonly rows: number;
-  /** How many of the rows before the position are read again and compared. */
+  /** The number of rows before the position that are read again and compared. */
   readonly compared: number;
-  /** The hash of their values. */
+  /** The hash of the rows' values. */
   readonly hash: string;
 }
 
-/** A position that is too large for a cursor: that of a row, whose values have to be read again. */
+/** A position that is too large for a cursor: the key of a row, whose values are read again. */
 export interface RowPosition {
   readonly kind: "row";
   /** The stored values of the row's key. */
   readonly key: readonly SqlValue[];
-  /** The hash of the position: a row that was changed has another. */
+  /** The hash of the position, which changes with the row. */
   readonly hash: string;
 }
 
@@ -43,16 +43,16 @@ export interface CursorList {
   readonly sealer: Sealer;
 }
 
-/** URLs of more than 8 kB do not pass most proxies: the cursor of a position takes half of that. */
+/** The maximum size of a position in bytes. Most proxies reject URLs of more than 8 kB. */
 const maxPositionBytes = 3_000;
 
 /** The largest size of a cursor, in bytes, that a service without proxies still receives. */
 const maxCursorBytes = 12_000;
 
 /**
- * Makes a cursor, the sealed keyset position of a page's last row: the stored values of the order's
- * keys at full precision, or the key of the row where those are long. It is bound to the resource
- * and the order, and reveals nothing. Throws a 422 for a row whose key is too long as well.
+ * Returns a cursor, the sealed keyset position of a page's last row: the stored values of the
+ * order's keys at full precision, or the key of the row if these are long. It is bound to the
+ * resource and the order, and reveals nothing. Throws a 422 for a row whose key is also too long.
  */
 export function sealCursor(position: readonly SqlValue[], list: CursorList): string {
   const text = positionText(position);
@@ -69,22 +69,22 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
   return list.sealer.seal(sealed, cursorContext(list));
 }
 
-/** Makes a cursor of a position among rows that may be equal. */
+/** Returns a cursor of a position among rows that may be equal. */
 export function sealOffset({ values, skip }: OffsetPosition, list: CursorList): string {
   const text = JSON.stringify({ reached: values.map(toJson), skip });
   return list.sealer.seal(text, cursorContext(list));
 }
 
-/** Makes a cursor of a position in an order that varies. */
+/** Returns a cursor of a position in an order that varies. */
 export function sealCounted({ rows, compared, hash }: CountedPosition, list: CursorList): string {
   return list.sealer.seal(JSON.stringify({ rows, compared, hash }), cursorContext(list));
 }
 
-/** How many of the first values of a position a cursor can hold. */
+/** Returns how many of the first values of a position fit into a cursor. */
 export function fittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {
-    // Of a long string, to write it would cost more than to skip rows does.
+    // Writing a long string is slower than skipping rows.
     const isLong = (typeof value === "string" || value instanceof Uint8Array) &&
       value.length > maxPositionBytes;
     bytes += isLong ? value.length : Buffer.byteLength(JSON.stringify(toJson(value))) + 1;
@@ -124,8 +124,8 @@ export function openCursor(cursor: string, list: CursorList): CursorPosition {
 }
 
 /**
- * Requires that a row still has the position of a cursor: `stored` are its present values, undefined
- * where there is no such row. Throws a 400.
+ * Requires that a row still has the position of a cursor. `stored` are its current values, or
+ * undefined without such a row. Throws a 400.
  */
 export function requirePosition(
   stored: readonly SqlValue[] | undefined,
@@ -147,12 +147,12 @@ function rowText(
   return JSON.stringify({ key: key.map(toJson), hash });
 }
 
-/** The text of stored values, by which a cursor holds or compares them. */
+/** Returns stored values as a string, which a cursor contains or compares. */
 export function positionText(position: readonly SqlValue[]): string {
   return JSON.stringify(position.map(toJson));
 }
 
-/** The hash by which a cursor knows values again. */
+/** Returns the hash by which a cursor compares values. */
 export function positionHash(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }

@@ -1,18 +1,18 @@
 import type { Assignments } from "./plan.ts";
 
 /**
- * A value of a body that may be what the row shows already: then it leaves the stored value as it is,
- * which may be one that the column's kind does not have, or has in another form.
+ * A value of a body that may be the one that the row already shows. In this case the stored value
+ * stays, even if it is invalid for the column's kind or has another form.
  */
 export class GivenValue {
-  /** As it stands in the body. */
+  /** The value in the body. */
   readonly given: unknown;
-  /** As the kind of the column reads it; undefined if it refuses the value. */
+  /** The value as the column's kind reads it, or undefined if it is invalid. */
   readonly read: unknown;
-  /** Why it is refused; null if it is not. */
+  /** The error of an invalid value, or null. */
   readonly fault: string | null;
 
-  /** A value whose kind has read it, or refused it with a message that completes "title …". */
+  /** Creates a value that its kind has read, or rejected: `fault` completes "title …". */
   constructor(given: unknown, read: unknown, fault: string | null) {
     this.given = given;
     this.read = read;
@@ -20,7 +20,7 @@ export class GivenValue {
   }
 }
 
-/** Returns true if an update must know the row, because some of its values may be what it shows already. */
+/** Returns true if an update must read the row, because some values may be those that it shows. */
 export function hasUnchangedInput(values: Assignments): boolean {
   for (const value of values.values()) {
     if (value instanceof GivenValue) return true;
@@ -28,12 +28,12 @@ export function hasUnchangedInput(values: Assignments): boolean {
   return false;
 }
 
-/** The values without what is known of them beside: {@link plainOf} each. */
+/** Returns the values, each converted by {@link plainOf}. */
 export function plainValues(values: Assignments): Assignments {
   return new Map([...values].map(([column, value]) => [column, plainOf(value)]));
 }
 
-/** The value as a hook takes it: as the kind has read it, or as it was given. */
+/** Returns the value for a hook: as its kind has read it, or as in the body. */
 export function plainOf(value: unknown): unknown {
   if (!(value instanceof GivenValue)) return value;
   return value.fault === null ? value.read : value.given;

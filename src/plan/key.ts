@@ -41,8 +41,8 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
 }
 
 /**
- * Prints a key as a path segment that {@link parseKey} parses and no route of the resource shadows.
- * With its columns, a string is between quotes where the path would mean a number.
+ * Returns a key as a path segment that {@link parseKey} parses and no route of the resource
+ * shadows. With its columns, a string is quoted if the path would mean a number.
  */
 export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string {
   const segment = key.map((value, index) => {
@@ -54,7 +54,7 @@ export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
 }
 
-/** A key may be a list, which is its JSON. */
+/** Returns a value of a key as a string. A list is written as JSON. */
 function keyText(value: unknown): string {
   return typeof value === "object" && value !== null ? writeJson(value) : String(value);
 }
@@ -74,12 +74,12 @@ export const reservedSegments: ReadonlySet<string> = new Set([
   "subscribe",
 ]);
 
-/** The key of a row that holds its key columns. */
+/** Returns the key of a row that contains its key columns. */
 export function keyOf(row: Row, table: KeyColumns): Key {
   return table.primaryKey.map((column) => row[column.name]);
 }
 
-/** A filter for the one row with this key. */
+/** Returns a filter for the row with this key. */
 export function keyFilter(key: Key, { primaryKey }: KeyColumns): Filter {
   const [only, another] = primaryKey;
   if (only === undefined) return noRows;
@@ -89,7 +89,7 @@ export function keyFilter(key: Key, { primaryKey }: KeyColumns): Filter {
   );
 }
 
-/** A filter for the rows with one of these keys. */
+/** Returns a filter for the rows with one of these keys. */
 export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
@@ -114,8 +114,8 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
 }
 
 /**
- * The identity of a key as text: the same for two keys exactly when they are equal, in whichever
- * form stored.
+ * Returns the identity of a key as a string. Two keys are equal if and only if it is equal, in
+ * whichever form they are stored.
  */
 export function keyId(key: Key, table: KeyColumns): string {
   return JSON.stringify(

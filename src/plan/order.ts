@@ -15,9 +15,9 @@ export interface OrderFields {
 }
 
 /**
- * Parses `orderBy=rank:desc,-created,title` to the order of rows, ended by the primary key so that it
- * is total, or by all readable columns of a table without one. Unknown and unsortable columns, and
- * those whose kind has no order, give the same 400.
+ * Parses `orderBy=rank:desc,-created,title` to the order of rows. It ends in the primary key so
+ * that it is total, or in all readable columns of a table without one. Unknown columns, unsortable
+ * ones and those whose kind has no order cause the same 400.
  */
 export function parseOrder(
   text: string | null,
@@ -28,7 +28,7 @@ export function parseOrder(
   return table.primaryKey.length === 0 ? widestOrder(keys, fields) : completeOrder(keys, table);
 }
 
-/** The same for groups, whose keys are the primary key of `table`; without keys there is one group. */
+/** Parses the order of groups, whose keys are the primary key of `table`, if any. */
 export function parseGroupOrder(
   text: string | null,
   table: TableInfo,
@@ -37,7 +37,7 @@ export function parseGroupOrder(
   return completeOrder(parseOrderKeys(text, table, fields), table);
 }
 
-/** The canonical text of an order: cursors are bound to it. */
+/** Returns the canonical string of an order, to which cursors are bound. */
 export function printOrder(order: readonly OrderKey[]): string {
   return order.map(({ column, descending }) =>
     `${quoteName(column.name)}:${descending ? "desc" : "asc"}`
@@ -46,8 +46,8 @@ export function printOrder(order: readonly OrderKey[]): string {
 }
 
 /**
- * The position of a row in an order: the stored values of the order's keys, after which the next
- * page begins.
+ * Returns the position of a row in an order: the stored values of the order's keys, after which the
+ * next page begins.
  */
 export function keysetPosition(
   stored: readonly SqlValue[],
@@ -116,7 +116,7 @@ function parseOrderKey(
   return { column, descending: direction === "desc" };
 }
 
-/** Returns true if a name is a path that begins with a column of documents, which filters would follow. */
+/** Returns true for a path that begins with a column of documents, which a filter would follow. */
 function leadsIntoDocument(
   name: string,
   table: TableInfo,
@@ -129,7 +129,7 @@ function leadsIntoDocument(
   return column !== undefined && isDocument(column) && readable.includes(column);
 }
 
-/** Appends the missing key columns, and drops columns after a complete key: they decide nothing. */
+/** Appends missing key columns, and drops columns after a complete key. */
 function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly OrderKey[] {
   const order: OrderKey[] = [];
   const missing = new Set(table.primaryKey);
@@ -142,7 +142,7 @@ function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly Or
   return order;
 }
 
-/** Appends all other columns that have an order: no key distinguishes the rows. */
+/** Appends all other columns with an order, because no key distinguishes the rows. */
 function widestOrder(keys: readonly OrderKey[], { readable }: OrderFields): readonly OrderKey[] {
   const named = new Set(keys.map(({ column }) => column));
   const others = readable.filter((column) => !named.has(column) && isSortable(column));
@@ -157,8 +157,8 @@ function badDirection(item: string): Problem {
 }
 
 /**
- * Returns true if positions in an order are counted. The values of a key do not vary: the
- * deployer who names one for a view says so.
+ * Returns true if positions in an order are counted. The values of a key do not vary, which a
+ * deployer asserts by naming a key of a view.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

@@ -10,8 +10,8 @@ export interface OrderKey {
 }
 
 /**
- * A position in an order in which rows may be equal: so many rows after the first one that has
- * reached the values.
+ * A position in an order in which rows may be equal: a number of rows after the first row with the
+ * values.
  */
 export interface OffsetPosition {
   /** Stored values of the first keys of the order; empty at its start. */
@@ -31,32 +31,32 @@ export interface ReadPlan {
   readonly order: readonly OrderKey[];
   /** The keyset position to continue from: only rows after it are read. */
   readonly after: readonly SqlValue[] | null;
-  /** The position to continue from where rows may share a key or have none; `after` is null then. */
+  /** The position to continue from if rows may share a key or have none. Then `after` is null. */
   readonly from?: OffsetPosition;
-  /** How many rows of the order are skipped; absent for none, and where there is a position. */
+  /** The number of skipped rows. Absent for none, and with a position. */
   readonly offset?: number;
   /** Null if at most one row can match. */
   readonly limit: number | null;
   /** Locks the rows until the transaction ends. */
   readonly lock?: true;
-  /** Cuts long values; absent where all are read whole. */
+  /** Cuts long values. Absent if all values are read whole. */
   readonly preview?: Preview;
 }
 
 /** How a plan that reads rows cuts their long values in the database. */
 export interface Preview {
-  /** The most characters of a string and of the text of a document, and the most bytes. */
+  /** The maximum number of characters of a string or a document, or of bytes. */
   readonly length: number;
   /** The columns whose values are cut, none of them a key. */
   readonly cut: ReadonlySet<ColumnInfo>;
   /**
-   * Those of the order among them: of the last row but one, after which the next page begins, their
-   * whole values follow the columns. In all other rows these cells are NULL.
+   * The cut columns of the order. Their whole values follow the columns in the last row but one,
+   * after which the next page begins. In all other rows these cells are NULL.
    */
   readonly whole: readonly ColumnInfo[];
 }
 
-/** The values of a row by which a relation leads to others, one for each pair of columns. */
+/** The values of a row by which a relation finds other rows, one for each pair of columns. */
 export type RelatedKey = readonly unknown[];
 
 /** A plan that reads the rows related to given ones, in one statement for all of them. */
@@ -78,7 +78,7 @@ export interface RelatedPlan {
   readonly most: number;
   /** True if an index finds the rows of a key and no primary key is NULL. */
   readonly byIndex: boolean;
-  /** True if no index leads from a key to the rows of the first step. */
+  /** True if no index finds the rows of the first step by a key. */
   readonly isUnindexed: boolean;
 }
 
@@ -156,7 +156,7 @@ export interface DeletePlan {
   readonly kind: "delete";
   readonly table: TableInfo;
   readonly where: Filter;
-  /** As the rows were. */
+  /** The columns of the deleted rows to return. */
   readonly returning: readonly ColumnInfo[];
 }
 
@@ -198,11 +198,11 @@ export interface AggregatePlan {
   /** Empty: all rows are one group, which exists even without rows. */
   readonly keys: readonly GroupKey[];
   readonly metrics: readonly Metric[];
-  /** Over the result columns of keys and metrics; so is the order. */
+  /** The filter over the result columns of keys and metrics. The order uses these columns, too. */
   readonly having: Filter;
   readonly order: readonly OrderKey[];
   readonly limit: number;
-  /** Takes the quicker metrics of the dialect where it has some. */
+  /** Uses the faster metrics of the dialect, if it has some. */
   readonly isQuick?: true;
 }
 

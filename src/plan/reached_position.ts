@@ -15,10 +15,10 @@ export interface RepeatingPage {
 }
 
 /**
- * The position after a page of rows that may be equal, where no value distinguishes them all: the
- * values of one of its last rows, and how many of the page come from there on. That row is one that
- * certainly differs from the row before it, by values that `fitting` lets a position hold. Where no
- * row does, the position is the one that the page was read from, and more rows of it are skipped.
+ * Returns the position after a page of rows that may be equal. It consists of the values of one of
+ * the last rows, and the number of rows of the page from that row on. That row certainly differs
+ * from the previous one, in values that `fitting` allows. If there is no such row, more rows are
+ * skipped from the position of the page.
  */
 export function offsetAfter(
   { stored, columns, order, from }: RepeatingPage,
@@ -40,8 +40,8 @@ export function offsetAfter(
 }
 
 /**
- * Returns true if two stored values of a column are certainly not equal to the database: `a` and `A` may be,
- * and so may `1.0` and `1.00`.
+ * Returns true if the database certainly treats two stored values as different: `a` and `A` may be
+ * equal, and so may `1.0` and `1.00`.
  */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;
@@ -63,7 +63,7 @@ function differAsNumbers(left: number | bigint, right: number | bigint): boolean
   return left < right || left > right;
 }
 
-/** Returns true if two strings of a column are equal only if they are so without case and blanks at the end. */
+/** Returns true if two equal strings of a column differ at most in case and trailing spaces. */
 function hasPlainTexts({ kind, existingType, enumValues, looseCollation }: ColumnInfo): boolean {
   if (looseCollation) return false;
   return kind !== "text" || existingType === null || enumValues !== null ||

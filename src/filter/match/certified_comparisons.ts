@@ -14,7 +14,7 @@ import {
 } from "../operators/value_operators.ts";
 
 /**
- * The comparisons of filters that are certified for evaluation in memory with one database; it
+ * The comparisons that are certified for evaluation in memory with one database. The database
  * evaluates the others.
  */
 export interface CertifiedComparisons {
@@ -23,7 +23,7 @@ export interface CertifiedComparisons {
    * fits its kind.
    */
   isCertain(comparison: Comparison): boolean;
-  /** Withdraws trust in this operator on this kind: memory and database gave different results. */
+  /** Stops trusting this operator on this kind, after memory and database have differed. */
   demote(comparison: Comparison): void;
 }
 
@@ -43,7 +43,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
       if (comparison.path !== undefined || !comparesAsMemory(comparison, dialect)) return false;
       if (!hasValuesOfKind(comparison)) return false;
       const cell = cellOf(comparison);
-      // A custom operator comes with both forms, and the shadow check compares their results.
+      // A custom operator has both forms, and the shadow check compares their results.
       return !demoted.has(cell) && (certified.has(cell) || isCustom(comparison.operator));
     },
     demote: (comparison) => {
@@ -52,20 +52,20 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
   };
 }
 
-/** The kinds have no order for NaN, the infinities and other values of an engine. */
+/** Returns false for special values like NaN and the infinities, which have no order. */
 function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): boolean {
   const isTyped = takes === "value" || takes === "list" || takes === "pair";
   return !isTyped || values.every((value) => fitsKind(value, column));
 }
 
-/** The class of values that a comparison is certified for. */
+/** Returns the class of values for which a comparison is certified. */
 export function cellClass({ column, values }: Comparison): CellClass {
   const isLong = column.kind === "decimal" &&
     values.some((value) => typeof value === "string" && isLongDecimal(value));
   return isLong ? "long decimal" : column.kind;
 }
 
-/** Beyond 15 digits, or so far from 1 that a double has fewer. */
+/** Returns true beyond 15 digits, or so far from 1 that a double has fewer. */
 function isLongDecimal(text: string): boolean {
   return text.length > 290 || significantDigits(text) > 15;
 }
@@ -74,7 +74,7 @@ function cellOf(comparison: Comparison): string {
   return `${cellClass(comparison)} ${comparison.operator.symbols[0]}`;
 }
 
-/** Returns true if an existing column, which the service did not create, compares as memory does. */
+/** Returns true if a column that the service did not create compares as memory does. */
 function comparesAsMemory({ column, operator }: Comparison, dialect: Dialect): boolean {
   switch (dialect.comparesAsMemory(column)) {
     case "wholly":

@@ -7,23 +7,23 @@ import { equalOperator, inOperator } from "../operators/value_operators.ts";
 export interface EqualityTerm {
   /** The column. */
   readonly column: ColumnInfo;
-  /** Its value, in process. */
+  /** The column's value, in process. */
   readonly value: unknown;
 }
 
 /**
- * The most equality terms that a filter is indexed by; one that needs more is evaluated for every
- * row.
+ * The maximum number of equality terms by which a filter is indexed. A filter with more is
+ * evaluated for every row.
  */
 export const maxEqualityTerms = 16;
 
 /**
- * Equality terms of which every row that passes satisfies at least one, so that the filter need not
- * be evaluated for other rows. Null if the filter has none; an empty list where no row passes.
- * `isCertain` is that of `CertifiedComparisons`: without it, values that are equal in the database
- * might not be equal in memory.
+ * Returns equality terms of which every matching row satisfies at least one, so that the filter
+ * need not be evaluated for other rows. Returns null if the filter has none, and an empty list if
+ * no row matches. `isCertain` is that of `CertifiedComparisons`. Without it, values that are equal
+ * in the database might differ in memory.
  *
- * They hold for images that an in-memory matcher decides; the database evaluates the others anyway.
+ * The terms apply to images that an in-memory matcher decides. The database evaluates all others.
  */
 export function equalityTerms(
   filter: Filter,
@@ -68,7 +68,7 @@ function ofComparison(
   return isEquality && isCertain(comparison) ? values.map((value) => ({ column, value })) : null;
 }
 
-/** The more selective one: terms of the primary key, else the shorter list. */
+/** Returns the more selective list: terms of the primary key, or else the shorter list. */
 function better(
   left: readonly EqualityTerm[] | null,
   right: readonly EqualityTerm[] | null,
@@ -77,7 +77,7 @@ function better(
   return rank(right) < rank(left) ? right : left;
 }
 
-/** A list that is too long to be used ranks last, whichever its column. */
+/** Returns the rank. A list that is too long ranks last, whatever its column. */
 function rank(terms: readonly EqualityTerm[]): number {
   const ofKey = terms.length <= maxEqualityTerms &&
     terms.every(({ column }) => column.primaryKey);

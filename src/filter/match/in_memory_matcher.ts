@@ -7,14 +7,14 @@ import { columnValue } from "./row_matches.ts";
 import { type RowImage, storedForm } from "./row_image.ts";
 
 /**
- * Decides in memory whether a row image passes a filter; null if only the database can decide.
+ * Decides in memory if a row image passes a filter. Returns null if only the database can decide.
  */
 export type InMemoryMatcher = (image: RowImage) => boolean | null;
 
 /**
- * Creates the in-memory matcher of a filter, which evaluates it as far as the result is certain. An
- * undecided term often does not matter: `ownerId==7;project.owner==7` is decided for every row with
- * another owner. A comparison beyond the allowance is undecided, too.
+ * Creates the in-memory matcher of a filter, which evaluates the filter as far as the result is
+ * certain. An undecided term often does not matter: `ownerId==7;project.owner==7` is decided for
+ * every row with another owner. A comparison beyond the work allowance is undecided, too.
  *
  * A demotion affects only matchers that are created after it.
  */
@@ -64,7 +64,7 @@ function undecided(): null {
   return null;
 }
 
-/** `absorbing` is the result of a term that decides the group whatever the other terms give. */
+/** Decides a group. `absorbing` is the result of a term that decides it alone. */
 function decideTerms(terms: readonly InMemoryMatcher[], absorbing: boolean): InMemoryMatcher {
   return (image) => {
     let result: boolean | null = !absorbing;
@@ -82,7 +82,7 @@ function decideComparison(comparison: Comparison, allowance: WorkAllowance): InM
   const work = comparisonWork(comparison);
   const { name } = column;
   const fits = kindTest(column);
-  // Few names are those of inherited members: only these need the slower check for own members.
+  // Few names are inherited members. Only these need the slower check for own members.
   const isInherited = name in Object.prototype;
   return ({ row }) => {
     const value = isInherited ? columnValue(row, column) : row[name] ?? null;

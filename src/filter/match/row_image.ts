@@ -3,24 +3,24 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { columnValue } from "./row_matches.ts";
 
-/** A row image for filters: a row as it was before or after a change. */
+/** A row before or after a change, for filters. */
 export interface RowImage {
   /**
-   * The values in process, hidden columns included. A row of {@link keepStoredForms} knows the stored
-   * values that it does not represent exactly.
+   * The values in process, including hidden columns. A row of {@link keepStoredForms} also has the
+   * stored values that it does not represent exactly.
    */
   readonly row: Row;
 }
 
 type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
 
-/** Not enumerable: no copy of a row, which may have other values, has it. */
+/** Not enumerable, because a copy of a row may have other values. */
 const storedForms = Symbol("stored forms");
 
 /**
- * Lets a row, which was decoded from these stored values, know those that it does not represent
- * exactly: a JSON document that is `null`, a moment in another format than the column's, bytes in a
- * text column. A filter must be evaluated with these.
+ * Attaches the stored values that a decoded row does not represent exactly: a JSON document that is
+ * `null`, a timestamp in another format than the column's, bytes in a text column. Filters must be
+ * evaluated with these.
  */
 export function keepStoredForms(
   row: Row,
@@ -39,7 +39,7 @@ export function keepStoredForms(
   if (forms !== undefined) Object.defineProperty(row, storedForms, { value: forms });
 }
 
-/** The stored value of a column that a row does not represent exactly; undefined for all others. */
+/** Returns the stored value of a column that a row does not represent exactly, or undefined. */
 export function storedForm(row: Row, column: ColumnInfo): SqlValue | undefined {
   const holder: { readonly [storedForms]?: StoredForms } = row;
   return holder[storedForms]?.get(column);

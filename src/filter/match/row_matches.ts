@@ -3,8 +3,9 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
 
 /**
- * Returns true if a row passes the filter, in memory, with the result of the database. Unknown, the result
- * of most operators for NULL, counts as false: the language has no negation that could invert it.
+ * Returns true if a row passes the filter, in memory, with the result of the database. Unknown, the
+ * result of most operators for NULL, counts as false, because the language has no negation that
+ * could invert it.
  */
 export function rowMatches(filter: Filter, row: Row): boolean {
   switch (filter.kind) {
@@ -17,7 +18,7 @@ export function rowMatches(filter: Filter, row: Row): boolean {
     case "or":
       return filter.terms.some((term) => rowMatches(term, row));
     case "related":
-      // A row in memory does not know its related rows, and "false" could be wrong.
+      // A row in memory does not contain its related rows, and "false" could be wrong.
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
       if (filter.path !== undefined) {
@@ -30,8 +31,8 @@ export function rowMatches(filter: Filter, row: Row): boolean {
 }
 
 /**
- * The value of a column in a row that a filter is matched with; a column may be called
- * `constructor`, which objects inherit.
+ * Returns the value of a column in a row. Inherited members do not count, because a column may be
+ * called `constructor`.
  */
 export function columnValue(row: Row, { name }: ColumnInfo): unknown {
   return Object.hasOwn(row, name) ? row[name] ?? null : null;

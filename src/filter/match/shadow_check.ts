@@ -5,15 +5,15 @@ import type { Comparison, Filter } from "../filter.ts";
 import { anyWork, type WorkAllowance } from "../filter_work.ts";
 import type { RowImage } from "./row_image.ts";
 
-/** A comparison that memory has decided about an image, for the database to decide as well. */
+/** A comparison that was decided in memory for an image, and that the database also decides. */
 export interface DecidedComparison {
   readonly comparison: Comparison;
   readonly passes: boolean;
 }
 
 /**
- * The comparisons that a shadow check has the database evaluate, to verify the decision of memory
- * about an image: each one separately, so that a mismatch names its comparison.
+ * Returns the comparisons that the database evaluates in a shadow check, to verify a decision in
+ * memory. Each is evaluated separately, so that a mismatch identifies its comparison.
  */
 export function comparisonsToCheck(
   filter: Filter,
@@ -32,8 +32,8 @@ export function comparisonsToCheck(
 }
 
 /**
- * The comparisons for which a shadow check found different results of database and memory: they
- * must be demoted, unless another check has done so.
+ * Returns the comparisons with different results in database and memory. They must be demoted,
+ * unless another check has done so.
  */
 export function mismatchedComparisons(
   decided: readonly DecidedComparison[],
@@ -48,8 +48,8 @@ export function mismatchedComparisons(
 }
 
 /**
- * Creates the sampler that chooses the decisions for a shadow check: one call in a thousand on
- * average, at random; a call costs one decrement.
+ * Creates the sampler that chooses decisions for a shadow check: one in a thousand on average, at
+ * random. A call costs one decrement.
  */
 export function createSampler(random: Random): () => boolean {
   // Uniform between 1 and 2,047, so that events at regular intervals are sampled too.

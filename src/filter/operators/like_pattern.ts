@@ -3,8 +3,8 @@ import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
 /**
- * Why a string is not a valid LIKE pattern, as a message that completes "name …"; null for a valid
- * one. The length is limited because engines match a pattern at each position of the text.
+ * Returns why a string is not a valid LIKE pattern, as a message that completes "name …", or null.
+ * The length is limited because engines match a pattern at each position of a string.
  */
 export function patternFault(pattern: string): string | null {
   if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";
@@ -13,14 +13,14 @@ export function patternFault(pattern: string): string | null {
 }
 
 /**
- * The characters of a LIKE pattern that count to the sum of a filter: none of a plain pattern,
- * which is searched as a string.
+ * Returns the characters of a LIKE pattern that count towards a filter's limit. A plain pattern
+ * counts none, because it is searched as a string.
  */
 export function countedCharacters(pattern: string): number {
   return isPlain(pattern) ? 0 : pattern.length;
 }
 
-/** The steps that a match of a LIKE pattern takes for each character of a string, about. */
+/** Returns the approximate number of steps of a LIKE pattern for each character of a string. */
 export function patternWork(pattern: string): number {
   return isPlain(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }
@@ -34,7 +34,7 @@ export function matchesLike(text: string, pattern: string): boolean {
     : text[plain.operator](plain.text);
 }
 
-/** Returns true if a LIKE pattern ends in a `\` that escapes nothing: the engines disagree about those. */
+/** Returns true if a LIKE pattern ends in a `\` that escapes nothing, on which engines disagree. */
 export function hasDanglingEscape(pattern: string): boolean {
   let backslashes = 0;
   for (let i = pattern.length - 1; pattern.charCodeAt(i) === backslash; i--) backslashes++;

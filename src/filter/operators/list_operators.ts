@@ -3,11 +3,11 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Quantifier } from "../../sql/list_dialect.ts";
 import type { Operator } from "./operator.ts";
 
-/** The operator `=has=`: the list holds a value. */
+/** The operator `=has=`: the list contains a value. */
 export const hasOperator: Operator = listOperator("=has=", "item", "all");
-/** The operator `=hasany=`: the list holds one of the values. */
+/** The operator `=hasany=`: the list contains one of the values. */
 export const hasAnyOperator: Operator = listOperator("=hasany=", "items", "any");
-/** The operator `=hasall=`: the list holds every one of the values. */
+/** The operator `=hasall=`: the list contains every one of the values. */
 export const hasAllOperator: Operator = listOperator("=hasall=", "items", "all");
 
 /** All filter operators that fit columns of lists, and of documents that may be lists. */

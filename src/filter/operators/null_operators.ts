@@ -3,7 +3,7 @@ import { sql } from "../../sql/fragment.ts";
 import { type Comparison, comparison } from "../filter.ts";
 import type { Operator } from "./operator.ts";
 
-/** The operator `=isnull=`, a test for NULL which `==null` and `!=null` become too. */
+/** The operator `=isnull=`, a test for NULL. `==null` and `!=null` become this operator. */
 export const isNullOperator: Operator = {
   symbols: ["=isnull="],
   takes: "flag",
@@ -18,7 +18,7 @@ export const isNullOperator: Operator = {
 };
 
 /**
- * The operator `=isempty=`, a test for NULL or `''`; on other kinds than text the same as {@link
+ * The operator `=isempty=`, a test for NULL or `''`. For kinds other than text it equals {@link
  * isNullOperator}.
  */
 export const isEmptyOperator: Operator = {
@@ -38,7 +38,7 @@ export const isEmptyOperator: Operator = {
   },
 };
 
-/** A comparison that tests for NULL: IS NULL or IS NOT NULL. */
+/** Returns a comparison that tests for NULL: IS NULL or IS NOT NULL. */
 export function nullTest(column: ColumnInfo, isNull: boolean): Comparison {
   return comparison(isNullOperator, column, [isNull]);
 }

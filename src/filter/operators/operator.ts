@@ -26,27 +26,27 @@ export type OperatorTakes =
   | "texts";
 
 /**
- * A filter operator: its symbols, its operands, and its meaning as SQL and in memory. The two
- * meanings are equal, which `tests/invariants` verifies.
+ * A filter operator: its symbols, its operands, and its meaning in SQL and in memory.
+ * `tests/invariants` verifies that both meanings are equal.
  */
 export interface Operator {
-  /** The first one is its name, the others are aliases. */
+  /** The first symbol is the operator's name, and the others are aliases. */
   readonly symbols: readonly [string, ...string[]];
   /** The operands that it takes. */
   readonly takes: OperatorTakes;
-  /** The result of IS NULL that `null` after it requires; null if `null` is an error. */
+  /** The result of IS NULL that `null` as an operand requires, or null if `null` is an error. */
   readonly nullMeans: boolean | null;
-  /** True if it is defined for NULL. For every other operator a NULL does not match. */
+  /** True if the operator is defined for NULL. For every other operator a NULL does not match. */
   readonly testsNull: boolean;
-  /** Returns true if it fits a column. */
+  /** Returns true if the operator fits a column. */
   accepts(column: ColumnInfo): boolean;
-  /** The SQL condition, which can be joined with others; values are bound. */
+  /** Returns the SQL condition, which can be combined with others. Values are bound. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;
   /**
-   * About how many steps a comparison takes for each character of a string; absent for one that does
-   * not search strings.
+   * Returns the approximate number of steps for each character of a string. Absent for an operator
+   * that does not search strings.
    */
   work?(values: readonly unknown[]): number;
-  /** Returns true if a stored value passes; it is NULL only for an operator that tests it. */
+  /** Returns true if a stored value passes. It is NULL only for an operator that tests for NULL. */
   matches(value: unknown, values: readonly unknown[], column: ColumnInfo): boolean;
 }

@@ -25,9 +25,9 @@ import {
  */
 export type OperatorRegistry = ReadonlyMap<string, Operator>;
 
-/** A custom filter operator to add to the registry: one meaning in two forms, which must agree. */
+/** A custom filter operator. Its SQL and its evaluation in memory must agree. */
 export interface CustomOperator {
-  /** The SQL; `dialect.operand(column)` is the column. `values` are the strings of the filter. */
+  /** Returns the SQL. `dialect.operand(column)` is the column, `values` are the strings. */
   toSql(column: ColumnInfo, values: readonly string[], dialect: Dialect): Fragment;
   /**
    * Evaluates the operator in memory, for live updates. It is not called for NULL, which never
@@ -36,7 +36,7 @@ export interface CustomOperator {
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
 
-/** The members of a custom operator, described. */
+/** The description of the members of a custom operator. */
 export const customOperatorOptions = group(
   {
     toSql: synchronous<CustomOperator["toSql"]>().required(),

@@ -9,14 +9,14 @@ import { isEmptyOperator } from "./null_operators.ts";
 import type { Operator } from "./operator.ts";
 import { equalOperator, inOperator, notEqualOperator, outOperator } from "./value_operators.ts";
 
-/** Returns true if an operator fits values within documents: custom ones and those of lists are for columns. */
+/** Returns true if an operator fits values within documents. Custom and list operators do not. */
 export function fitsPaths({ takes }: Operator): boolean {
   return takes !== "texts" && takes !== "item" && takes !== "items";
 }
 
 /**
- * Why operands do not fit an operator on values within documents, as a message that completes
- * "name …"; null if they fit.
+ * Returns why operands do not fit an operator on values within documents, as a message that
+ * completes "name …", or null.
  */
 export function pathOperandFault(
   operator: Operator,
@@ -28,7 +28,7 @@ export function pathOperandFault(
   return type === "boolean" ? "must be a number or a text to have an order" : null;
 }
 
-/** The others need an order, which the values of one type have. */
+/** Other operators need an order, which only values of one type have. */
 const anyType: ReadonlySet<Operator> = new Set([
   equalOperator,
   notEqualOperator,
@@ -37,8 +37,9 @@ const anyType: ReadonlySet<Operator> = new Set([
 ]);
 
 /**
- * The SQL of a comparison of a value within documents. An operand is compared with values of its own
- * type: `!=` and `=out=` pass all values of other types, except for a missing one and the JSON null.
+ * Returns the SQL of a comparison with a value within documents. An operand is compared with values
+ * of its own type. `!=` and `=out=` also match all values of other types, except for a missing one
+ * and the JSON null.
  */
 export function pathComparisonSql(
   comparison: Comparison,
@@ -84,7 +85,7 @@ function typedSql(
   value: JsonPathValue,
   dialect: Dialect,
 ): Fragment {
-  // The operands were made for a path.
+  // The operands were created for a path.
   const operands = values as readonly JsonOperand[];
   const positive = opposites.get(operator) ?? operator;
   const types = Map.groupBy(operands, jsonOperandType);
@@ -100,7 +101,7 @@ const opposites: ReadonlyMap<Operator, Operator> = new Map([
   [outOperator, inOperator],
 ]);
 
-/** The condition is unknown for values of other types. */
+/** Adds the values of other types, for which the condition is unknown. */
 function otherThan(value: JsonPathValue, condition: Fragment): Fragment {
   return sql`(${nullSql(value, false)} AND (${condition}) IS NOT TRUE)`;
 }
@@ -109,7 +110,7 @@ function asText(column: ColumnInfo): ColumnInfo {
   return { ...column, kind: "text" };
 }
 
-/** The dialect in which an operator compares the value as one of a type. */
+/** Returns the dialect in which an operator compares the value as one of a type. */
 function dialectOf(type: JsonOperandType, value: JsonPathValue, dialect: Dialect): Dialect {
   const operand = () => value[type];
   return {

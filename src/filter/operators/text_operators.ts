@@ -15,9 +15,9 @@ interface TextTest {
   holds(value: string, argument: string): boolean;
 }
 
-/** A string is found by one look at each character. */
+/** Searching a string examines each character once. */
 const search = () => 1;
-/** A string is folded first, which makes another string. */
+/** Folding a string first creates another string. */
 const foldedSearch = () => 1 + foldWork;
 const foldWork = 4;
 

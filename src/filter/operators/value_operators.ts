@@ -47,9 +47,9 @@ export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
 /**
- * SQL for the equality of a column with a value; `test` is the rest of the comparison. Where the
- * column's index compares more loosely, its condition narrows the rows and the exact condition
- * filters them.
+ * Returns the SQL for the equality of a column with a value. `test` is the rest of the comparison.
+ * If the column's index compares more loosely, its condition narrows the rows, and the exact
+ * condition filters them.
  */
 export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
@@ -100,7 +100,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
     accepts: isOrdered,
     toSql(column, [from, to], dialect) {
       const bounds = sql`${dialect.bound(from, column)} AND ${dialect.bound(to, column)}`;
-      // In parentheses: otherwise the AND of the range would be parsed as one of the filter.
+      // In parentheses, because the AND of the range would be parsed as one of the filter.
       return sql`(${dialect.ordered(column)} ${rawSql(keyword)} ${bounds})`;
     },
     matches(value, [from, to], column) {
@@ -111,7 +111,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
   };
 }
 
-/** Kinds without an order have one canonical value in process, which suffices for equality. */
+/** Compares values. Kinds without an order have one canonical value, enough for equality. */
 function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
   const { compare } = kinds[column.kind];
   return compare === null ? Number(left !== right) : compare(left, right);

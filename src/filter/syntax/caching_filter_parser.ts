@@ -2,15 +2,15 @@ import { TextMemo } from "../../runtime/bounded_map.ts";
 import { parseFilter } from "./parse_filter.ts";
 import type { FilterSyntax } from "./filter_syntax.ts";
 
-/** Parses filters, and keeps a cache of recent results. */
+/** Parses filters, and caches recent results. */
 export interface CachingFilterParser {
-  /** The syntax tree of a string, or null for a blank text; throws `filter-parse-error`. */
+  /** Returns the syntax tree of a string, or null for a blank one. Throws `filter-parse-error`. */
   parse(text: string): FilterSyntax | null;
 }
 
 /**
- * Creates a filter parser that caches the syntax trees of the last `capacity` strings that came again.
- * Trees are shared, therefore frozen. Errors are not cached: they are rare, and cheap to find again.
+ * Creates a filter parser that caches the syntax trees of the last `capacity` strings that were
+ * repeated. Trees are shared and therefore frozen. Errors are not cached, because they are rare.
  */
 export function createCachingFilterParser(capacity = 100): CachingFilterParser {
   const remembered = new TextMemo<FilterSyntax>(capacity, {
@@ -30,7 +30,7 @@ export function createCachingFilterParser(capacity = 100): CachingFilterParser {
   };
 }
 
-/** Of a string with its tree: a list of single digits has one of its values for two characters. */
+/** The size of a string with its tree: a list of digits has a value for every two characters. */
 const bytesPerCharacter = 50;
 
 function deepFreeze(syntax: FilterSyntax): FilterSyntax {

@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 
 const quotedLength = 20;
 
-/** An error in a filter's text; `position` is the UTF-16 offset of the first offending character. */
+/** Returns an error in a filter. `position` is the UTF-16 offset of the first wrong character. */
 export function filterError(
   position: number,
   expected: string,
@@ -12,15 +12,15 @@ export function filterError(
   return new Problem("filter-parse-error", detail, { details: { position, expected }, cause });
 }
 
-/** The error in a filter's text that exceeds a limit; `limit` completes "it may hold at most …". */
+/** Returns the error of a filter beyond a limit. `limit` completes "it may hold at most …". */
 export function filterTooLarge(position: number, limit: string): Problem {
   const expected = `at most ${limit}`;
   return filterError(position, expected, `Cannot read the filter: it may hold ${expected}`);
 }
 
 /**
- * An excerpt of a faulty text for an error message: at most 20 characters, never half a surrogate
- * pair.
+ * Returns an excerpt of a faulty string for an error message: at most 20 characters, never half a
+ * surrogate pair.
  */
 export function excerptOf(text: string): string {
   const end = text.length > quotedLength && isLowSurrogate(text.charCodeAt(quotedLength))
@@ -30,8 +30,7 @@ export function excerptOf(text: string): string {
 }
 
 /**
- * A hint in the error of a filter's timestamp in which the `+` of its offset was decoded as a
- * space.
+ * Returns a hint for a filter's timestamp in which the `+` of its offset was decoded as a space.
  */
 export function plusHint(text: string): string {
   return /\dT[\d:.]+ \d\d:?\d\d/i.test(text) ? "; a + in a URL is a space: write %2B" : "";

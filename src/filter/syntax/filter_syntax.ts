@@ -1,9 +1,9 @@
 /**
- * The limits of a filter's syntax tree and text. Exceeding one is a parse error at the first
+ * The limits of a filter's syntax tree and string. Exceeding one is a parse error at the first
  * position beyond it.
  */
 export const filterLimits = {
-  /** UTF-16 units of the whole text. */
+  /** UTF-16 units of the whole string. */
   length: 4096,
   /** Parentheses inside parentheses; the brackets of a list do not count. */
   depth: 10,
@@ -15,12 +15,12 @@ export const filterLimits = {
   walks: 16,
   /** Names that lead into a JSON document. */
   pathNames: 10,
-  /** Those of them that may be indexes of arrays or names of members. */
+  /** Of these names, the ones that may be indexes of arrays or names of members. */
   pathIndexes: 3,
   listValues: 200,
   /** UTF-16 units of a pattern with more wildcards than a `%` at either end. */
   pattern: 100,
-  /** UTF-16 units of all such patterns: each is tried at every position of every string. */
+  /** UTF-16 units of all such patterns, each of which is tried at every position of a string. */
   patterns: 500,
   /** The values of all comparisons together. */
   values: 1000,
@@ -30,8 +30,8 @@ export const filterLimits = {
 export type FilterSyntax = ComparisonSyntax | GroupSyntax;
 
 /**
- * A group in a filter's syntax tree, of two or more terms; a chain `a;b;c` is one group,
- * parentheses make another.
+ * A group in a filter's syntax tree, of two or more terms. A chain `a;b;c` is one group.
+ * Parentheses create another.
  */
 export interface GroupSyntax {
   /** The connective between the terms. */
@@ -45,7 +45,7 @@ export interface GroupSyntax {
  */
 export interface ComparisonSyntax {
   readonly kind: "compare";
-  /** As written. */
+  /** The field as written. */
   readonly field: string;
   /**
    * The names that the field consists of, where one of them is quoted. Without quotes a dot may be
@@ -53,7 +53,7 @@ export interface ComparisonSyntax {
    */
   readonly path?: readonly string[];
   readonly fieldAt: number;
-  /** As written: `=gt=` is not yet `>`, and resolving it may find that it is unknown. */
+  /** The operator as written: `=gt=` is not yet `>`, and may be unknown. */
   readonly operator: string;
   readonly operatorAt: number;
   /** True if the values are in `()` or `[]`. A list is never one value. */
@@ -66,7 +66,7 @@ export interface ComparisonSyntax {
 /** One unescaped value in a filter's syntax tree. Its meaning depends on the column. */
 export interface Literal {
   readonly text: string;
-  /** `"null"` is a string, `null` is not. */
+  /** True in quotes: `"null"` is a string, `null` is not. */
   readonly quoted: boolean;
   readonly at: number;
 }

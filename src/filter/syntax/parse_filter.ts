@@ -18,10 +18,10 @@ import {
 } from "./filter_syntax.ts";
 
 /**
- * Parses the text of a filter to its syntax tree, in one pass; null for a blank text. Throws a
- * {@link Problem} `filter-parse-error` with the position of the first offending character.
+ * Parses the string of a filter to its syntax tree, in one pass. Returns null for a blank string.
+ * Throws a {@link Problem} `filter-parse-error` with the position of the first wrong character.
  *
- * `resolveFilter` checks later whether fields and operators exist and whether the values fit.
+ * `resolveFilter` checks later if fields and operators exist and if the values fit.
  */
 export function parseFilter(text: string): FilterSyntax | null {
   if (text.length > filterLimits.length) {
@@ -42,7 +42,7 @@ interface State extends Scanner {
   values: number;
 }
 
-/** Parses a chain of terms with one connective into one n-ary group; `and` binds tighter. */
+/** Parses a chain of terms with one connective into one n-ary group. `and` binds tighter. */
 function parseChain(state: State, kind: GroupSyntax["kind"]): FilterSyntax {
   const first = kind === "or" ? parseChain(state, "and") : parseTerm(state);
   let width = connectiveWidth(state, kind);
@@ -62,7 +62,7 @@ function parseTerm(state: State): FilterSyntax {
   return peek(state) === openParenthesis ? parseParentheses(state) : parseComparison(state);
 }
 
-/** The only recursion of the parser; {@link filterLimits} bounds it. */
+/** Parses a group in parentheses: the only recursion, which {@link filterLimits} bounds. */
 function parseParentheses(state: State): FilterSyntax {
   const { at, openedAt } = state;
   if (openedAt.length === filterLimits.depth) {
@@ -129,7 +129,7 @@ function parseValue(state: State): Literal {
   return scanLiteral(state);
 }
 
-/** Skips white space; returns the length of the connective of this kind that follows, or 0. */
+/** Skips white space. Returns the length of the following connective of this kind, or 0. */
 function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   skipSpace(state);
   const { text, at } = state;
@@ -144,7 +144,7 @@ function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   return code === lowerO || code === upperO ? wordWidth(text, at, "or", "OR") : 0;
 }
 
-/** A connective that is a word counts only when delimited on both sides. */
+/** Returns the length of a word that is a connective, if it is delimited on both sides. */
 function wordWidth(text: string, at: number, lower: string, upper: string): number {
   if (!text.startsWith(lower, at) && !text.startsWith(upper, at)) return 0;
   const after = text.charCodeAt(at + lower.length);

@@ -4,9 +4,9 @@ import type { FilterSyntax } from "./filter_syntax.ts";
 import { quoteName, quotePath } from "./quoted_name.ts";
 
 /**
- * Prints a resolved filter as text, which parses to the same filter. `all` is the empty string.
- * `none` has no syntax: it prints as `none`, which does not parse, so that it cannot be mistaken
- * for another filter.
+ * Returns a resolved filter as a string that parses to the same filter. `all` is the empty string.
+ * `none` has no syntax. It becomes `none`, which does not parse, so that it cannot be mistaken for
+ * another filter.
  */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {
@@ -27,7 +27,7 @@ export function printFilter(filter: Filter): string {
   }
 }
 
-/** Prints a filter's syntax tree as text, which parses to the same tree except for positions. */
+/** Returns a filter's syntax tree as a string that parses to the same tree except for positions. */
 export function printSyntax(syntax: FilterSyntax): string {
   if (syntax.kind !== "compare") return printTerms(syntax, printSyntax);
   const values = syntax.values.map(({ text, quoted }) => quoted ? quote(text) : text);
@@ -40,7 +40,7 @@ interface Group<Term> {
   readonly terms: readonly Term[];
 }
 
-/** Only an `and` inside an `or` needs no parentheses. */
+/** Returns terms in parentheses, except for an `and` inside an `or`. */
 function printTerms<Term extends { readonly kind: string }>(
   group: Group<Term>,
   print: (term: Term) => string,

@@ -1,25 +1,25 @@
 import { Problem } from "../../problem/problem.ts";
 
 /**
- * Writes a name as a selector that means it everywhere: as it is, or in double quotes where it has
- * other characters than letters, digits and `_ $ - /`, or begins with a digit.
+ * Returns a name as a selector that means it everywhere: unchanged, or in double quotes if it
+ * begins with a digit or has characters other than letters, digits and `_ $ - /`.
  */
 export function quoteName(name: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$\-/]*$/u.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Writes the names of a path as one selector: `author."first name"`. */
+/** Returns the names of a path as one selector: `author."first name"`. */
 export function quotePath(names: readonly string[]): string {
   return names.map(quoteName).join(".");
 }
 
-/** A quoted name, and where the text continues after its closing quote. */
+/** A quoted name, and the position after its closing quote. */
 export interface QuotedName {
   readonly name: string;
   readonly end: number;
 }
 
-/** Reads the quoted name whose opening quote is at `at`; null if no quote closes it. */
+/** Reads the quoted name whose opening quote is at `at`. Returns null if no quote closes it. */
 export function readQuotedName(text: string, at: number): QuotedName | null {
   let name = "";
   for (let end = at + 1; end < text.length; end++) {
@@ -33,14 +33,14 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
 
 /** Finds the quoted names in a string that is read from left to right. */
 export interface QuotedNameFinder {
-  /** The end of the quoted name that begins at `at`; `at` itself where none does. */
+  /** Returns the end of the quoted name that begins at `at`, or `at` itself if there is none. */
   after(at: number): number;
 }
 
 /**
- * Creates a finder for a list of names: a quote opens a name only where a name begins, after the
- * start, a separator or the `-` of an order. Every index is asked for once, in order. Throws a 400
- * where a name is not closed.
+ * Creates a finder for a list of names. A quote opens a name only where a name begins: at the
+ * start, after a separator or after the `-` of an order. Every index must be requested once, in
+ * order. Throws a 400 for a name that is not closed.
  */
 export function findQuotedNames(text: string): QuotedNameFinder {
   let before = ",";
@@ -60,7 +60,7 @@ export function findQuotedNames(text: string): QuotedNameFinder {
   };
 }
 
-/** Splits a list of names at its commas, except those within quotes. */
+/** Splits a list of names at its commas, except for those within quotes. */
 export function splitNames(text: string): readonly string[] {
   if (!text.includes('"')) return text.split(",").map((item) => item.trim());
   const items: string[] = [];
@@ -78,7 +78,7 @@ export function splitNames(text: string): readonly string[] {
   return items;
 }
 
-/** The name that an item of a list means: what its quotes hold, or the item as it is. */
+/** Returns the name of an item of a list: the content of its quotes, or the item itself. */
 export function nameOf(item: string): string {
   if (!item.startsWith('"')) return item;
   const quoted = readQuotedName(item, 0);

@@ -2,15 +2,15 @@ import { excerptOf, filterError, plusHint } from "./filter_error.ts";
 import type { Literal } from "./filter_syntax.ts";
 
 /**
- * The state of the filter scanner: a position in a filter's text, advanced by the functions of this
- * file.
+ * The state of the filter scanner: a position in a filter's string, which the functions of this
+ * file advance.
  */
 export interface Scanner {
   readonly text: string;
   at: number;
 }
 
-/** The code of the scanner's next character, NaN at the end. */
+/** Returns the code of the scanner's next character, or NaN at the end. */
 export function peek(scanner: Scanner): number {
   return scanner.text.charCodeAt(scanner.at);
 }
@@ -25,13 +25,13 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** A scanned field: its text, and the names of its path where one of them is quoted. */
+/** A scanned field: its string, and the names of its path if one of them is quoted. */
 export interface ScannedField {
   readonly field: string;
   readonly path: readonly string[] | null;
 }
 
-/** Scans a field of a filter: a bare name, or names between dots of which some are quoted. */
+/** Scans a field of a filter: a bare name, or names between dots, some of them quoted. */
 export function scanField(scanner: Scanner): ScannedField {
   const { text, at } = scanner;
   if (peek(scanner) !== doubleQuote) {
@@ -57,7 +57,7 @@ export function scanField(scanner: Scanner): ScannedField {
   return { field: text.slice(at, scanner.at), path };
 }
 
-/** Advances over the characters of a field without quotes, whose first one is of a kind. */
+/** Advances over the characters of a field without quotes. `first` is the kind of the first one. */
 function scanBareField(scanner: Scanner, first: number): void {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, first);
@@ -72,7 +72,7 @@ function takeDot(scanner: Scanner): boolean {
   return true;
 }
 
-/** The hint for a name that a filter has to quote. */
+/** Returns the hint for a name that a filter must quote. */
 function nameHint(text: string, at: number): string {
   return /[\p{L}\p{N}]/u.test(text.charAt(at))
     ? '; quote a field that is no plain word, as in "first name"==Ada'
@@ -92,7 +92,7 @@ export function scanOperator(scanner: Scanner): string {
   return symbol;
 }
 
-/** Scans a literal of a filter: a word or a quoted text. */
+/** Scans a literal of a filter: a word or a quoted string. */
 export function scanLiteral(scanner: Scanner): Literal {
   const code = peek(scanner);
   return code === doubleQuote || code === singleQuote
@@ -100,7 +100,7 @@ export function scanLiteral(scanner: Scanner): Literal {
     : scanWord(scanner);
 }
 
-/** The error of an unexpected character at the scanner's position. `hint` ends the message. */
+/** Returns the error of an unexpected character. `hint` ends the message. */
 export function unexpected(scanner: Scanner, expected: string, hint?: string): Error {
   const { text, at } = scanner;
   const code = text.charCodeAt(at);
@@ -120,9 +120,9 @@ export function unexpected(scanner: Scanner, expected: string, hint?: string): E
   );
 }
 
-/** `2024-01-01T00:00:00.000000 ` and more. */
+/** The length of `2024-01-01T00:00:00.000000 ` and more. */
 const maxTimestampLength = 40;
-/** `01:00` */
+/** The length of `01:00`. */
 const offsetWidth = 5;
 
 function scanQuoted(scanner: Scanner, quote: number): Literal {
@@ -166,7 +166,7 @@ function scanWord(scanner: Scanner): Literal {
   return { text: text.slice(at, end), quoted: false, at };
 }
 
-/** 1, or 2 for a surrogate pair; throws at a control character and at a lone surrogate. */
+/** Returns 1, or 2 for a surrogate pair. Throws at a control character and at a lone surrogate. */
 function characterWidth(scanner: Scanner, at: number, expected: string): number {
   const code = scanner.text.charCodeAt(at);
   const width = code < 0xd800 ? 1 : surrogateWidth(scanner.text, at);
@@ -177,7 +177,7 @@ function characterWidth(scanner: Scanner, at: number, expected: string): number 
   return width;
 }
 
-/** The units of the character at `at`: 1 or 2, or 0 for half a pair. */
+/** Returns the UTF-16 units of the character at `at`: 1 or 2, or 0 for half a pair. */
 function surrogateWidth(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code < 0xd800 || code > 0xdfff) return 1;
@@ -185,12 +185,12 @@ function surrogateWidth(text: string, at: number): number {
   return code < 0xdc00 && next >= 0xdc00 && next <= 0xdfff ? 2 : 0;
 }
 
-/** Except for white space, C0 controls and DEL are errors everywhere, in quotes too. */
+/** Returns true for C0 controls and DEL except for white space. They are errors even in quotes. */
 function isControl(code: number): boolean {
   return (code < 0x20 && !isSpace(code)) || code === 0x7f;
 }
 
-/** The number of UTF-16 units at `at` that continue a field name; 0 where it ends. */
+/** Returns the number of UTF-16 units at `at` that continue a field name, or 0 at its end. */
 function fieldWidth(text: string, at: number, wanted: number): number {
   const code = text.charCodeAt(at);
   if (code < 128) return (classes[code]! & wanted) !== 0 ? 1 : 0;
@@ -200,7 +200,7 @@ function fieldWidth(text: string, at: number, wanted: number): number {
   return belongs.test(letter) ? letter.length : 0;
 }
 
-/** Compares character codes one by one: this is the hottest function of the parser. */
+/** Compares character codes one by one, because this is the parser's most frequent function. */
 function symbolAt(text: string, at: number): string | null {
   const next = text.charCodeAt(at + 1);
   switch (text.charCodeAt(at)) {
@@ -220,7 +220,7 @@ function symbolAt(text: string, at: number): string | null {
   }
 }
 
-/** `=name=`; the length of a name is bounded so that a long string is not searched. */
+/** Returns `=name=`. The length of a name is limited so that a long string is not searched. */
 function namedSymbolAt(text: string, at: number): string | null {
   let end = at + 1;
   while (end - at <= 32 && (classes[text.charCodeAt(end)]! & nameLetter) !== 0) end++;

@@ -4,17 +4,17 @@ import type { User } from "../../auth/user.ts";
 /** An account: a user that logs in with an e-mail address and a password. */
 export interface Account {
   readonly id: string;
-  /** As `normalEmail` has it. */
+  /** The e-mail address in the form of `normalEmail`. */
   readonly email: string;
   readonly name: string | null;
   readonly roles: readonly string[];
-  /** Neither logs in nor has a session. */
+  /** True if the account can neither log in nor use a session. */
   readonly isDisabled: boolean;
-  /** Of the password, with its parameters and its salt. */
+  /** The hash of the password, with its parameters and its salt. */
   readonly passwordHash: string;
 }
 
-/** An account to be added; its id is made by the store. */
+/** An account to add. The store creates its id. */
 export type NewAccount = Pick<Account, "email" | "name" | "roles" | "passwordHash">;
 
 /** The members of an account that the administration can change. */
@@ -24,21 +24,21 @@ export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
 export interface Accounts {
   findById(id: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;
-  /** Adds an account; null if another one has its e-mail address. */
+  /** Adds an account. Returns null if another one has its e-mail address. */
   add(account: NewAccount): Promise<Account | null>;
-  /** Replaces the hash of a password; false where it is no longer the expected one. */
+  /** Replaces the hash of a password. Returns false if it is no longer the expected one. */
   setPassword(account: Account, passwordHash: string): Promise<boolean>;
-  /** False where there is no such account. */
+  /** Changes an account. Returns false if it does not exist. */
   change(id: string, change: AccountChange): Promise<boolean>;
-  /** In the order of ids, after this one. */
+  /** Returns accounts in the order of ids, after this one. */
   list(after: string | null, limit: number): Promise<readonly Account[]>;
 }
 
 /**
- * Disables an account, or enables it again. Both end its sessions while it is disabled: a process
- * that is killed between the writes, or a session that is not used in the meantime, leaves none that
- * is valid again afterwards. The accounts may be in another store than the sessions, so that one
- * write cannot do both.
+ * Disables an account, or enables it again. Both end its sessions while it is disabled. Therefore
+ * no earlier session becomes valid again, even if a process is killed between the writes or a
+ * session was not used in between. The accounts may be in another store than the sessions, so that
+ * one write cannot do both.
  */
 export async function switchAccount(
   { id, isDisabled: wasDisabled }: Account,
@@ -57,7 +57,7 @@ export async function switchAccount(
   }
 }
 
-/** The user that scopes and hooks see of an account. */
+/** Returns the user of an account, as scopes and hooks see it. */
 export function userOf({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
@@ -68,15 +68,15 @@ export function shownUser({ id, email, name, roles }: User): Readonly<Record<str
 }
 
 /**
- * A stamp of the password of an account, which changes with it: what was granted to the holder of
- * the password ends with it. The hash is salted, so the stamp reveals nothing.
+ * Returns the version of an account's password, which changes with the password. Rights granted to
+ * the holder of the password end with it. The hash is salted, so that the version reveals nothing.
  */
 export function stampOf({ id, passwordHash }: Pick<Account, "id" | "passwordHash">): string {
   const facts = JSON.stringify(["stamp", id, passwordHash]);
   return createHash("sha256").update(facts).digest("base64url").slice(0, 32);
 }
 
-/** Returns true if a value that was read from a store is an object with members of these types. */
+/** Returns true if a value from a store is an object with members of these types. */
 export function isOf(
   value: unknown,
   members: Readonly<Record<string, "string" | "number" | "boolean">>,

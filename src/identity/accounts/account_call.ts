@@ -2,12 +2,12 @@ import { Problem } from "../../problem/problem.ts";
 import type { BegunSession } from "../sessions/sessions.ts";
 import { knownEmail, type normalEmail } from "../signups/normal_email.ts";
 
-/** A request to a route of accounts, whose body was read. */
+/** A request to a route of accounts, whose body has been read. */
 export interface AccountCall {
   readonly request: Request;
-  /** The members of its body. */
+  /** The members of the body. */
   readonly fields: AccountFields;
-  /** The client's address; null if it is unknown. */
+  /** The client's address, or null if it is unknown. */
   readonly address: string | null;
   /** Identifies the sender, for queues and counters. */
   readonly identity: string;
@@ -16,22 +16,22 @@ export interface AccountCall {
 /** The reply of a route of accounts. */
 export interface AccountReply {
   readonly status: number;
-  /** Null for none. */
+  /** The body, or null for none. */
   readonly body: Readonly<Record<string, unknown>> | null;
-  /** The change of the session cookie; unchanged unless set. */
+  /** The change of the session cookie. Default: none. */
   readonly cookie?: BegunSession | "clear" | undefined;
-  /** Recognizes the browser of a signup; the empty string removes it. */
+  /** The cookie that identifies the browser of a signup. An empty string removes it. */
   readonly signupCookie?: string | undefined;
   /** True if the tokens of the request are refunded. */
   readonly isFree?: boolean | undefined;
 }
 
-/** The members of the body of a request to accounts. Those that are wrong are reported together. */
+/** The members of the body of a request to accounts. All errors are reported together. */
 export class AccountFields {
   readonly #body: Readonly<Record<string, unknown>>;
   readonly #errors: { readonly path: string; readonly message: string }[] = [];
 
-  /** Throws a 400 for a body that is no object. */
+  /** Throws a 400 for a body that is not an object. */
   constructor(body: unknown) {
     if (typeof body !== "object" || body === null || Array.isArray(body)) {
       throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
@@ -39,13 +39,13 @@ export class AccountFields {
     this.#body = { ...body };
   }
 
-  /** A string of at most so many characters; the empty string where it is wrong. */
+  /** Returns a string of at most `maxLength` characters, or an empty string if it is invalid. */
   text(name: string, maxLength: number): string {
     const value = this.#body[name];
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
     else if (value.length > maxLength) this.refuse(name, `has more than ${maxLength} characters`);
     else if (!value.isWellFormed()) this.refuse(name, "holds half a character");
-    // To scrypt a password with zeros at its end is the one without (RFC 2104, 3: keys are padded).
+    // scrypt ignores trailing NUL bytes of a password (RFC 2104, 3: keys are padded).
     else if (value.includes("\0")) this.refuse(name, "holds a character that is none");
     else return value;
     return "";
@@ -57,7 +57,7 @@ export class AccountFields {
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** An e-mail address in its one spelling, of a new account or of one that there may be. */
+  /** Returns a normalized e-mail address, of a new account or of a possible one. */
   email(spelling: typeof normalEmail = knownEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);
@@ -65,7 +65,7 @@ export class AccountFields {
     return email ?? "";
   }
 
-  /** One of these strings; the first where it is missing. */
+  /** Returns one of these strings, by default the first. */
   oneOf<const Name extends string>(name: string, ...names: readonly [Name, ...Name[]]): Name {
     const value = this.#body[name] ?? names[0];
     const found = names.find((one) => one === value);
@@ -74,12 +74,12 @@ export class AccountFields {
     return names[0];
   }
 
-  /** Records a mistake. */
+  /** Records an error. */
   refuse(path: string, message: string): void {
     this.#errors.push({ path, message });
   }
 
-  /** Throws a 422 where a member was wrong. */
+  /** Throws a 422 if a member is invalid. */
   requireValid(action: string): void {
     if (this.#errors.length === 0) return;
     const [{ path = "", message = "" } = {}] = this.#errors;
@@ -106,7 +106,7 @@ const maxNameLength = 200;
 /** Characters that no name may contain, including the separators of lines and paragraphs. */
 export const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
-/** The refusal of a token of a mail: for one that never was, one that is used and one that is late. */
+/** Returns the problem of a mail's token that is unknown, used or expired. */
 export function uselessToken(action: string): Problem {
   const errors = [{ path: "token", message: "is not good, or not any more" }];
   return new Problem(

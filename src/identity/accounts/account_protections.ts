@@ -6,7 +6,7 @@ import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 /** The cost and the requirements of each route of accounts. */
 export interface AccountProtections {
   readonly login: OperationProtection;
-  /** Of a login that needs a CAPTCHA by its risk; null if none is asked for by risk. */
+  /** For a login that needs a CAPTCHA by its risk, or null if the risk is not considered. */
   readonly risky: OperationProtection | null;
   readonly signup: OperationProtection | null;
   readonly reset: OperationProtection | null;

@@ -28,7 +28,7 @@ import { readSignup, readVerify, signUp, verifyEmail } from "./sign_up.ts";
 import { setSignupCookie } from "../signups/signup_cookie.ts";
 import { changePassword, logOut, logOutEverywhere, readChange } from "./use_session.ts";
 
-/** The parts that the routes of accounts need. */
+/** Options of {@link createAccountRoutes}. */
 export interface AccountRoutesOptions {
   readonly service: AccountService;
   readonly protections: AccountProtections;
@@ -36,17 +36,17 @@ export interface AccountRoutesOptions {
   readonly trustedProxies: number;
 }
 
-/** A route of accounts: everything about it that is not the same for all. */
+/** A route of accounts, with everything that differs between routes. */
 interface AccountRoute<Input> {
   readonly path: string;
   readonly description: AccountDescription;
-  /** The highest cost and requirements, for the description. */
+  /** The maximum cost and requirements, for the description. */
   readonly limits?: OperationProtection | null;
-  /** True if one that succeeds costs nothing. */
+  /** True if a successful request costs nothing. */
   readonly isRefunded?: boolean;
-  /** Throws a 422. */
+  /** Reads the body. Throws a 422. */
   read(call: AccountCall, service: AccountService): Input;
-  /** Returns the cost and the requirements; null for none. */
+  /** Returns the cost and the requirements, or null for none. */
   protection(input: Input, call: AccountCall): MaybePromise<OperationProtection | null>;
   run(call: AccountCall, input: Input, service: AccountService): MaybePromise<AccountReply>;
 }
@@ -55,7 +55,7 @@ interface RouteEnv {
   readonly Variables: { user: User | null | undefined };
 }
 
-/** Makes the Hono app of the routes of accounts, which is mounted at `{basePath}/auth`. */
+/** Creates the Hono app of the routes of accounts, which is mounted at `{basePath}/auth`. */
 export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEnv> {
   const { service, protections } = options;
   const { signup, passwordReset } = service.options;
@@ -95,7 +95,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
   return hono;
 }
 
-/** Adds a route, and refuses other methods at its path. */
+/** Adds a route, and rejects other methods at its path. */
 type AddRoute = <Input>(route: AccountRoute<Input>) => void;
 
 function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutesOptions): void {
@@ -118,7 +118,7 @@ function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutes
     description: change,
     limits: protections.login,
     read: readChange,
-    // The current password could be guessed here as well.
+    // The current password could also be guessed here.
     protection: () => protections.login,
     isRefunded: true,
     run: changePassword,
@@ -172,7 +172,7 @@ function readEmail({ fields }: AccountCall): string {
   return email;
 }
 
-/** The fields of an account are few. */
+/** The maximum number of fields, because an account has few. */
 const maxFields = 100;
 
 /** Responds to a request. The cost and the requirements are checked before any lookup. */
@@ -209,7 +209,7 @@ async function answer<Input>(
 
 const empty = new Uint8Array();
 
-/** Cookie or not: the page of another origin neither logs in here nor out. Throws a 403. */
+/** Throws a 403 for a page of another origin, which can neither log in nor out. */
 function requireNoOtherPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) !== false) return;
   throw new Problem("forbidden", "Cannot answer a page of another origin: cors does not allow it");
@@ -238,7 +238,7 @@ function socketAddress(info: unknown): string | null {
   return typeof hostname === "string" ? hostname : null;
 }
 
-/** A login is charged to its address, also where the request has a user. */
+/** Returns the request to charge. A login is charged to its address, even if it has a user. */
 function guarded({ request, address }: AccountCall, body: Uint8Array): GuardedRequest {
   return {
     request,
@@ -277,7 +277,7 @@ function respond(
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
   }
-  // A program has no use for it, and sends its password.
+  // A program has no use for the cookie, and sends its password.
   if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }

@@ -20,11 +20,11 @@ export interface AccountService {
   readonly cookie: SessionCookie;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
-  /** Null if logins need no CAPTCHA by their risk. */
+  /** The risk of logins, or null if logins need no CAPTCHA by risk. */
   readonly risk: LoginRisk | null;
   readonly counters: HourlyCounters;
   readonly turns: LoginTurns;
-  /** Never rejects. */
+  /** Sends a mail. Never rejects. */
   readonly sendMail: (mail: Mail) => Promise<void>;
   /** The pages that links of mails lead to. */
   readonly links: { readonly verify: string; readonly reset: string };

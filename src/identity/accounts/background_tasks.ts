@@ -6,21 +6,21 @@ export class BackgroundTasks {
   readonly #observe: Observer;
   readonly #running = new Set<Promise<void>>();
 
-  /** Errors are observed. */
+  /** Creates the tasks. Errors are observed. */
   constructor(observe: Observer) {
     this.#observe = observe;
   }
 
-  /** Does the work in a later turn of the event loop. */
+  /** Runs the work in a later turn of the event loop. */
   run(work: () => Promise<void>): void {
     const running = new Promise<void>((resolve) => afterPendingIo(resolve)).then(work)
-      // By contract: the client was answered before, and may request the same again.
+      // By contract the client has its response, and can send the request again.
       .catch((error) => this.#observe({ kind: "account_work_failed", error }))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
-  /** Resolves once all of it is done. */
+  /** Resolves once all work is done. */
   async finish(): Promise<void> {
     await Promise.all(this.#running);
   }

@@ -6,20 +6,20 @@ import { isOf } from "./account.ts";
 
 interface Count {
   readonly count: number;
-  /** Milliseconds since 1970. */
+  /** The start of the hour, in milliseconds since 1970. */
   readonly beganAt: number;
 }
 
 /**
- * Counts events by subject in the key-value store, for all processes: those of the hour that began
- * with the first of them. Rejects with a `StoreError`.
+ * Counts events by subject in the key-value store, for all processes. An hour starts with its first
+ * event. Rejects with a `StoreError`.
  */
 export class HourlyCounters {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #hotKeys: HotKeys;
 
-  /** Reads nothing yet. */
+  /** Creates the counters. Reads nothing yet. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;
@@ -39,7 +39,7 @@ export class HourlyCounters {
     });
   }
 
-  /** How many events there are of each subject. */
+  /** Returns the number of events of each subject. */
   async read(event: string, subjects: readonly string[]): Promise<readonly number[]> {
     const now = this.#runtime.clock.now();
     const entries = await this.#store.getMany(subjects.map((one) => keyOf(event, one)));
@@ -49,7 +49,7 @@ export class HourlyCounters {
 
 const hourMs = 3_600_000;
 
-/** A count of the hour before is over, also where the store still has it. */
+/** Returns the count, or 0 after its hour, even if the store still has it. */
 function current(value: unknown, now: number): Count {
   return isCount(value) && now < value.beganAt + hourMs && now >= value.beganAt
     ? value
@@ -60,7 +60,7 @@ function isCount(value: unknown): value is Count {
   return isOf(value, { count: "number", beganAt: "number" });
 }
 
-/** Hashed, so that the store has neither addresses nor names. */
+/** Returns a hashed key, so that the store contains neither addresses nor names. */
 function keyOf(event: string, subject: string): KeyValueKey {
   return ["hourly", event, hashOfToken(JSON.stringify(subject)).slice(0, 22)];
 }

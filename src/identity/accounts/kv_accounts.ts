@@ -5,10 +5,10 @@ import { hashOfToken } from "../opaque_token.ts";
 import type { Account, AccountChange, Accounts } from "./account.ts";
 import { isOf } from "./account.ts";
 
-/** A change is tried again where others were faster; an account is seldom changed. */
+/** The maximum number of attempts, because concurrent changes of an account are rare. */
 const maxTries = 10;
 
-/** Makes the accounts that are kept in the key-value store. */
+/** Creates the accounts in the key-value store. */
 export function createKvAccounts(
   store: KeyValue,
   { clock, random }: Pick<Runtime, "clock" | "random">,
@@ -68,7 +68,7 @@ function setOf(account: Account): KeyValueMutation {
   return { kind: "set", key: accountKey(account.id), value: account };
 }
 
-/** Ids of requests are claims of sessions alone, so that they fit a key. */
+/** Returns the key of an account. Ids come only from sessions, so that they fit a key. */
 function accountKey(id: string): KeyValueKey {
   return ["account", id];
 }

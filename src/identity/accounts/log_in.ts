@@ -24,8 +24,8 @@ export function readLogin({ fields }: AccountCall): LoginFields {
 }
 
 /**
- * Logs a user in: begins a session, and ends the one that the request carries, so that a session
- * from before the login is worth nothing. Whatever is wrong is the same 401, after the same time.
+ * Logs a user in: starts a session, and ends the session of the request, so that an earlier session
+ * cannot be reused. Every failure is the same 401 and takes the same time.
  */
 export async function logIn(
   call: AccountCall,
@@ -45,7 +45,7 @@ export async function logIn(
   return await beginSession(call, current, transport, service);
 }
 
-/** The reply that begins a session of an account in place of the one that the request carries. */
+/** Returns the response that starts a session and ends the session of the request. */
 export async function beginSession(
   { request }: AccountCall,
   account: Account,
@@ -61,7 +61,7 @@ export async function beginSession(
     : { status: 200, body: { ...body, token: session.token }, isFree: true };
 }
 
-/** The account where the password is that of it; null otherwise, after the same time. */
+/** Returns the account if the password is right, or null otherwise, after the same time. */
 async function verified(
   { identity }: AccountCall,
   account: Account | null,
@@ -71,10 +71,10 @@ async function verified(
   const isRight = await passwords.verify(password, account?.passwordHash ?? null, identity);
   if (account === null || !isRight || account.isDisabled) return null;
   if (!passwords.isOutdated(account.passwordHash)) return account;
-  // A hash of a lower cost than now is replaced while the password is known.
+  // A hash of lower cost is replaced while the password is known.
   const passwordHash = await passwords.hash(password, identity);
   if (await accounts.setPassword(account, passwordHash)) return { ...account, passwordHash };
-  // Another login was faster, or the password was changed: only then it is another one.
+  // Another login has replaced the hash, or the password has changed.
   const current = await accounts.findById(account.id);
   const isStillRight = await passwords.verify(password, current?.passwordHash ?? null, identity);
   return isStillRight && current?.isDisabled === false ? current : null;

@@ -4,24 +4,24 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { HourlyCounters } from "./hourly_counters.ts";
 import type { CaptchaRequired, LoginFacts } from "./password_auth_options.ts";
 
-/** Who tries to log in, as failures are counted. */
+/** The sender of a login, as failures are counted. */
 export interface LoginSubjects {
   readonly email: string;
-  /** The client's address; null if it is unknown. */
+  /** The client's address, or null if it is unknown. */
   readonly address: string | null;
 }
 
-/** Counts failed logins, and decides by them whether a login needs a CAPTCHA. */
+/** Counts failed logins, and decides if a login needs a CAPTCHA. */
 export interface LoginRisk {
   /** Returns true if this login needs a CAPTCHA. */
   needsCaptcha(request: Request, subjects: LoginSubjects): Promise<boolean>;
-  /** Counts a login that has failed. */
+  /** Counts a failed login. */
   failed(subjects: LoginSubjects): Promise<void>;
 }
 
 /**
- * Makes the risk of logins; without `required` nothing is counted. Failures of an account never
- * refuse its login: a stranger could lock its user out.
+ * Creates the risk of logins. Without `required` nothing is counted. Failures of an account never
+ * reject its login, because anyone could lock its user out.
  */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
@@ -61,7 +61,7 @@ function namesOf({ email, address }: LoginSubjects): readonly string[] {
   return [`account ${email}`, `address ${group}`, `network ${networkOf(group)}`];
 }
 
-/** The /24 of an IPv4 address, the /48 of an IPv6 one: what an office or a provider's customer has. */
+/** Returns the /24 of an IPv4 address or the /48 of an IPv6 one: usually one customer. */
 export function networkOf(group: string): string {
   return group.includes(":")
     ? group.split(":").slice(0, 3).join(":")

@@ -1,15 +1,15 @@
 import { Problem } from "../../problem/problem.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
 
-/** So many logins of an address are charged, checked and refunded at a time. */
+/** The maximum number of concurrent logins of an address. */
 const maxAtOnce = 4;
 const maxWaiting = 128;
 
 interface Turns {
   readonly semaphore: Semaphore;
-  /** Those that hold tokens, which come back when they succeed. */
+  /** The logins that hold tokens. Their tokens return when they succeed. */
   readonly running: Set<Promise<void>>;
-  /** Those that run and those that wait. */
+  /** The number of running and waiting logins. */
   count: number;
 }
 
@@ -22,9 +22,9 @@ export class LoginTurns {
   readonly #turns = new Map<string, Turns>();
 
   /**
-   * Runs the login of an address in its turn; it calls `hold` once it holds its tokens. One that the
-   * budget refuses is tried again when another one has given its tokens back. Rejects with a 503
-   * where too many wait.
+   * Runs the login of an address when a slot is free. The login calls `hold` once it holds its
+   * tokens. A login that the budget rejects is retried when another one has returned its tokens.
+   * Rejects with a 503 if too many wait.
    */
   async run<T>(identity: string, login: (hold: () => void) => Promise<T>): Promise<T> {
     const turns = this.#turns.get(identity) ??

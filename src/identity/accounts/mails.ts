@@ -3,29 +3,29 @@ import { controlCharacter } from "./account_call.ts";
 
 /** The kind of a mail. */
 export type MailKind =
-  /** The link adds the account. */
+  /** The link creates the account. */
   | "verify-email"
-  /** A signup for an address that has an account: without a link. */
+  /** A signup for an address that already has an account. It has no link. */
   | "account-exists"
   /** The link leads to the page for a new password. */
   | "reset-password"
-  /** For the attention of the user: without a link. */
+  /** A notice for the user. It has no link. */
   | "password-changed";
 
-/** A mail to a user, whose text is the deployer's. */
+/** A mail to a user. The deployer writes its text. */
 export interface Mail {
   /** The subject of the mail. */
   readonly kind: MailKind;
-  /** Its receiver. */
+  /** The receiver. */
   readonly user: { readonly email: string; readonly name: string | null };
-  /** The page of the deployer's with the token after `#token=`; null for a mail without a link. */
+  /** The deployer's page with the token after `#token=`, or null for a mail without a link. */
   readonly link: string | null;
 }
 
-/** Sends a mail. What it throws is observed, and no client learns of it. */
+/** Sends a mail. Its errors are observed, and no client learns of them. */
 export type SendMail = (mail: Mail) => void | Promise<void>;
 
-/** Makes the sending of mails, which never fails: prints them where `send` is not set. */
+/** Creates the function that sends mails, which never fails. Without `send`, mails are printed. */
 export function createMails(
   send: SendMail | undefined,
   { observe }: Pick<Runtime, "observe">,
@@ -34,10 +34,10 @@ export function createMails(
     const { kind: mailKind, user: { email, name }, link } = mail;
     if (send === undefined) return observe({ kind: "mail_printed", mailKind, email, link });
     try {
-      // Other programs may write the table, and a line break would begin a header in the mail.
+      // Other programs may write the table, and a line break would start a header in the mail.
       await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
-      // By contract the client was answered before: it may request another mail.
+      // By contract the client has its response, and can request another mail.
       observe({ kind: "mail_failed", mailKind, error });
     }
   };
@@ -45,7 +45,7 @@ export function createMails(
 
 const controls = new RegExp(controlCharacter, "gu");
 
-/** A link with a token: after the `#`, which browsers send neither to a server nor as a referrer. */
+/** Returns a link with a token after `#`, which browsers do not send to servers. */
 export function linkWith(page: string, token: string): string {
   return `${page}#token=${token}`;
 }

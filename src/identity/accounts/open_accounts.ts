@@ -22,8 +22,8 @@ import { usersTable } from "./users_table.ts";
 import type { Database } from "../../db/database.ts";
 
 /**
- * Opens the accounts of an app: in the key-value store, in a table of the deployer's, or in one that
- * is created. Throws a plain Error for a table that cannot hold accounts.
+ * Opens the accounts of an app: in the key-value store, in a table of the deployer, or in a new
+ * table. Throws a plain Error for a table that cannot contain accounts.
  */
 export async function openAccounts(
   users: PasswordAuthOptions["users"],
@@ -98,7 +98,7 @@ function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {
   };
 }
 
-/** The column of a reference; null for one that is not there and was not named. */
+/** Returns the column of a reference, or null if a column that was not named is missing. */
 function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): ColumnInfo | null {
   const column = typeof reference === "string"
     ? table.byName.get(reference)
@@ -109,11 +109,11 @@ function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): Co
   throw new Error(`${subject}: "${table.name}" has no column "${name}"`);
 }
 
-/** A database that cannot be reached now is no mistake: it may be later. */
+/** Requires the columns. An unreachable database is no error, because it may be reachable later. */
 async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): Promise<void> {
   try {
     await db.sql`SELECT count(*) AS count FROM ${table} WHERE 1 = 0`;
-    // A table of another program may have had this name before.
+    // A table of another program may already have this name.
     if (isOwn) {
       const { id, email, name, passwordHash, roles, disabled, createdAt } = usersTable;
       await db.sql`SELECT ${id}, ${email}, ${name}, ${passwordHash}, ${roles}, ${disabled},

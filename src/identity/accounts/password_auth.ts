@@ -76,7 +76,7 @@ export interface Administration {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
-  /** Ends all sessions of a user but those in the memory of the service. */
+  /** Ends all sessions of a user, except for those in the memory of the service. */
   endSessions(userId: string): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // For good: the sessions of the service may last longer than those of this configuration.
+      // Without expiry, because sessions of the service may last longer than configured here.
       if (configured !== null) await beginEpoch(configured, userId, runtime);
     },
   };
@@ -151,8 +151,9 @@ async function openService(
 }
 
 /**
- * The pages of links. They come from the configuration alone: a link by the `Host` of a request would
- * send the token to the host of an attacker. Throws a plain Error where mails are sent without them.
+ * Returns the pages of links. They come only from the configuration: a link made from the `Host` of
+ * a request would send the token to the host of an attacker. Throws a plain Error if mails are sent
+ * without them.
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,

@@ -22,8 +22,8 @@ import type { Database } from "../../db/database.ts";
 /** The options of accounts with a password. */
 export interface PasswordAuthOptions {
   /**
-   * Where accounts are kept: a table, `"kv"` for the key-value store of the app, or, unless set, the
-   * table {@link usersTable} in the database of the app, which is created.
+   * The accounts: a table, or `"kv"` for the app's key-value store. Default: the table {@link
+   * usersTable} in the app's database, which is created.
    */
   readonly users?: "kv" | UserTable | UsersOptions | undefined;
   /** The cost and the requirements of a login. */
@@ -54,7 +54,7 @@ export interface UsersOptions {
   readonly table: UserTable;
   /** Its database; that of the app unless set. */
   readonly db?: Database | undefined;
-  /** Its columns, where they have other names than those of {@link usersTable}. */
+  /** The columns, if their names differ from those of {@link usersTable}. */
   readonly columns?: UserColumnOptions | undefined;
 }
 
@@ -63,11 +63,11 @@ export type UserColumn = string | ColumnLike<unknown>;
 
 /** The options that name the columns of a table of users. */
 export interface UserColumnOptions {
-  /** With one spelling for an address: in lower case. `email` unless set. */
+  /** The address in one form, in lower case. Default: `email`. */
   readonly email?: UserColumn | undefined;
-  /** `passwordHash` unless set. */
+  /** The hash of the password. Default: `passwordHash`. */
   readonly passwordHash?: UserColumn | undefined;
-  /** `name` unless set, where the table has it; the same holds for those below. */
+  /** The name. Default: `name`, if the table has it. The same applies to the columns below. */
   readonly name?: UserColumn | undefined;
   /** A document with a list of strings, or a string with one role; `roles` unless set. */
   readonly roles?: UserColumn | undefined;
@@ -104,19 +104,19 @@ export interface LoginCaptchaOptions {
   readonly required?: CaptchaRequired | undefined;
 }
 
-/** Decides whether a login needs a CAPTCHA. Where it fails, it needs one. */
+/** Decides if a login needs a CAPTCHA. If the function fails, the login needs one. */
 export type CaptchaRequired = (
   request: Request,
   facts: LoginFacts,
 ) => boolean | Promise<boolean>;
 
-/** How many logins have failed lately, within about an hour. */
+/** The number of failed logins within about an hour. */
 export interface LoginFacts {
-  /** Of this account, known or not. */
+  /** Failures of this account, known or not. */
   readonly account: number;
-  /** From this address, an IPv6 one by its /64. */
+  /** Failures from this address. An IPv6 address counts by its /64. */
   readonly address: number;
-  /** From its network: the /24 of an IPv4 address, the /48 of an IPv6 one. */
+  /** Failures from its network: the /24 of an IPv4 address, the /48 of an IPv6 one. */
   readonly network: number;
 }
 
@@ -302,7 +302,7 @@ function isTable(given: unknown): boolean {
     (isTableLike(given) || "byName" in given && given.byName instanceof Map);
 }
 
-/** Only `false`: an option that is on unless it is switched off. */
+/** Reads only `false`, for an option that is on by default. */
 function off() {
   return other<false>("false", (given) => given === false);
 }

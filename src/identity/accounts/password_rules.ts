@@ -1,17 +1,17 @@
 import type { AccountFields } from "./account_call.ts";
 import type { RefusePassword } from "./password_auth_options.ts";
 
-/** The most characters of a password: more is no safer, and a long one takes time to hash. */
+/** The maximum length of a password. Longer ones are not safer and take longer to hash. */
 export const maxPasswordLength = 256;
 
 /** The rules for new passwords. */
 export interface PasswordRules {
   readonly minLength: number;
-  /** Undefined for none. */
+  /** The deployer's check, or undefined for none. */
   readonly refuse: RefusePassword | undefined;
 }
 
-/** Reads a new password, and checks what its text shows: its length, and that it is no mere repetition. */
+/** Reads a new password, and checks its length and that it is no mere repetition. */
 export function newPassword(fields: AccountFields, { minLength }: PasswordRules): string {
   const password = fields.text("password", maxPasswordLength);
   const characters = [...password];

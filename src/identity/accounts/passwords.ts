@@ -12,7 +12,7 @@ export interface ScryptCost {
   readonly N: number;
   /** The size of a block: multiplies the memory. */
   readonly r: number;
-  /** How often all of it is done. */
+  /** The number of repetitions. */
   readonly p: number;
 }
 
@@ -25,15 +25,15 @@ export interface Passwords {
    * as much time, and no password has it.
    */
   verify(password: string, hash: string | null, identity: string): Promise<boolean>;
-  /** Returns true if a hash was made with less cost than hashes are made with now. */
+  /** Returns true if a hash was made with a lower cost than new hashes. */
   isOutdated(hash: string): boolean;
 }
 
 /** Hashes and verifies passwords in place of scrypt: for the hashes that a table has already. */
 export interface PasswordHasher {
-  /** The text to store, which holds all that `verify` needs. */
+  /** Returns the string to store, which contains everything that `verify` needs. */
   hash(password: string): Promise<string>;
-  /** Returns true if a password has this hash; false for a string that is none. */
+  /** Returns true if a password has this hash. Returns false for a string that is not a hash. */
   verify(password: string, hash: string): Promise<boolean>;
 }
 
@@ -52,10 +52,9 @@ export function createPasswords(
     hash: (password, identity) => queue.run(identity, () => hasher.hash(normalized(password))),
     verify: (password, hash, identity) =>
       queue.run(identity, async () => {
-        // Of a password that no client sends. The first verification makes it, for whichever account.
+        // The hash of a password that no client sends. The first verification creates it.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
-        // A value that is no hash takes as long as a hash. An account may have no password of this
-        // service.
+        // An invalid hash takes as long as a valid one. An account may have no password here.
         const isHash = hash !== null &&
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;
@@ -64,7 +63,7 @@ export function createPasswords(
   };
 }
 
-/** Equal characters may be typed in several ways (NIST SP 800-63B, 3.1.1.2). */
+/** Normalizes characters that can be typed in several ways (NIST SP 800-63B, 3.1.1.2). */
 function normalized(password: string): string {
   return password.normalize("NFKC");
 }
@@ -87,7 +86,7 @@ const keyBytes = 32;
 
 function deriveKey(password: string, salt: Uint8Array, cost: ScryptCost): Promise<Uint8Array> {
   const { N, r, p } = cost;
-  // Node allows 32 MiB unless it is given the memory that the parameters need.
+  // Node allows 32 MiB unless the parameters' memory is passed.
   const maxmem = 256 * N * r + 1024 * 1024;
   return new Promise((resolve, reject) => {
     scrypt(password, salt, keyBytes, { N, r, p, maxmem }, (error, key) => {
@@ -103,13 +102,13 @@ interface StoredHash {
   readonly key: Uint8Array;
 }
 
-/** The PHC string format: `$scrypt$ln=14,r=8,p=5$salt$key`. */
+/** Returns the PHC string format: `$scrypt$ln=14,r=8,p=5$salt$key`. */
 function formatHash({ cost: { N, r, p }, salt, key }: StoredHash): string {
   const [left, right] = [salt, key].map((bytes) => bytesToBase64(bytes).replace(/=+$/, ""));
   return `$scrypt$ln=${Math.log2(N)},r=${r},p=${p}$${left}$${right}`;
 }
 
-/** Null for a string that is no such hash, or whose cost no service would have chosen. */
+/** Returns null for a string that is no such hash, or whose cost is implausible. */
 function parseHash(text: string): StoredHash | null {
   const [, ln, r, p, salt = "", key = ""] =
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/
@@ -131,9 +130,9 @@ function isCheaper(hash: string, wanted: ScryptCost): boolean {
   return work(stored.cost) < work(wanted);
 }
 
-/** So many hashes wait at most: a minute of work for one processor. */
+/** The maximum number of waiting hashes: a minute of work for one processor. */
 const maxWaiting = 256;
-/** A client that has waited longer has given up. */
+/** The time after which a client has given up, in milliseconds. */
 const maxWaitMs = 30_000;
 
 interface Waiting {
@@ -151,7 +150,7 @@ class HashQueue {
     this.#clock = clock;
   }
 
-  /** Runs the work of an identity in its turn. Rejects with a 503 where too many wait. */
+  /** Runs the work of an identity when a slot is free. Rejects with a 503 if too many wait. */
   async run<T>(identity: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) await this.#turnOf(identity);
     else this.#running++;
@@ -172,7 +171,7 @@ class HashQueue {
     });
   }
 
-  /** Hands the slot to the next, past those that have waited too long. */
+  /** Passes the slot to the next request that has not waited too long. */
   #next(): void {
     for (let next; (next = this.#waiting.take()) !== undefined;) {
       const isInTime = this.#clock.elapsedMs() - next.since <= maxWaitMs;

@@ -7,10 +7,10 @@ import { addWithNewPassword } from "./sign_up.ts";
 import { newPassword, requireGoodPassword } from "./password_rules.ts";
 import { mayMail } from "../signups/mail_limits.ts";
 
-/** The right to a new password that a mail has granted, under the hash of its token. */
+/** The permission for a new password from a mail, stored under the hash of its token. */
 interface PasswordReset {
   readonly userId: string;
-  /** Of the password that was forgotten: once there is another one, the link is of no use. */
+  /** The version of the forgotten password. With a newer password, the link is invalid. */
   readonly stamp: string;
   readonly expiresAt: number;
 }
@@ -43,8 +43,9 @@ export function readReset({ fields }: AccountCall, { rules }: AccountService): R
 }
 
 /**
- * `POST /password/reset`: replaces a password by the token of a mail. That ends all sessions, and
- * begins none: the token was in a mailbox. That of a signup adds its account with this password.
+ * `POST /password/reset`: replaces a password by the token of a mail. It ends all sessions and
+ * starts none, because the token was in a mailbox. The token of a signup creates its account with
+ * this password.
  */
 export async function resetPassword(
   call: AccountCall,
@@ -63,7 +64,7 @@ export async function resetPassword(
     throw uselessToken(action);
   }
   const replaced = await replacePassword(call, account, { password, action }, service);
-  // Of two requests with one token, one is the first.
+  // Of two requests with one token, only the first succeeds.
   if (replaced === null) throw uselessToken(action);
   await store.commit({ mutations: [{ kind: "delete", key: resetKey(token) }] });
   const { address } = call;

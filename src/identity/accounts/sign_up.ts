@@ -15,7 +15,7 @@ export interface SignupFields extends LoginFields {
   readonly name: string | null;
 }
 
-/** A signup whose mail was not answered yet, under the hash of its token. */
+/** A signup that waits for its mail's link, stored under the hash of its token. */
 interface PendingSignup {
   readonly email: string;
   readonly name: string | null;
@@ -34,9 +34,10 @@ export function readSignup({ fields }: AccountCall, service: AccountService): Si
 }
 
 /**
- * Signs a user up. Where addresses are verified the answer says nothing: the account is added when
- * the link in the mail is followed by who knows the password of this signup, or in this browser, so that
- * no stranger can prepare an account for the address of another; where there is an account, its user gets a mail about that.
+ * Signs a user up. If addresses are verified, the response reveals nothing. The account is created
+ * when the link in the mail is followed with the password of this signup, or in this browser.
+ * Therefore no stranger can prepare an account for the address of another user. If there is an
+ * account already, its user receives a mail.
  */
 export async function signUp(
   call: AccountCall,
@@ -60,7 +61,7 @@ export async function signUp(
 /** The members of the body that confirms an address. */
 export interface VerifyFields {
   readonly token: string;
-  /** Null in the browser that has signed up. */
+  /** The password, or null in the browser that has signed up. */
   readonly password: string | null;
 }
 
@@ -73,9 +74,9 @@ export function readVerify({ fields }: AccountCall): VerifyFields {
 }
 
 /**
- * `POST /verify`: adds the account of a signup. The token of a mail proves the address alone. The user
- * proves the signup by its password, or by the cookie of its browser,
- * for which every link to the address is good.
+ * `POST /verify`: creates the account of a signup. The token of a mail proves only the address. The
+ * user proves the signup by its password, or by the cookie of its browser, which accepts every link
+ * to the address.
  */
 export async function verifyEmail(
   call: AccountCall,
@@ -98,9 +99,9 @@ export async function verifyEmail(
 }
 
 /**
- * Adds the account of a signup with another password, by the token of its mail; null for a token that
- * is of no signup. Who reads the mailbox may have lost the password, or a stranger may have signed
- * up: nothing of that signup becomes the account's.
+ * Creates the account of a signup with another password, by the token of its mail. Returns null for
+ * a token of no signup. The reader of the mailbox may have lost the password, or a stranger may
+ * have signed up. Therefore the account takes nothing from that signup.
  */
 export async function addWithNewPassword(
   call: AccountCall,
@@ -137,14 +138,14 @@ async function addProven(
   const { email, name, passwordHash } = proven;
   const roles = signup === false ? [] : signup.roles;
   const account = await accounts.add({ email, name, passwordHash, roles });
-  // Killed before this, the token would be refused the next time: the address has an account then.
+  // If the process is killed before this, the token is rejected: the account exists.
   await store.commit({ mutations: [{ kind: "delete", key }] });
   if (account === null) throw uselessToken(action);
   observe({ kind: "account_event", event: "signup", user: account.id, address });
   return { status: 200, body: { next: "login" }, signupCookie: "" };
 }
 
-/** The refusal of a link that was followed elsewhere, or without the password of its signup. */
+/** Returns the problem of a link that was followed elsewhere, or without the signup's password. */
 function unprovenSignup(isMissing: boolean): Problem {
   const message = isMissing
     ? "is needed: this is not the browser that has signed up"
@@ -171,7 +172,7 @@ async function mailSignup(
   const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
   const setting = (key: readonly string[]) =>
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
-  // Also where no mail is sent: the links of the last hour are good in this browser.
+  // Set even if no mail is sent, because this browser accepts the links of the last hour.
   await store.commit({ mutations: [setting(browserKey(browser))] });
   if (!await mayMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);

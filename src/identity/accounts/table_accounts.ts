@@ -10,30 +10,30 @@ import { type ColumnInfo, isRequired, type Row, type TableInfo } from "../../sch
 import type { Account, AccountChange, Accounts, NewAccount } from "./account.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The columns of a table that hold accounts. */
+/** The columns of a table of accounts. */
 export interface AccountColumns {
   readonly id: ColumnInfo;
   readonly email: ColumnInfo;
   readonly passwordHash: ColumnInfo;
-  /** Null if the table has none, like the next two. */
+  /** The column of the name, or null if the table has none. */
   readonly name: ColumnInfo | null;
   /** A document with a list of strings, or a string with one role. */
   readonly roles: ColumnInfo | null;
   readonly disabled: ColumnInfo | null;
-  /** Set once, to the time of the signup. */
+  /** The column that is set once, to the time of the signup. */
   readonly createdAt: ColumnInfo | null;
 }
 
-/** A table that holds accounts. */
+/** A table of accounts. */
 export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;
   readonly columns: AccountColumns;
-  /** True if its definition says what becomes of a violated constraint, as to replace other rows. */
+  /** True if its definition handles constraint violations, for example by replacing other rows. */
   readonly isConflicting: boolean;
 }
 
-/** Makes the accounts that are the rows of a table. */
+/** Creates the accounts that are the rows of a table. */
 export function createTableAccounts(
   { db, table, columns, isConflicting }: AccountTable,
   runtime: Pick<Runtime, "clock" | "random">,
@@ -111,7 +111,7 @@ export function createTableAccounts(
 
 type Columns = Pick<AccountTable, "table" | "columns">;
 
-/** The first column that a new account could not fill; null if there is none. */
+/** Returns the first column that a new account cannot fill, or null. */
 export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   const known = new Set<ColumnInfo | null>(Object.values(columns));
   return table.columns.find((column) =>
@@ -119,7 +119,7 @@ export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   ) ?? null;
 }
 
-/** Turns a refusal of the database into the problem that a request to a resource would get. */
+/** Converts a database error to the problem that a request to a resource would receive. */
 async function answered<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -128,10 +128,10 @@ async function answered<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A column as a statement takes it: that of an introspected table has no object of its own. */
+/** Returns a column for a statement. A column of an introspected table is no object there. */
 function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> {
   const named: unknown = { [columnInfoKey]: column, [tableInfoKey]: table };
-  // The members of the type exist for the compiler only.
+  // The members of the type exist only for the compiler.
   return named as ColumnLike<unknown>;
 }
 
@@ -141,7 +141,7 @@ function newRow(
   { clock, random }: Pick<Runtime, "clock" | "random">,
 ): ReadonlyMap<ColumnInfo, unknown> {
   const row = new Map<ColumnInfo, unknown>();
-  // The database's own defaults come by themselves.
+  // The database itself applies its own defaults.
   for (const column of table.columns) {
     if (column.default?.kind === "function") row.set(column, column.default.make());
     if (column.default?.kind === "value") row.set(column, column.default.value);
@@ -175,17 +175,17 @@ function accountOf(row: Row, columns: AccountColumns): Account {
   };
 }
 
-/** Without roles a new account has the default of the column. */
+/** Returns false without roles, so that a new account has the default of the column. */
 function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }
 
-/** Why a new account cannot have these roles, as said of the column; null if it can. */
+/** Returns why the column cannot store these roles of a new account, or null if it can. */
 export function mistakeOfNewRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 
-/** A string holds one role. */
+/** Returns the error of several roles in a string, which stores only one. */
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;

@@ -14,7 +14,7 @@ export interface ChangeFields {
   readonly password: string;
 }
 
-/** `POST /logout`: ends the session of the request. Without one there is nothing to do. */
+/** `POST /logout`: ends the session of the request, if it has one. */
 export async function logOut(call: AccountCall, service: AccountService): Promise<AccountReply> {
   const carried = writingToken(call, service);
   if (carried !== null) {
@@ -79,7 +79,7 @@ export async function changePassword(
   return await beginSession(call, changed, carried.isCookie ? "cookie" : "bearer", service);
 }
 
-/** The account of the session that the request carries, as it is now. Throws a 401 or a 403. */
+/** Returns the current account of the session that the request carries. Throws a 401 or a 403. */
 async function requireSession(
   call: AccountCall,
   service: AccountService,
@@ -91,7 +91,7 @@ async function requireSession(
   throw new Problem("unauthorized", "This needs a session: log in");
 }
 
-/** The token of a request that changes something: the page of another origin cannot use a cookie. */
+/** Returns the token of a write. A page of another origin cannot use a cookie. */
 function writingToken(
   { request }: AccountCall,
   { cookie, trustedOrigins }: AccountService,

@@ -5,25 +5,25 @@ import { type Table, table } from "../../schema/table.ts";
 export interface UserRow {
   /** The id of the user. */
   readonly id: string;
-  /** In lower case. */
+  /** The address in lower case. */
   readonly email: string;
-  /** As the user gave it. */
+  /** The name as the user entered it. */
   readonly name: string | null;
-  /** With its parameters and its salt. */
+  /** The hash, with its parameters and its salt. */
   readonly passwordHash: string;
-  /** For scopes to decide by. */
+  /** The roles, for scopes. */
   readonly roles: string[];
-  /** Neither logs in nor has a session. */
+  /** True if the account can neither log in nor use a session. */
   readonly disabled: boolean;
-  /** When the account was added. */
+  /** The time at which the account was created. */
   readonly createdAt: string;
 }
 
 /** A new row of {@link usersTable}. */
 export interface NewUserRow extends Omit<UserRow, "name" | "disabled"> {
-  /** Null unless set. */
+  /** The name. Default: null. */
   readonly name?: string | null | undefined;
-  /** False unless set. */
+  /** True to disable the account. Default: false. */
   readonly disabled?: boolean | undefined;
 }
 

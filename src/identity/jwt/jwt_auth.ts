@@ -46,9 +46,9 @@ export function jwtAuth(options: JwtAuthOptions): AuthenticatorDefinition {
   return { name: "jwtAuth", open: (parts: AuthParts) => open(resolved, parts) };
 }
 
-/** More is no token of a person: a header of this size would be sent with each request. */
+/** The maximum length of a token, because its header is sent with each request. */
 const maxTokenLength = 8_192;
-/** A token that never expires is verified again after so long. */
+/** The time after which a token without expiry is verified again, in milliseconds. */
 const unendingMs = 300_000;
 
 async function open(
@@ -69,7 +69,7 @@ async function open(
     identify(request): MaybePromise<Identification | null> {
       const authorization = request.headers.get("authorization");
       if (authorization === null) return null;
-      // By the whole header, which has not even to be taken apart then.
+      // The cache key is the whole header, which need not be parsed.
       const known = tokens.get(authorization);
       if (known !== null) return known;
       if (!/^bearer(?: |$)/i.test(authorization)) return null;
@@ -105,7 +105,7 @@ async function identifyNew(
   const { exp } = claims;
   const expiresAt = exp === undefined ? undefined : exp * 1_000;
   const identification: Identification = { user, expiresAt };
-  // Keys that were withdrawn in between may have verified it.
+  // Withdrawn keys may have verified the token in between.
   if (tokens.generation === keysBefore) {
     const goodUntil = expiresAt === undefined ? null : expiresAt + clockToleranceMs;
     tokens.add(authorization, identification, goodUntil);
@@ -113,11 +113,11 @@ async function identifyNew(
   return identification;
 }
 
-/** Tokens that were verified, by the header that had them, until they expire. */
+/** The verified tokens by header, until they expire. */
 class VerifiedTokens {
   readonly #clock: Clock;
   #known: BoundedMap<string, VerifiedToken> = emptyMap();
-  /** How often all were forgotten. */
+  /** The number of times that all tokens were removed. */
   generation = 0;
 
   constructor(clock: Clock) {
@@ -129,7 +129,7 @@ class VerifiedTokens {
     return known !== undefined && this.#clock.now() < known.goodUntil ? known.identification : null;
   }
 
-  /** `goodUntil` is null for a token that does not expire. */
+  /** Adds a token. `goodUntil` is null for a token that does not expire. */
   add(authorization: string, identification: Identification, goodUntil: number | null): void {
     const until = goodUntil ?? this.#clock.now() + unendingMs;
     this.#known.set(authorization, { identification, goodUntil: until });
@@ -149,7 +149,7 @@ interface VerifiedToken {
 function emptyMap(): BoundedMap<string, VerifiedToken> {
   return boundedMap(20_000, {
     maxBytes: 32 * 1024 * 1024,
-    // The user and the claims are about as large as the token that they were decoded from.
+    // The user and the claims are about as large as the token itself.
     bytesOf: (authorization) => 4 * authorization.length + 200,
   });
 }
@@ -167,7 +167,7 @@ function userOfClaims(claims: Claims): User | null {
   });
 }
 
-/** RFC 6750, 3.1: the code says why, so that a client requests a new token. */
+/** Returns the problem. RFC 6750, 3.1: the code says why, so that a client requests a new token. */
 function refusal(reason: string): Problem {
   return new Problem("unauthorized", `Cannot accept this token: ${reason}`, {
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },

@@ -6,11 +6,11 @@ import type { User } from "../../auth/user.ts";
 
 /** The options of JSON Web Tokens. Exactly one of `secret`, `key` and `jwks` is given. */
 export interface JwtAuthOptions {
-  /** Verifies tokens that are signed with it (HS256 unless `algorithms` names others). A list rotates. */
+  /** The secret of signed tokens (default: HS256). A list allows rotation. */
   readonly secret?: string | readonly string[] | undefined;
-  /** Verifies tokens of its private key: a PEM (`-----BEGIN PUBLIC KEY-----`) or a JWK. */
+  /** The public key of signed tokens: a PEM (`-----BEGIN PUBLIC KEY-----`) or a JWK. */
   readonly key?: string | PublicKey | undefined;
-  /** The `https://` URL of a JSON Web Key Set, which is fetched and kept (RFC 7517, 5). */
+  /** The `https://` URL of a JSON Web Key Set, which is fetched and cached (RFC 7517, 5). */
   readonly jwks?: string | undefined;
   /**
    * The algorithms that are accepted; by the kind of the key unless set. The one that a token names
@@ -57,7 +57,7 @@ export type PublicKey = Readonly<Record<string, unknown>> & { readonly kty: stri
 /** The claims of a verified token (RFC 7519, 4). */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Makes the user of the claims of a verified token. */
+/** Returns the user of the claims of a verified token. */
 export type UserOfClaims = (claims: Claims) => User | null | Promise<User | null>;
 
 const algorithm = oneOf<JwtAlgorithm>(
@@ -88,7 +88,7 @@ const publicKey = other<string | PublicKey>(
 const keySetUrl = textLike("an https:// URL", /^https?:\/\/\S+$/)
   .fitting("an https:// URL, or http:// on this machine", (given) => {
     const { protocol = "", hostname = "" } = URL.parse(given) ?? {};
-    // Keys that cross the network in clear text could be replaced on the way.
+    // Keys that are sent in clear text could be replaced on the network.
     return protocol === "https:" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
   });
 

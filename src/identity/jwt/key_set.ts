@@ -7,39 +7,38 @@ import { createKeySet, type VerificationKey } from "./verify_jwt.ts";
 export interface KeySetOptions {
   readonly url: string;
   readonly runtime: Pick<Runtime, "clock" | "observe">;
-  /** Called where the keys have changed: what they have verified is verified again. */
+  /** Called when the keys have changed, so that tokens are verified again. */
   readonly onChange: () => void;
 }
 
-/** After so long the keys are fetched again, while those that are known stay in use. */
+/** The age at which keys are fetched again, in milliseconds. Known keys stay in use then. */
 const maxAgeMs = 10 * 60_000;
-/** A token with an unknown key makes the keys be fetched so often at most. */
+/** The minimum time between fetches for tokens with an unknown key, in milliseconds. */
 const pauseMs = 60_000;
-/** The same while no keys are known at all, because no request can be identified until then. */
+/** The minimum time while no key is known, because no request can be identified until then. */
 const firstPauseMs = 5_000;
 /** The timeout of the key server, in milliseconds. Requests wait for it if no keys are known. */
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 
 /**
- * The keys of a remote JSON Web Key Set, which are kept: a server that is down or slow delays no
- * request as long as keys are known, and a token with an unknown key causes one fetch a minute at
- * most.
+ * The keys of a remote JSON Web Key Set, which are cached. If keys are known, a slow or failed
+ * server delays no request. A token with an unknown key causes at most one fetch a minute.
  */
 export class KeySet {
   readonly #options: KeySetOptions;
   #known: { readonly keys: VerificationKey; readonly text: string } | null = null;
-  /** By the clock that never jumps, like the next one. */
+  /** The time of the last fetch, by the monotonic clock, like the next one. */
   #fetchedAt = -Infinity;
   #triedAt = -Infinity;
   #fetching: Promise<void> | null = null;
 
-  /** Fetches nothing yet. */
+  /** Creates the set. Fetches nothing yet. */
   constructor(options: KeySetOptions) {
     this.#options = options;
   }
 
-  /** The keys. Rejects with a 503 where none could be fetched yet. */
+  /** Returns the keys. Rejects with a 503 if none could be fetched yet. */
   async keys(): Promise<VerificationKey> {
     const now = this.#options.runtime.clock.elapsedMs();
     if (this.#known === null) await this.#fetchAfter(firstPauseMs);
@@ -54,14 +53,14 @@ export class KeySet {
     );
   }
 
-  /** The keys once they were fetched again, for a token whose key is unknown; null if they were not. */
+  /** Returns the keys after a new fetch, for a token with an unknown key, or null without one. */
   async newerKeys(): Promise<VerificationKey | null> {
     const before = this.#fetchedAt;
     await this.#fetchAfter(pauseMs);
     return this.#fetchedAt === before ? null : this.#known?.keys ?? null;
   }
 
-  /** Fetches unless that was tried less than so long ago; never rejects. */
+  /** Fetches the keys unless that was tried recently. Never rejects. */
   async #fetchAfter(minPauseMs: number): Promise<void> {
     const now = this.#options.runtime.clock.elapsedMs();
     if (this.#fetching === null && now - this.#triedAt >= minPauseMs) {
@@ -87,7 +86,7 @@ export class KeySet {
       }
       this.#fetchedAt = clock.elapsedMs();
     } catch (error) {
-      // By contract the keys that are known stay in use.
+      // By contract the known keys stay in use.
       observe({ kind: "keys_not_fetched", url, error });
     } finally {
       cancelTimer();

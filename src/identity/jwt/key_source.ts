@@ -8,18 +8,18 @@ import {
   verifyJwt,
 } from "./verify_jwt.ts";
 
-/** Verifies a token with the keys that the configuration names. Rejects with a 503 without any. */
+/** Verifies a token with the configured keys. Rejects with a 503 if there are none yet. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
 /** The parts that verify tokens, besides the options. */
 export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
-  /** Called where the keys of a set have changed. */
+  /** Called when the keys of a set have changed. */
   readonly onChange: () => void;
 }
 
 /**
- * Makes the verification of tokens by a secret, a public key or a key set. Rejects with a plain Error
- * for a key that cannot be used.
+ * Creates the verification of tokens by a secret, a public key or a key set. Rejects with a plain
+ * Error for a key that cannot be used.
  */
 export async function createVerifyToken(
   options: ResolvedJwtAuthOptions,
@@ -58,7 +58,7 @@ const refused: Verification = {
   reason: "it is not a token that was signed for this service",
 };
 
-/** The first secret signs, all verify. */
+/** Verifies with any secret. Only the first one signs. */
 function byAny(
   keys: readonly VerificationKey[],
   verify: (token: string, key: VerificationKey) => Promise<Verification>,
@@ -87,7 +87,7 @@ function byKeySet(
   };
 }
 
-/** The algorithm of a key, where it does not say it: the one that is usual for its kind. */
+/** Returns the algorithms of a key that names none: the usual ones of its kind. */
 function algorithmsOf(key: string | PublicKey): readonly JwtAlgorithm[] {
   if (typeof key === "string") return ["RS256", "ES256", "ES384", "ES512", "EdDSA"];
   const { kty, crv, alg } = key;
@@ -99,7 +99,7 @@ function algorithmsOf(key: string | PublicKey): readonly JwtAlgorithm[] {
   return crv === "P-256" || crv === "P-384" || crv === "P-521" ? [byCurve[crv]] : [];
 }
 
-/** The key for each algorithm that it fits. */
+/** Returns the key for each algorithm that it supports. */
 async function importAll(
   key: string | PublicKey,
   algorithms: readonly JwtAlgorithm[],
@@ -110,7 +110,7 @@ async function importAll(
     try {
       imported.push([algorithm, await importPublicKey(key, algorithm)]);
     } catch (error) {
-      // It is a key of another kind, which is no mistake where several kinds are tried.
+      // A key of another kind is no error if several kinds are tried.
       errors.push(error);
     }
   }

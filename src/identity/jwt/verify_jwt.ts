@@ -17,9 +17,9 @@ export type VerificationKey = Uint8Array | CryptoKey | ReturnType<typeof createL
 /** The outcome of the verification of a token. */
 export type Verification =
   | { readonly kind: "verified"; readonly claims: JWTPayload; readonly keyId: string | null }
-  /** No key of the set has the id that the token names. */
+  /** No key of the set has the id of the token. */
   | { readonly kind: "unknown-key" }
-  /** `reason` is for the client: it says nothing that the token does not. */
+  /** `reason` is for the client. It reveals nothing beyond the token. */
   | { readonly kind: "refused"; readonly reason: string };
 
 /** The requirements of a token. */
@@ -27,13 +27,13 @@ export interface VerifyOptions
   extends Pick<ResolvedJwtAuthOptions, "issuer" | "audience" | "type" | "clockToleranceMs"> {
   readonly algorithms: readonly JwtAlgorithm[];
   readonly requireExpiry: boolean;
-  /** Milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: number;
 }
 
 /**
- * Verifies a token (RFC 7515, RFC 7519): its signature by an algorithm that is allowed, `crit`, the
- * times, the issuer and the audience. Keys in the token itself (`jwk`, `jku`, `x5u`) are not used.
+ * Verifies a token (RFC 7515, RFC 7519): its signature by an allowed algorithm, `crit`, the times,
+ * the issuer and the audience. Keys in the token itself (`jwk`, `jku`, `x5u`) are not used.
  */
 export async function verifyJwt(
   token: string,
@@ -51,7 +51,7 @@ export async function verifyJwt(
     requiredClaims: requireExpiry ? ["exp"] : [],
   };
   try {
-    // The overloads of jose are separate for a key and for a function that finds one.
+    // jose has separate overloads for a key and for a function that finds one.
     const { payload, protectedHeader: { kid } } = typeof key === "function"
       ? await jwtVerify(token, key, checks)
       : await jwtVerify(token, key, checks);
@@ -62,7 +62,7 @@ export async function verifyJwt(
   }
 }
 
-/** Imports a public key for each algorithm that it may be used with. Throws for one that is none. */
+/** Imports a public key for each of its algorithms. Throws for an invalid key. */
 export async function importPublicKey(
   key: string | PublicKey,
   algorithm: JwtAlgorithm,
@@ -75,9 +75,9 @@ export async function importPublicKey(
   return imported;
 }
 
-/** Makes the set of the keys of a document. Throws for a document that is none. */
+/** Creates the set of the keys of a document. Throws for an invalid document. */
 export function createKeySet(document: unknown): VerificationKey {
-  // jose checks the shape of what it is given.
+  // jose checks the shape of the document.
   return createLocalJWKSet(document as JSONWebKeySet);
 }
 
@@ -87,6 +87,6 @@ function reasonOf(error: unknown): string {
     return `its claim "${error.claim}" is not the one that is accepted`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
-  // Whatever else: the signature, the form, `crit`, a key that does not fit.
+  // Any other error: the signature, the form, `crit`, a key that does not fit.
   return "it is not a token that was signed for this service";
 }

@@ -18,13 +18,13 @@ export interface ApiKeyAuthOptions {
   /** The header that carries a key; `X-API-Key` unless set. */
   readonly header?: string | undefined;
   /**
-   * Makes the user of a key; null refuses it. Unless set the id is that of the user that the key acts
-   * for, or `key:` and its own id, and the roles are its scopes.
+   * Returns the user of a key, or null to reject the key. By default the id is that of the user of
+   * the key, or `key:` and the key's own id, and the roles are its scopes.
    */
   readonly user?: UserOfKey | undefined;
 }
 
-/** Makes the user of an API key. */
+/** Returns the user of an API key. */
 export type UserOfKey = (key: ApiKey) => User | null | Promise<User | null>;
 
 /** The options of API keys, described. */

@@ -6,9 +6,9 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { isOf } from "../accounts/account.ts";
 import { hashOfToken, isSameHash } from "../opaque_token.ts";
 
-/** The record of an API key: everything about it but the key. */
+/** The record of an API key, without the secret. */
 export interface ApiKey {
-  /** Names it in lists, and begins the key itself. */
+  /** The id, which identifies the key in lists and is the beginning of the key itself. */
   readonly id: string;
   /** The purpose of the key. */
   readonly name: string;
@@ -16,18 +16,18 @@ export interface ApiKey {
   readonly userId: string | null;
   /** The permissions of the key: the roles of its user. */
   readonly scopes: readonly string[];
-  /** Milliseconds since 1970, like the next two. */
+  /** The creation, in milliseconds since 1970, like the next two. */
   readonly createdAt: number;
-  /** Null for one that does not expire. */
+  /** The expiry, or null for a key that does not expire. */
   readonly expiresAt: number | null;
-  /** To about a minute; null before the first use. */
+  /** The last use to about a minute, or null before the first use. */
   readonly lastUsedAt: number | null;
 }
 
 /** The members of a new API key. */
 export type NewApiKey = Pick<ApiKey, "name" | "userId" | "scopes" | "expiresAt">;
 
-/** The beginning of every API key. */
+/** The prefix of every API key. */
 export const keyPrefix = "key_";
 
 const idBytes = 6;
@@ -35,14 +35,14 @@ const secretBytes = 32;
 const keyPattern = /^key_([0-9a-f]{12})_([\w-]{43})$/;
 
 /**
- * The API keys of an app, in the key-value store. A key is an id and a secret; the secret is stored
- * as its hash, so that it can be shown once only, when it is made.
+ * The API keys of an app, in the key-value store. A key consists of an id and a secret. Only the
+ * hash of the secret is stored, so that the key is shown only once, when it is created.
  */
 export class ApiKeys {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
 
-  /** Reads nothing yet. */
+  /** Creates the collection. Reads nothing yet. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;
@@ -51,7 +51,7 @@ export class ApiKeys {
   /** Creates a key, and returns its string, which is not stored. */
   async create(given: NewApiKey): Promise<{ readonly text: string; readonly key: ApiKey }> {
     const { clock, random } = this.#runtime;
-    // No command takes it for an option.
+    // Because of the id's form, no command takes the key for an option.
     const id = bytesToHex(random.bytes(idBytes));
     const secret = encodeBase64url(random.bytes(secretBytes));
     const key: ApiKey = { id, ...given, createdAt: clock.now(), lastUsedAt: null };
@@ -61,8 +61,8 @@ export class ApiKeys {
   }
 
   /**
-   * The key of a string, whose use is noted unless `isUsed` is false; null for one that is unknown,
-   * revoked or expired.
+   * Returns the key of a string, and records its use unless `isUsed` is false. Returns null for a
+   * key that is unknown, revoked or expired.
    */
   async find(text: string, isUsed: boolean = true): Promise<ApiKey | null> {
     const [, id = "", secret = ""] = keyPattern.exec(text) ?? [];
@@ -78,7 +78,7 @@ export class ApiKeys {
     return shownKey(value);
   }
 
-  /** All keys, in the order of their ids. */
+  /** Returns all keys, in the order of their ids. */
   async list(): Promise<readonly ApiKey[]> {
     const keys: ApiKey[] = [];
     let after: KeyValueKey | undefined = undefined;
@@ -94,7 +94,7 @@ export class ApiKeys {
     }
   }
 
-  /** Revokes a key by its id; false where there is none. */
+  /** Revokes a key by its id. Returns false if there is none. */
   async revoke(id: string): Promise<boolean> {
     const { value } = await this.#store.get(recordKey(id));
     await this.#store.commit({ mutations: [{ kind: "delete", key: recordKey(id) }] });
@@ -104,13 +104,13 @@ export class ApiKeys {
   async #use(record: ApiKeyRecord, versionstamp: string | null): Promise<void> {
     const key = recordKey(record.id);
     try {
-      // Checked, so that a key which is revoked in between does not come back.
+      // Checked, so that a key that is revoked in between is not restored.
       await this.#store.commit({
         checks: [{ key, versionstamp }],
         mutations: [{ kind: "set", key, value: record }],
       });
     } catch (error) {
-      // By contract the use is not noted then.
+      // By contract the use is not recorded then.
       if (!(error instanceof StoreError)) throw error;
     }
   }

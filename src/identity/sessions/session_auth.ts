@@ -13,14 +13,14 @@ export interface SessionAuthOptions {
   readonly trustedOrigins: ReadonlySet<string>;
 }
 
-/** The token of a session as a request carries it. */
+/** The session token that a request carries. */
 export interface CarriedToken {
   readonly token: string;
   /** True if a browser may have added it automatically. */
   readonly isCookie: boolean;
 }
 
-/** The token of the session that a request carries: in `Authorization`, or else in its cookie. */
+/** Returns the session token of a request: from `Authorization`, or else from its cookie. */
 export function carriedToken(request: Request, cookie: SessionCookie): CarriedToken | null {
   const bearer = bearerToken(request.headers.get("authorization"));
   if (bearer?.startsWith(sessionPrefix)) return { token: bearer, isCookie: false };
@@ -29,8 +29,8 @@ export function carriedToken(request: Request, cookie: SessionCookie): CarriedTo
 }
 
 /**
- * Makes the function that identifies the user of a session: by its token as `Authorization: Bearer`,
- * or by its cookie, whose writes must come from a page of this service.
+ * Creates the function that identifies the user of a session: by its token as `Authorization:
+ * Bearer`, or by its cookie, whose writes must come from a page of this service.
  */
 export function createSessionAuth(
   { sessions, cookie, trustedOrigins }: SessionAuthOptions,
@@ -39,10 +39,10 @@ export function createSessionAuth(
     const carried = carriedToken(request, cookie);
     if (carried === null) return null;
     const { token, isCookie } = carried;
-    // First, so that a page of another origin does not learn whether there is a session.
+    // Checked first, so that a page of another origin does not learn if there is a session.
     if (isCookie && isWrite(request.method)) requireOwnPage(request, trustedOrigins);
     const found = sessions.identify(token);
-    // Without a closure, where the session is known: each request would make one.
+    // A known session needs no closure, which each request would create.
     if (found instanceof Promise) {
       return found.then((one) => one ?? ended(request, isCookie, cookie));
     }
@@ -56,7 +56,7 @@ function ended(request: Request, isCookie: boolean, cookie: SessionCookie): neve
   });
 }
 
-/** A browser would send the cookie of a session that has ended with every request. */
+/** Removes the cookie of an ended session, which a browser would send with every request. */
 function clearing(request: Request, cookie: SessionCookie): Readonly<Record<string, string>> {
   const headers = new Headers();
   cookie.clear(headers, request);

@@ -4,7 +4,7 @@ import { flag, oneOf } from "../../options/option_kinds.ts";
 import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
 
-/** How the cookie of sessions is set. */
+/** Options of the session cookie. */
 export interface SessionCookieOptions {
   /**
    * `Lax` unless set: links of other sites to a page find its session. `Strict` is for services that
@@ -26,28 +26,28 @@ export const sessionCookieOptions = group(
   } satisfies Described<SessionCookieOptions>,
 );
 
-/** The cookie of sessions: no script reads it (`HttpOnly`), and no other host receives it. */
+/** The session cookie. It is `HttpOnly`: no script reads it, and no other host receives it. */
 export class SessionCookie {
   readonly #sameSite: "Strict" | "Lax" | "None";
   readonly #secure: boolean | undefined;
-  /** By the header: a client sends the same one with each request. */
+  /** Parsed headers, because a client sends the same header with each request. */
   readonly #parsed: BoundedMap<string, CookieTokens> = boundedMap(10_000, {
     maxBytes: 8 * 1024 * 1024,
     bytesOf: (header) => 4 * header.length,
   });
-  /** The last host that was looked at. */
+  /** The last parsed host. */
   #host: string | null = null;
   #isSecureHost = true;
 
-  /** Sets nothing. */
+  /** Creates the cookie's settings. */
   constructor({ sameSite = "Lax", secure }: SessionCookieOptions) {
     this.#sameSite = sameSite;
     this.#secure = secure;
   }
 
-  /** The token of a request; null without the cookie. */
+  /** Returns the token of a request, or null without the cookie. */
   read({ headers, url }: Request): string | null {
-    // Most requests have none, and to parse them costs more than to look.
+    // Most requests have no cookie, and this check is faster than parsing.
     const given = headers.get("cookie");
     if (given === null || !given.includes("session=")) return null;
     const known = this.#parsed.get(given) ?? this.#parse(given, headers);
@@ -59,12 +59,12 @@ export class SessionCookie {
     this.#write(headers, this.#nameAt(sent, url), token, Math.floor(maxAgeMs / 1_000));
   }
 
-  /** Adds the header that removes it. */
+  /** Adds the header that removes the cookie. */
   clear(headers: Headers, { headers: sent, url }: Request): void {
     this.#write(headers, this.#nameAt(sent, url), "", 0);
   }
 
-  /** Returns true if cookies for this host are for HTTPS only. */
+  /** Returns true if cookies for this host are only for HTTPS. */
   isSecureFor({ headers, url }: Request): boolean {
     return this.#isSecureAt(headers.get("host"), url);
   }
@@ -76,8 +76,8 @@ export class SessionCookie {
   }
 
   /**
-   * With the prefix `__Host-` browsers take the cookie over HTTPS alone and without a domain, so that
-   * no other host of the site can plant one (RFC 6265bis, 4.1.3.2).
+   * Returns the name. With the prefix `__Host-` browsers accept the cookie only over HTTPS and
+   * without a domain, so that no other host of the site can set it (RFC 6265bis, 4.1.3.2).
    */
   #nameAt(headers: Headers, url: string): string {
     return this.#isSecureAt(headers.get("host"), url) ? secureName : plainName;
@@ -110,7 +110,7 @@ interface CookieTokens {
 const secureName = "__Host-session";
 const plainName = "session";
 
-/** The host without its port, of the header or of the URL. */
+/** Returns the host of the header or of the URL, without its port. */
 function hostName(host: string | null, url: string): string {
   const [, address, name = ""] = /^(?:\[([^\]]*)\]|([^:/?#]*))/.exec(
     host ?? url.replace(/^[a-z+.-]+:\/\//i, ""),

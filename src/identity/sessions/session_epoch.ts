@@ -3,16 +3,15 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { hashOfToken } from "../opaque_token.ts";
 
-/** The epoch of a user, to which every session of the user is bound; the empty string at first. */
+/** Returns the epoch of a user, to which sessions are bound. It is empty at first. */
 export async function sessionEpoch(store: KeyValue, userId: string): Promise<string> {
   const { value } = await store.get(epochKey(userId));
   return typeof value === "string" ? value : "";
 }
 
 /**
- * Begins another epoch of a user, which ends all sessions, those that begin at the same moment
- * included. With `expireInMs` it is forgotten after that time, when no session from before may be
- * left.
+ * Starts a new epoch of a user, which ends all sessions, including those that start concurrently.
+ * With `expireInMs` the epoch expires after that time, when no earlier session can remain.
  */
 export async function beginEpoch(
   store: KeyValue,

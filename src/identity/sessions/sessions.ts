@@ -8,22 +8,22 @@ import { hashOfToken, isSameHash, isToken, makeToken } from "../opaque_token.ts"
 import { type CredentialState, TrustedCredentials } from "../trusted_credentials.ts";
 import { beginEpoch, sessionEpoch } from "./session_epoch.ts";
 
-/** The record of a session, under the hash of its token. */
+/** The record of a session, stored under the hash of its token. */
 interface SessionRecord {
   readonly userId: string;
-  /** Of the password that the session was begun with; see {@link stampOf}. */
+  /** The password version at the start of the session. See {@link stampOf}. */
   readonly stamp: string;
-  /** Of the user when the session was begun: another one ends it. */
+  /** The user's epoch at the start of the session. A new epoch ends it. */
   readonly epoch: string;
-  /** In milliseconds since 1970, like the next two. */
+  /** The start, in milliseconds since 1970, like the next two. */
   readonly beganAt: number;
   /** The last use, to about a minute. */
   readonly seenAt: number;
-  /** The end of its lifetime, used or not. */
+  /** The end of the lifetime, even if the session is used. */
   readonly endsAt: number;
 }
 
-/** A session that has begun: the token that stands for it, and the end of its lifetime. */
+/** A new session: its token, and the end of its lifetime. */
 export interface BegunSession {
   readonly token: string;
   readonly endsAt: number;
@@ -32,11 +32,11 @@ export interface BegunSession {
 /** The parts that the sessions of an app need. */
 export interface SessionsOptions {
   readonly store: KeyValue;
-  /** The account of a user as it is now; null for none. */
+  /** Returns the current account of a user, or null for none. */
   readonly findAccount: (id: string) => Promise<Account | null>;
-  /** A session that is not used for so long ends. */
+  /** The time without use after which a session ends, in milliseconds. */
   readonly idleMs: number;
-  /** A session ends after so long, used or not. */
+  /** The maximum lifetime of a session, in milliseconds. */
   readonly maxMs: number;
   readonly recheckMs: number;
   readonly runtime: Runtime;
@@ -44,20 +44,20 @@ export interface SessionsOptions {
 
 const maxTokenLength = 100;
 
-/** The beginning of every session token. */
+/** The prefix of every session token. */
 export const sessionPrefix = "ses_";
 
 /**
  * The sessions of an app, in the key-value store, by the hashes of their tokens. A session is bound
- * to the password that it was begun with, by a stamp of the stored hash: a password that is changed
- * ends all sessions with that one write, wherever a process is killed. It is bound to the epoch of
- * its user as well, which a logout everywhere changes.
+ * to the version of the password at its start. Changing the password thus ends all sessions by one
+ * write, even if a process is killed. A session is also bound to the epoch of its user, which a
+ * logout everywhere changes.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #trusted: TrustedCredentials;
 
-  /** Reads nothing yet. */
+  /** Creates the sessions. Reads nothing yet. */
   constructor(options: SessionsOptions) {
     const { runtime: { clock }, recheckMs } = options;
     this.#options = options;
@@ -68,13 +68,13 @@ export class Sessions {
     });
   }
 
-  /** The identification of a session by its token; null if there is none, or none any more. */
+  /** Returns the identification of a session's token, or null if it is unknown or has ended. */
   identify(token: string): MaybePromise<Identification | null> {
-    // Looked up before its letters are checked: nearly all are known.
+    // The lookup precedes the check of the characters, because nearly all tokens are known.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 
-  /** Begins a session of an account. Rejects with a `StoreError`. */
+  /** Starts a session of an account. Rejects with a `StoreError`. */
   async begin(account: Account): Promise<BegunSession> {
     const { store, maxMs, runtime: { clock, random } } = this.#options;
     const token = makeToken(sessionPrefix, random);
@@ -87,15 +87,15 @@ export class Sessions {
     return { token, endsAt };
   }
 
-  /** Ends one session. One that has ended is no error. */
+  /** Ends one session. An ended session is no error. */
   async end(token: string): Promise<void> {
     if (!isToken(token, sessionPrefix)) return;
-    // First: where the store fails, this process at least no longer takes it.
+    // First, so that at least this process rejects the session if the store fails.
     this.#trusted.end(token);
     await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
   }
 
-  /** Ends all sessions of a user, those that begin at the same moment included. */
+  /** Ends all sessions of a user, including those that start concurrently. */
   async endAll(userId: string): Promise<void> {
     const { store, maxMs, runtime } = this.#options;
     await beginEpoch(store, userId, runtime, maxMs + dayMs);
@@ -108,7 +108,7 @@ export class Sessions {
     const { value: record, versionstamp } = await store.get(key);
     if (!isRecord(record)) return null;
     const now = clock.now();
-    // Stores may read a record for some time after it has expired.
+    // Stores may return a record for some time after it has expired.
     if (now >= record.endsAt || now >= record.seenAt + idleMs) return null;
     const [epoch, account] = await Promise.all([
       sessionEpoch(store, record.userId),
@@ -132,7 +132,7 @@ export class Sessions {
     versionstamp: string | null,
   ): Promise<void> {
     try {
-      // Checked, so that a session which has ended in between does not come back.
+      // Checked, so that a session that has ended in between is not restored.
       const checks = [{ key, versionstamp }];
       await this.#options.store.commit({ checks, mutations: [this.#setOf(key, record)] });
     } catch (error) {
@@ -145,7 +145,7 @@ export class Sessions {
     const { idleMs } = this.#options;
     const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
     const expireInMs = Math.max(1, Math.ceil(leftMs));
-    // A login is free: a user that logs in all the time makes room with own sessions.
+    // A login is free: a user who logs in repeatedly replaces only own sessions.
     const share = `session ${record.userId}`;
     return { kind: "set", key, value: record, expireInMs, share } as const;
   }

@@ -1,15 +1,16 @@
 import type { HourlyCounters } from "../accounts/hourly_counters.ts";
 import { networkOf } from "../accounts/login_risk.ts";
 
-/** Of one kind to one address, so that no mailbox can be filled by way of this service. */
+/** The maximum for one kind and address, so that this service cannot fill a mailbox. */
 export const maxMailsAnHour = 5;
 
-/** The first mail of each source, so that no stranger uses up the mails of a user. */
+/** The maximum of first mails of each source, so that no stranger uses up a user's mails. */
 export const maxSourcesAnHour = 20;
 
 /**
- * Returns true if a mail of a kind may be sent to an address for this source, which counts it. A source is
- * the network of the client. Beyond the limit of all, each source still has its first mail.
+ * Returns true if a mail of a kind may be sent to an address for this source, and counts it. A
+ * source is the network of the client. Beyond the limit of all sources, each source still has its
+ * first mail.
  */
 export async function mayMail(
   counters: HourlyCounters,

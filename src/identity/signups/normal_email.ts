@@ -1,12 +1,12 @@
 import { domainToASCII, domainToUnicode } from "node:url";
 
 /**
- * The one spelling of an e-mail address, or null for what is none: the local part may not be quoted,
- * and case does not count, as with every large provider. At most 254 characters (RFC 5321, 4.5.3.1).
- * What looks like another address is refused: characters that are not shown, other forms of a
- * character, and letters of two scripts that resemble each other in the local part or in one label
- * of the domain (UTS 39, 5.2). A domain has its Unicode spelling (IDNA, UTS 46), as its punycode is
- * the same domain.
+ * Returns the canonical form of an e-mail address, or null for an invalid one. The local part may
+ * not be quoted, and case is ignored, as with all large providers. The length is at most 254
+ * characters (RFC 5321, 4.5.3.1). Addresses that look like others are rejected: invisible
+ * characters, other forms of a character, and letters of two similar scripts in the local part or
+ * in one label of the domain (UTS 39, 5.2). The domain is in Unicode (IDNA, UTS 46), because its
+ * punycode is the same domain.
  */
 export function normalEmail(given: string): string | null {
   const text = given.trim().normalize("NFC").toLowerCase();
@@ -19,7 +19,7 @@ export function normalEmail(given: string): string | null {
   return email.length <= 254 ? email : null;
 }
 
-/** The spelling of an address that an account may have: also one from before these rules. */
+/** Returns the form of an address of an existing account, which may predate these rules. */
 export function knownEmail(given: string): string | null {
   const email = given.trim().normalize("NFC").toLowerCase();
   const isKnown = email.length <= 254 && email.isWellFormed() &&
@@ -27,7 +27,7 @@ export function knownEmail(given: string): string | null {
   return normalEmail(given) ?? (isKnown ? email : null);
 }
 
-/** An address with its domain as it is, in punycode and in Unicode: older accounts have any of them. */
+/** Returns an address with its domain unchanged, in punycode and in Unicode. */
 export function spellingsOf(email: string): readonly string[] {
   const at = email.lastIndexOf("@") + 1;
   const domain = email.slice(at);
@@ -53,7 +53,7 @@ function isMixed(word: string): boolean {
 /** Words of letters, digits and signs between dots (RFC 5322, 3.2.3; RFC 6532). */
 const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
 
-/** Letters that no name has beside Latin ones but those of Chinese, Japanese and Korean. */
+/** Letters that no name combines with Latin ones, except for Chinese, Japanese and Korean. */
 const foreign =
   /(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}\p{sc=Latin}\p{sc=Zyyy}\p{sc=Zinh}])\p{L}/u;
 
@@ -62,7 +62,7 @@ const similar = [/\p{sc=Cyrl}/u, /\p{sc=Grek}/u, /\p{sc=Copt}/u, /\p{sc=Armn}/u,
 
 function normalDomain(given: string): string | null {
   const isPlain = /^[\x21-\x7e]*$/.test(given) && !/(?:^|\.)xn--/.test(given);
-  // Characters that are not shown would be left out of it, and the address was not meant so.
+  // Invisible characters would be removed, which would change the address.
   if (/\p{DI}/u.test(given)) return null;
   const domain = isPlain ? given : domainToUnicode(domainToASCII(given)).normalize("NFC");
   return labels.test(domain) && !domain.split(".").some(isMixed) ? domain : null;

@@ -1,13 +1,13 @@
 import { getCookies, setCookie } from "@std/http/cookie";
 
-/** The token of the browser that has signed up; null without one. */
+/** Returns the token of the browser that has signed up, or null without one. */
 export function signupCookie({ headers }: Request, isSecure: boolean): string | null {
   return getCookies(headers)[nameOf(isSecure)] ?? null;
 }
 
 /**
- * Sets the cookie that recognizes the browser of a signup when the link of its mail is followed. It
- * grants nothing but that, for a day. The empty string removes it.
+ * Sets the cookie that identifies the browser of a signup when the link of its mail is followed. It
+ * has no other use, and is valid for a day. An empty string removes it.
  */
 export function setSignupCookie(headers: Headers, token: string, isSecure: boolean): void {
   const value = token;
@@ -23,7 +23,7 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   });
 }
 
-/** With the prefix no other host of the site can plant the cookie of a stranger's signup. */
+/** Returns the name. With the prefix no other host of the site can set a stranger's cookie. */
 function nameOf(isSecure: boolean): string {
   return isSecure ? "__Host-signup" : "signup";
 }
