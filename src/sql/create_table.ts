@@ -12,8 +12,8 @@ import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "./fragment.ts";
 
 /**
- * The statements that create a table, and then its indexes: keys, NOT NULL, UNIQUE, defaults,
- * generated columns, checks and foreign keys.
+ * Returns the statements that create a table and then its indexes: keys, NOT NULL, UNIQUE,
+ * defaults, generated columns, checks and foreign keys.
  */
 export function createTableStatements(table: TableInfo, dialect: Dialect): Statement[] {
   const hasOneKey = table.primaryKey.length === 1;
@@ -28,7 +28,7 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
   return [{ text, values: [] }, ...createIndexStatements(table, dialect)];
 }
 
-/** The statements that create the indexes of a table. */
+/** Returns the statements that create the indexes of a table. */
 export function createIndexStatements(table: TableInfo, dialect: Dialect): Statement[] {
   return table.indexes.map(({ name, columns, unique, where }) => {
     const create = unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX";
@@ -39,7 +39,7 @@ export function createIndexStatements(table: TableInfo, dialect: Dialect): State
   });
 }
 
-/** The statements that add foreign keys to a table that exists. */
+/** Returns the statements that add foreign keys to an existing table. */
 export function addForeignKeyStatements(
   { schema, name }: TableInfo,
   keys: readonly ForeignKey[],
@@ -51,8 +51,8 @@ export function addForeignKeyStatements(
 }
 
 /**
- * Sorts tables in the order to create them in: the targets of foreign keys come first. Postgres
- * requires that; of a cycle of tables one comes before its target.
+ * Returns tables in the order of their creation: the targets of foreign keys come first, as
+ * Postgres requires. Of a cycle of tables, one comes before its target.
  */
 export function inCreationOrder(tables: readonly TableInfo[]): TableInfo[] {
   const ordered = new Set<TableInfo>();
@@ -87,7 +87,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
     column.moment === null;
   if (isAutoIncrement) parts.push(...dialect.definitions.identity);
   if (column.primaryKey && table.primaryKey.length === 1) parts.push("PRIMARY KEY");
-  // In SQLite a key is not NOT NULL by itself, for backward compatibility.
+  // In SQLite a key is not automatically NOT NULL, for backward compatibility.
   if (column.notNull && !isAutoIncrement) parts.push("NOT NULL");
   if (column.unique) parts.push("UNIQUE");
   return [...parts, ...sourceOf(column, dialect), ...columnChecks(column, table, dialect)].join(
@@ -95,7 +95,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
   );
 }
 
-/** Where a value comes from that no write gives. SQL may end with a comment, so a line follows it. */
+/** Returns the source of an omitted value. Its SQL may end with a comment. */
 function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   if (column.generatedSql !== null) {
     const value = dialect.definitions.generatedValue(column, column.generatedSql);
@@ -107,7 +107,7 @@ function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   return source?.kind === "value" ? [`DEFAULT ${stored(source.value, column, dialect)}`] : [];
 }
 
-/** The rules that both engines check in the same way; patterns and the longest text are the service's. */
+/** Returns the rules that all engines check alike. The service checks patterns and lengths. */
 function columnChecks(column: ColumnInfo, table: TableInfo, dialect: Dialect): readonly string[] {
   const name = quoteIdentifier(column.dbName);
   const { enumValues, min, max, minLength } = column;
@@ -133,7 +133,7 @@ function uniqueLine(columns: readonly string[], table: TableInfo): string {
   return `CONSTRAINT ${quoteIdentifier(name)} UNIQUE (${names(columns)})`;
 }
 
-/** A check without a name has one that depends on its text, so that both engines know it by that. */
+/** Returns the checks. An unnamed one has a name that depends on its text, as on all engines. */
 function checkLines(table: TableInfo, dialect: Dialect): readonly string[] {
   return table.checks.map(({ name, sql }) => {
     const text = conditionSql(sql, dialect);
@@ -159,13 +159,13 @@ function names(columns: readonly string[]): string {
   return columns.map(quoteIdentifier).join(", ");
 }
 
-/** An in-process value as it is in the column. */
+/** Returns an in-process value as it is stored in the column. */
 function stored(value: unknown, column: ColumnInfo, dialect: Dialect): string {
   dialect.check(value, column);
   return sqlLiteral(dialect.encode(value, column), dialect);
 }
 
-/** A value as SQL text: DDL takes no parameters. Only values of declarations, never input. */
+/** Returns a value as SQL text, because DDL has no parameters. Values are declared, never input. */
 export function sqlLiteral(value: SqlValue, dialect: Dialect): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return dialect.definitions.bytesLiteral(bytesToHex(value));

@@ -14,50 +14,50 @@ export type Engine = "sqlite" | "postgres";
 
 /** The parts of an engine outside of SQL, as far as a dialect knows them. */
 export interface EngineParts {
-  /** For messages and traces. Never compared. */
+  /** The name for messages and traces. Never compared. */
   readonly name: string;
 }
 
 /**
- * The interface of an engine's SQL dialect, with all that differs between the engines outside a
- * driver: one value, made at connect from a probe.
+ * The interface of an engine's SQL dialect, with all differences between the engines outside of
+ * drivers. A dialect is one value, which a driver creates when it connects.
  */
 export interface Dialect {
   /** The family. */
   readonly engine: Engine;
   /** The parts of the engine outside of SQL; `engineOf` returns them with their types. */
   readonly parts: EngineParts;
-  /** As OpenTelemetry names it, in `db.system.name`. */
+  /** The OpenTelemetry name, for `db.system.name`. */
   readonly systemName: string;
-  /** The most values one statement may bind. */
+  /** The maximum number of values that one statement binds. */
   readonly maxValues: number;
-  /** True if a statement that writes keeps all other requests of the process waiting. */
+  /** True if a statement that writes blocks all other requests of the process. */
   readonly blocksThread: boolean;
-  /** True if the driver itself refuses a statement that begins or ends a transaction. */
+  /** True if the driver itself rejects a statement that begins or ends a transaction. */
   readonly refusesBoundaries: boolean;
-  /** `?` or `$7`. */
+  /** Returns `?` or `$7`. */
   placeholder(position: number): string;
 
   /** How expressions are compared, and scripts split. */
   readonly syntax: SqlSyntax;
-  /** The definitions of the tables that we create. */
+  /** The definitions of the tables that the service creates. */
   readonly definitions: DefinitionDialect;
-  /** The column type of a table that we create. */
+  /** Returns the column type in a table that the service creates. */
   columnType(column: ColumnInfo): string;
   /**
-   * Throws `InvalidValue` for a value that its kind allows and this engine or column cannot hold:
-   * called once for each value of a body, so that the problem can name the field.
+   * Throws `InvalidValue` for a value that its kind allows and this engine or column cannot store.
+   * It is called once for each value of a body, so that the problem can name the field.
    */
   check(value: unknown, column: ColumnInfo): void;
   /**
-   * In-process value → the value to bind for writing it into `column` or comparing it with it. A
-   * value that {@link decode} gave as a onInvalidValue is bound as it is; only what no column can hold
-   * throws.
+   * Encodes an in-process value to bind it, for writing it into `column` or comparing it with
+   * `column`. An invalid stored value that {@link decode} returned is bound unchanged. Throws only
+   * for a value that no column can store.
    */
   encode(value: unknown, column: ColumnInfo): SqlValue;
   /**
-   * A value from the driver → in-process value. A stored value that does not fit its kind is given
-   * as it is, and `onInvalidValue` is called: reading never fails.
+   * Decodes a value from the driver. Reading never fails: a stored value that is invalid for its
+   * column's kind is returned unchanged and reported to `onInvalidValue`.
    */
   decode(
     value: SqlValue,
@@ -65,54 +65,54 @@ export interface Dialect {
     onInvalidValue: (column: ColumnInfo) => void,
   ): unknown;
   /**
-   * A value from the driver that belongs to no column → a number, a string or base64, the same on
-   * every engine. `type` is the engine's number of its type, null if it has none. Undefined if
-   * the engines have different forms.
+   * Converts a value that belongs to no column to a number, a string or base64, identically on
+   * every engine. `type` is the engine's number of its type, or null. Returns undefined if the
+   * engines have different forms.
    */
   decodeUntyped(value: SqlValue, type: number | null): unknown;
   /**
-   * Returns true if {@link encode} gives the stored value back: not for a moment in another format than
-   * that of its column, nor for the JSON null.
+   * Returns true if {@link encode} restores the stored value. False for a timestamp in another
+   * format than that of its column, and for the JSON null.
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
-   * Returns true if a row that shows this value of a body may hold something else than a write of it would
-   * store: a onInvalidValue, or the value in another form.
+   * Returns true if a row that shows this value of a body may store something else than a write of
+   * the value would: an invalid value, or another form of it.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
-  /** The column in a select list, with full precision kept. */
+  /** Returns the column in a select list, with its full precision. */
   selected(column: ColumnInfo): Fragment;
   /**
-   * The column in a comparison for equality, which is exact whatever the column's collation. `row`
-   * is the name of its row, where the column's own name is not enough.
+   * Returns the column in a comparison for equality, which is exact in any collation. `row` is the
+   * name of its row, if the column's own name is ambiguous.
    */
   operand(column: ColumnInfo, row?: Fragment): Fragment;
-  /** The column's text, which text operators search; {@link operand} where it is a string already. */
+  /** Returns the column's text for text operators, or {@link operand} if it is a string already. */
   textOperand(column: ColumnInfo): Fragment;
   /**
-   * The column as its index has it, where {@link operand} differs: it is equal wherever the operand
-   * is, and in more cases. A comparison has both, one for the index and one to be exact.
+   * Returns the column as in its index, if {@link operand} differs: it is equal whenever the
+   * operand is, and in more cases. A comparison uses both, one for the index and one to be exact.
    */
   indexed(column: ColumnInfo): Fragment | null;
-  /** The column in ranges and in ORDER BY: code-point order on our own tables. */
+  /** Returns the column in ranges and in ORDER BY, in code-point order on the service's tables. */
   ordered(column: ColumnInfo): Fragment;
   /**
-   * What follows the `ordered` columns in ORDER BY, so that only rows are equal that cannot be
-   * distinguished by any of `columns`, whatever their kinds and collations are.
+   * Returns the end of ORDER BY after the `ordered` columns. It makes only rows equal that none of
+   * `columns` distinguishes, whatever their kinds and collations.
    */
   distinguished(
     columns: readonly ColumnInfo[],
     ordered: ReadonlySet<ColumnInfo>,
   ): readonly Fragment[];
-  /** A bound value beside {@link operand} or {@link ordered}, cast where the engine would guess. */
+  /** Returns a bound value that is compared with {@link operand} or {@link ordered}. */
   bound(value: unknown, column: ColumnInfo): Fragment;
-  /** The same for a stored value as the driver read it: exact, also where it does not fit its kind. */
+  /** Returns a bound stored value as the driver read it, exact even if it is invalid. */
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
   /**
-   * Keys of stored values of these columns as a table, bound as one value: their ordinals, counted
-   * from 0, and the values, each of which can be compared with the {@link operand} of the column at
-   * its place in `others`.
+   * Returns keys of stored values of these columns as a table, bound as one value: their ordinals,
+   * counted from 0, and the values. Each value can be compared with the {@link operand} of the
+   * column at its place in `others`.
    */
   listed(
     keys: readonly (readonly SqlValue[])[],
@@ -121,61 +121,62 @@ export interface Dialect {
     names: ListNames,
   ): Fragment;
   /**
-   * The first rows of each of the {@link listed} keys, sought key by key; those of one key together
-   * and in order: the columns, then the ordinal of the key. No primary key is NULL.
+   * Returns the first rows of each of the {@link listed} keys, found key by key. The rows of one
+   * key are adjacent and in order: the columns, then the ordinal of the key. No primary key is
+   * NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
-  /** True if the planner itself evaluates an EXISTS once for all rows, where that costs less. */
+  /** True if the planner itself evaluates an EXISTS once for all rows if that is cheaper. */
   readonly plansSemiJoins: boolean;
   /**
-   * A comparison that is taken to pass few rows, so that an index on its column is used whatever the
+   * Marks a comparison as matching few rows, so that an index on its column is used whatever the
    * statistics say of other values.
    */
   selective(comparison: Fragment): Fragment;
-  /** True if an index over several columns is sought by one comparison of rows, `(a, b) > (1, 2)`. */
+  /** True if one comparison of rows, `(a, b) > (1, 2)`, uses an index over several columns. */
   readonly comparesRows: boolean;
   /**
-   * SQL that gives the first columns of the indexes that serve {@link operand}: schema (null for the
-   * default one), table, column. Primary keys may be missing.
+   * SQL that returns the first columns of the indexes that support {@link operand}: schema (null
+   * for the default one), table, column. Primary keys may be missing.
    */
   readonly leadingColumns: string;
 
   /**
-   * Which comparisons in memory have the results of the column. For columns of our own tables all
-   * have; there {@link certified} limits the operators.
+   * Returns which comparisons in memory have the results of the column. All have for columns of the
+   * service's tables, for which {@link certified} limits the operators.
    */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
-  /** The operators whose results in memory were proved to be those of the engine. */
+  /** The operators whose results in memory were proved to equal those of the engine. */
   readonly certified: CertifiedOperators;
 
   /**
-   * A condition that holds for every row, and by which a driver ends a statement that has looked at
-   * too many. `column` is one of the rows to check, where the statement joins others; `integer` one
-   * whose values differ from row to row. Null if the engine ends statements by itself.
+   * Returns a condition that is always true, by which a driver ends a statement that has examined
+   * too many rows. `column` is one of the rows to check, if the statement joins others. `integer`
+   * differs from row to row. Null if the engine itself ends statements.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
-  /** What follows GROUP BY: the same check of rows while they are added up. */
+  /** Returns a condition after GROUP BY that checks the aggregated rows. */
   readonly groupCheck: ((check: Fragment) => Fragment) | null;
-  /** After a SELECT: locks its rows until the transaction ends. */
+  /** Follows a SELECT, and locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
   /**
-   * The statement that sets the counter of a key after its largest value; null if the counter looks
-   * at the values by itself.
+   * Returns the statement that advances the counter of a key to its largest value. Null if the
+   * counter considers the values itself.
    */
   readonly advanceCounter: ((column: ColumnInfo, table: TableInfo) => Statement) | null;
-  /** The smallest step between two moments of update, in microseconds. */
+  /** The smallest step between two update timestamps, in microseconds. */
   readonly timestampStepMicros: number;
-  /** An expression for now, as a timestamp column of our own tables has it. */
+  /** An expression for the current time, as in a timestamp column of the service's tables. */
   readonly currentMoment: string;
-  /** In an UPDATE: the default that the database keeps for the column. */
+  /** Returns the column's database default in an UPDATE. */
   columnDefault(column: ColumnInfo): Fragment;
 
-  /** The planner's estimate of the number of rows; null if the engine does not give it. */
+  /** The planner's estimate of the number of rows, or null if the engine has none. */
   readonly estimate: RowEstimate | null;
-  /** Conditions over rows that are not in their table: no longer, or not yet. */
+  /** Conditions on rows that are not, or not yet, in their table. */
   readonly images: ImageDialect;
 
-  /** The SQL of the text operators: one meaning on every engine. */
+  /** The SQL of the text operators, which mean the same on every engine. */
   readonly text: TextDialect;
   /** Values within JSON documents. */
   readonly jsonPaths: JsonPathDialect;
@@ -185,25 +186,19 @@ export interface Dialect {
   readonly metrics: MetricDialect;
   /** The beginnings of long values. */
   readonly preview: PreviewDialect;
-  /** What the database would do for a statement. */
+  /** The plans of statements. */
   readonly explain: ExplainDialect;
 }
 
-/**
- * The part of a dialect for the planner's estimate of how many rows a select gives, without running
- * it.
- */
+/** The part of a dialect for the planner's estimate of a select's rows, without running it. */
 export interface RowEstimate {
-  /** A select → the statement whose only cell {@link parse} takes. */
+  /** Returns the statement for a select, whose only cell {@link parse} takes. */
   statement(select: Fragment): Fragment;
-  /** The estimate; null for any other string. */
+  /** Returns the estimate, or null for any other string. */
   parse(cell: SqlValue): number | null;
 }
 
-/**
- * Names that a dialect gives to a list of keys and to its columns: no table of the statement has
- * such a column.
- */
+/** The names of a list of keys and of its columns. No table of the statement has such a column. */
 export interface ListNames {
   /** The list. */
   readonly list: Fragment;
@@ -215,7 +210,7 @@ export interface ListNames {
   readonly rank: Fragment;
 }
 
-/** What a dialect needs for the statement that reads rows by a list of keys. */
+/** Input of the statement that reads rows by a list of keys. */
 export interface RowsOfKeys {
   /** The names that the other parts use. */
   readonly names: ListNames;
@@ -229,90 +224,90 @@ export interface RowsOfKeys {
   readonly columns: readonly ColumnInfo[];
   /** The columns of the order. */
   readonly sorted: readonly ColumnInfo[];
-  /** Which rows belong to the value of a key. */
+  /** The condition on rows that belong to the value of a key. */
   readonly where: Fragment;
-  /** Ends in the primary key. */
+  /** The order, which ends in the primary key. */
   readonly order: Fragment;
-  /** The same order over rows whose columns have these names instead. */
+  /** Returns this order over rows whose columns have these names instead. */
   orderUnder(names: ReadonlyMap<ColumnInfo, string>): Fragment;
-  /** The most rows of each key. */
+  /** The maximum number of rows of each key. */
   readonly limit: number;
-  /** The most rows of all keys together. */
+  /** The maximum number of rows of all keys together. */
   readonly maxRows: number;
 }
 
 /**
- * The operators that a dialect has certified: symbols with a space between them, for each class of
+ * The operators that a dialect has certified: symbols separated by spaces, for each class of
  * column.
  */
 export type CertifiedOperators = Readonly<Record<CellClass, string>>;
 
 /**
- * The classes of column that a dialect certifies operators for: kinds, and decimals with more
- * digits than a double keeps.
+ * The classes of column for which a dialect certifies operators: kinds, and decimals with more
+ * digits than a double has.
  */
 export type CellClass = ColumnKind | "long decimal";
 
-/** Says of a column in a dialect which comparisons in memory have its results. */
+/** The comparisons in memory that have the results of a column in a dialect. */
 export type ComparesAsMemory =
-  /** All. */
+  /** All comparisons. */
   | "wholly"
-  /** All but ranges, which depend on the collation of the column. */
+  /** All except for ranges, which depend on the collation of the column. */
   | "but for order"
-  /** None. */
+  /** No comparison. */
   | "never";
 
 /** The part of a dialect for conditions on row images, which are not in their table. */
 export interface ImageDialect {
-  /** The most rows for one statement. */
+  /** The maximum number of rows in one statement. */
   readonly maxRows: number;
-  /** Rows of one statement must have the same key. */
+  /** Returns a key that is equal for rows that one statement can contain. */
   batchKey(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
   /**
-   * What follows FROM: for a condition it is like the table, with its name and with the types and
-   * the collations of its columns.
+   * Returns the item after FROM. For a condition it is like the table, with its name and with the
+   * types and the collations of its columns.
    */
   from(images: RowImages): Fragment;
 }
 
-/** Row images that a dialect puts after FROM: rows of a table as values. */
+/** Row images for FROM: rows of a table as values. */
 export interface RowImages {
-  /** Their table, which need not hold them now. */
+  /** The table, which need not contain the rows now. */
   readonly table: TableInfo;
   /** The table as it is written after FROM. */
   readonly from: Fragment;
-  /** The columns that are known of each row. */
+  /** The known columns of each row. */
   readonly columns: readonly ColumnInfo[];
   /** Stored values in the order of `columns`. */
   readonly rows: readonly (readonly SqlValue[])[];
-  /** The name of an additional column that numbers the rows from 1; no other name begins with it. */
+  /** The name of an additional column that numbers the rows from 1. It is a unique prefix. */
   readonly ordinal: string;
 }
 
 /**
- * The part of a dialect for the text operators. `operand` is SQL of a string; `argument` is the
- * literal text of the filter. `fold` is the project's case folding (Unicode simple lower case per
+ * The part of a dialect for the text operators. `operand` is SQL of a string. `argument` is the
+ * literal string of the filter. `fold` is the project's case folding (Unicode simple lower case per
  * code point, ς as σ, and no non-ASCII code point folds to ASCII).
  */
 export interface TextDialect {
-  /** The text contains the argument. */
+  /** True if the string contains the argument. */
   contains(operand: Fragment, argument: string): Fragment;
-  /** The text begins with the argument. */
+  /** True if the string begins with the argument. */
   startsWith(operand: Fragment, argument: string): Fragment;
-  /** The text ends with the argument. */
+  /** True if the string ends with the argument. */
   endsWith(operand: Fragment, argument: string): Fragment;
-  /** `pattern` uses `%`, `_` and the escape `\`. */
+  /** True if the string matches. `pattern` uses `%`, `_` and the escape `\`. */
   like(operand: Fragment, pattern: string): Fragment;
-  /** Both are equal when folded. The next four fold both, too. */
+  /** True if both are equal when folded. The next four fold both, too. */
   equalsFolded(operand: Fragment, argument: string): Fragment;
-  /** `contains`, folded. */
+  /** Like `contains`, folded. */
   containsFolded(operand: Fragment, argument: string): Fragment;
-  /** `startsWith`, folded. */
+  /** Like `startsWith`, folded. */
   startsWithFolded(operand: Fragment, argument: string): Fragment;
-  /** `endsWith`, folded. */
+  /** Like `endsWith`, folded. */
   endsWithFolded(operand: Fragment, argument: string): Fragment;
-  /** `like`, folded. */
+  /** Like `like`, folded. */
   likeFolded(operand: Fragment, pattern: string): Fragment;
-  /** The number of code points. */
+  /** Returns the number of code points. */
   length(operand: Fragment): Fragment;
 }

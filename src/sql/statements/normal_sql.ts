@@ -2,9 +2,9 @@ import type { SqlSyntax } from "./sql_syntax.ts";
 import { unquoted } from "./sql_tokens.ts";
 
 /**
- * A form of an SQL expression in which two are compared: without blanks, comments, parentheses
- * around the whole of it, the case of names, and additions of the engine's catalog, such as casts.
- * Expressions of the same form mean the same; two of different forms may do so, too.
+ * Returns a form of an SQL expression for comparisons: without blanks, comments, outer parentheses,
+ * the case of names, and additions of the engine's catalog, such as casts. Expressions of the same
+ * form are equivalent. Those of different forms may be equivalent, too.
  */
 export function normalSql(expression: string, syntax: SqlSyntax): string {
   let words = syntax.bareWords(wordsOf(expression, syntax.tokens));
@@ -12,7 +12,7 @@ export function normalSql(expression: string, syntax: SqlSyntax): string {
   return words.join(" ");
 }
 
-/** The names in an SQL expression, of columns among others, in lower case. */
+/** Returns the names in an SQL expression, including columns, in lower case. */
 export function sqlNames(expression: string): readonly string[] {
   return wordsOf(expression, standardTokens).filter((word) => /^[^'\d]/.test(word));
 }
@@ -27,7 +27,7 @@ function wordsOf(expression: string, tokens: RegExp): readonly string[] {
     });
 }
 
-/** The tokens of an expression where brackets are those of arrays, and quote nothing. */
+/** The tokens of an expression in which brackets are those of arrays, and no quotes. */
 export const standardTokens: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 

@@ -1,20 +1,20 @@
 import { tokens, unquoted } from "./sql_tokens.ts";
 
-/** A CREATE TABLE statement in parts, of either engine as far as the service writes it. */
+/** The parts of a CREATE TABLE statement, of any engine as far as the service writes it. */
 export interface ParsedTable {
   /** The columns and constraints between the parentheses, in their order. */
   readonly definitions: readonly ParsedDefinition[];
-  /** What stands after the parentheses, such as WITHOUT ROWID. */
+  /** The part after the parentheses, such as WITHOUT ROWID. */
   readonly options: string;
 }
 
 /** A column or a constraint of a CREATE TABLE statement. */
 export interface ParsedDefinition {
-  /** As it stands in the statement, without comments at its ends. */
+  /** The text in the statement, without comments at its ends. */
   readonly text: string;
-  /** The name and the type of a column; null for a constraint of the table. */
+  /** The name and the type of a column, or null for a constraint of the table. */
   readonly column: { readonly name: string; readonly type: string } | null;
-  /** Those of the column, or the one constraint that it is. */
+  /** The constraints of the column, or the constraint itself. */
   readonly constraints: readonly ParsedConstraint[];
 }
 
@@ -22,7 +22,7 @@ export interface ParsedDefinition {
 export type ParsedConstraint =
   & {
     readonly name: string | null;
-    /** As it stands in the statement, with its name. */
+    /** The text in the statement, with its name. */
     readonly text: string;
   }
   & (
@@ -38,18 +38,18 @@ export type ParsedConstraint =
     }
   );
 
-/** What a foreign key in a CREATE TABLE statement refers to. */
+/** The target of a foreign key in a CREATE TABLE statement. */
 export interface ParsedTarget {
-  /** With its schema, where that is named. */
+  /** The name of the table, with its schema if the clause names one. */
   readonly table: readonly string[];
-  /** Null if the clause leaves them out: then they are the key. */
+  /** The columns, or null if the clause omits them, so that they are the key. */
   readonly columns: readonly string[] | null;
-  /** In lower case; null if there is none. */
+  /** The action in lower case, or null if there is none. */
   readonly onDelete: string | null;
   readonly onUpdate: string | null;
 }
 
-/** Parses a CREATE TABLE statement; throws an Error where it has no list of definitions. */
+/** Parses a CREATE TABLE statement. Throws an Error if it has no list of definitions. */
 export function parseCreateTable(statement: string): ParsedTable {
   const all = [...statement.matchAll(tokens)].map(([token]) => token);
   const open = all.indexOf("(");
@@ -89,7 +89,7 @@ const columnConstraints = [
   ...["REFERENCES", "GENERATED", "AS"],
 ];
 
-/** `column` is the one that they belong to; null for those of a table, which name theirs. */
+/** Parses constraints. `column` is theirs, or null for those of a table, which name theirs. */
 function parseConstraints(reader: TokenReader, column: string | null): ParsedConstraint[] {
   const found: ParsedConstraint[] = [];
   while (!reader.isAtEnd) {
@@ -133,7 +133,7 @@ function parseConstraint(
   if (reader.takes("GENERATED", "ALWAYS", "AS", "IDENTITY")) return { kind: "identity" };
   reader.takes("GENERATED", "ALWAYS");
   if (reader.takes("AS")) return { kind: "generated", sql: reader.parenthesized() };
-  // ON CONFLICT, STORED, DEFERRABLE and the like.
+  // ON CONFLICT, STORED, DEFERRABLE and similar words.
   reader.skip();
   return null;
 }
@@ -160,10 +160,10 @@ function parseTarget(reader: TokenReader): ParsedTarget {
   return { table, columns, onDelete: action("delete"), onUpdate: action("update") };
 }
 
-/** Reads a definition token by token; blanks and comments are passed over. */
+/** Reads a definition token by token, without blanks and comments. */
 class TokenReader {
   readonly #all: readonly string[];
-  /** The positions of the tokens that mean something. */
+  /** The positions of the tokens, except for blanks and comments. */
   readonly #places: readonly number[];
   at = 0;
 
@@ -184,7 +184,7 @@ class TokenReader {
     return words.includes(this.#token(this.at).toUpperCase());
   }
 
-  /** Passes over these words where they come next. */
+  /** Skips these words if they come next. */
   takes(...words: readonly string[]): boolean {
     const isNext = words.every((word, index) =>
       this.#token(this.at + index).toUpperCase() === word
@@ -193,7 +193,7 @@ class TokenReader {
     return isNext;
   }
 
-  /** Returns true if the word comes before the next constraint; passes over what is before it. */
+  /** Returns true if the word precedes the next constraint, and skips everything before it. */
   takesBefore(word: string): boolean {
     let ahead = this.at;
     while (
@@ -215,7 +215,7 @@ class TokenReader {
     return this.#token(this.at++).toLowerCase();
   }
 
-  /** The names of a list in parentheses, without collations and directions. */
+  /** Returns the names of a list in parentheses, without collations and directions. */
   names(): string[] {
     if (!this.takes("(")) return [];
     const list = [this.name()];
@@ -226,20 +226,20 @@ class TokenReader {
     return list;
   }
 
-  /** Passes over a token, or over all that is in parentheses. */
+  /** Skips a token, or everything in parentheses. */
   skip(): void {
     if (this.#token(this.at) !== "(") this.at++;
     else this.at = this.#closing() + 1;
   }
 
-  /** What is between the parentheses that come next. */
+  /** Returns the content of the parentheses that come next. */
   parenthesized(): string {
     const from = this.at + 1;
     this.skip();
     return this.textOf(from, this.at - 1);
   }
 
-  /** An expression in parentheses, a literal with its sign, or a word. */
+  /** Returns an expression in parentheses, a literal with its sign, or a word. */
   defaultClause(): string {
     const from = this.at;
     const isBlob = this.isWord("X") && this.#token(this.at + 1).startsWith("'");

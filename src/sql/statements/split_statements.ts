@@ -1,9 +1,9 @@
 import type { SqlSyntax } from "./sql_syntax.ts";
 
 /**
- * Splits a script of SQL into its statements, without the semicolons between them. What is quoted, a
- * comment, the body of a trigger and that of a function is not split. Throws an Error where something
- * is not closed.
+ * Splits a script of SQL into its statements, without the semicolons between them. Quoted parts,
+ * comments and bodies of triggers and functions are not split. Throws an Error if something is not
+ * closed.
  */
 export function splitStatements(script: string, syntax: SqlSyntax): readonly string[] {
   const statements: string[] = [];
@@ -32,7 +32,7 @@ export function splitStatements(script: string, syntax: SqlSyntax): readonly str
   return statements;
 }
 
-/** Returns true if a statement begins or ends a transaction, which is for the caller that runs the script. */
+/** Returns true if a statement begins or ends a transaction, which the caller has to do. */
 export function isTransactionBoundary(statement: string): boolean {
   const start = statement.replace(/^(?:\s|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)+/, "");
   return /^(?:BEGIN|COMMIT|END|START\s+TRANSACTION|ABORT|PREPARE\s+TRANSACTION)\b/i.test(start) ||
@@ -41,7 +41,7 @@ export function isTransactionBoundary(statement: string): boolean {
 
 const blank = /^(?:\s|--|\/\*)/;
 
-/** CREATE TRIGGER of SQLite, and CREATE FUNCTION of Postgres with a body in SQL. */
+/** Returns true for CREATE TRIGGER of SQLite, and CREATE FUNCTION of Postgres with an SQL body. */
 function hasBody(words: readonly string[]): boolean {
   return words[0] === "CREATE" &&
     words.slice(1, 5).some((word) => /^(?:TRIGGER|FUNCTION|PROCEDURE)$/.test(word));

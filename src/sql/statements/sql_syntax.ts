@@ -4,11 +4,11 @@ export interface SqlSyntax {
   readonly tokens: RegExp;
   /** Returns the words of an expression without those that the engine's catalog adds. */
   bareWords(words: readonly string[]): readonly string[];
-  /** Matches, where it is asked to, the token of a script that begins there; it is sticky. */
+  /** Matches the token of a script that begins at `lastIndex`, because it is sticky. */
   readonly scriptTokens: RegExp;
   /**
-   * Returns where a token ends which the pattern matches only the beginning of: -1 if it is not
-   * closed, null if the pattern matched all of it.
+   * Returns the end of a token of which the pattern matches only the beginning. Returns -1 if it is
+   * not closed, and null if the pattern matched all of it.
    */
   endOf(script: string, at: number, token: string): number | null;
 }
