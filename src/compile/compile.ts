@@ -43,8 +43,8 @@ export type Compile = (plan: Plan) => PlannedStatement;
 /**
  * Creates the compiler from plans to statements for one engine, which keeps the select list of each
  * list of columns, the text that reads them by a key, and the check of each table. Writes to the
- * tables in `conflicting` fail where a constraint is violated, whatever their definition says: see
- * {@link conflictTables}.
+ * tables in `conflicting`  fail if they violate a constraint, whatever the tables' definitions say:
+ * see {@link conflictTables}.
  */
 export function createCompiler(
   dialect: Dialect,

@@ -10,7 +10,7 @@ const total = identifier("_total");
 
 /**
  * Compiles the SELECT of a page of matching rows. The inner statement finds the keys of the page
- * and counts the rows of all pages, in one pass; the outer one reads the page. The matches come
+ * and counts the rows of all pages,  in one pass. The outer one reads the page. The matches come
  * first in the join, because SQLite preserves the order of a CROSS JOIN, and cannot know how few
  * they are.
  */

@@ -188,7 +188,7 @@ export const placeholder = "\ufdd0";
 
 /**
  * Builds a scope from a template of a filter. Interpolated values are data: their content is never
- * parsed as syntax. An array is the list of `=in=`; undefined and null match nothing.
+ * parsed as syntax. An array is the list of `=in=`. Undefined and null match nothing.
  * `=isnull=true` tests for NULL.
  *
  * @example

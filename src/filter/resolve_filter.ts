@@ -21,7 +21,7 @@ export interface FilterContext {
   mayFilter(column: ColumnInfo): boolean;
   /** True for a filter of a program that has keys in their safe form. */
   readonly safeNumbers?: boolean;
-  /** The columns whose names a message may suggest, if they may be filtered by; absent for none. */
+  /** The columns that a message may suggest, if they may be filtered by. Absent for none. */
   readonly readable?: readonly ColumnInfo[];
   /** Returns the relation of a name, or null. Absent if no relation is allowed. */
   follow?(name: string): FilterableRelation | null;

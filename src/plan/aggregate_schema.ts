@@ -69,7 +69,7 @@ export function averageDigits({ scale }: ColumnInfo): number {
   return scale === null ? openAverageDigits : scale + furtherAverageDigits;
 }
 
-/** For a column whose values each have their own scale. */
+/** The digits for a column whose values each have their own scale. */
 const openAverageDigits = 16;
 const furtherAverageDigits = 6;
 

@@ -11,7 +11,7 @@ export type IncludeOption = "select" | "filter" | "limit" | "orderBy";
 /** One item of a parsed `include`, as written: names are not resolved yet. */
 export interface IncludeSyntax {
   readonly name: string;
-  /** As written; their meaning depends on the resource that the relation leads to. */
+  /** The options as written. Their meaning depends on the target of the relation. */
   readonly options: ReadonlyMap<IncludeOption, string>;
   readonly include: readonly IncludeSyntax[];
 }
@@ -22,14 +22,14 @@ export const includeLimits = {
   length: 4096,
   /** Levels of nested relations. */
   depth: 3,
-  /** All relations in it. */
+  /** The number of all relations in it. */
   relations: 16,
 } as const;
 
 /**
- * Parses `include` in one pass: items separated by `,`, each a name with `(option;option…)`;
- * `a.b` is `a(include:b)`. Items of the same name are merged, and only one of them may have
- * options. Throws a 400.
+ * Parses `include` in one pass: items separated by `,`, each a name with `(option;option…)`. `a.b`
+ * is `a(include:b)`. Items of the same name are merged, and only one of them may have options.
+ * Throws a 400.
  */
 export function parseInclude(text: string): readonly IncludeSyntax[] {
   if (text.trim() === "") return [];
@@ -51,7 +51,7 @@ interface State {
 
 interface Item {
   readonly name: string;
-  /** Null until parentheses have followed the name. */
+  /** The options, or null until parentheses have followed the name. */
   options: Map<OptionName, string> | null;
   readonly include: Items;
 }
@@ -116,7 +116,7 @@ function parseOption(
   }
 }
 
-/** Consumes a relation's name, which may be quoted; white space inside belongs to it, at its ends it does not. */
+/** Consumes a relation's name, which may be quoted. White space inside belongs to the name. */
 function scanName(state: State): string {
   const { text, at } = state;
   if (text.charAt(at) === '"') return scanQuotedName(state);
@@ -155,8 +155,8 @@ function scanPlain(state: State): string {
 }
 
 /**
- * Consumes a filter: quotes and parentheses belong to it. A `;` outside of them ends the filter
- * only where an option follows; otherwise it is the AND of the filter.
+ * Consumes a filter, including quotes and parentheses. A `;` outside of them ends the filter only
+ * if an option follows. Otherwise it is the AND of the filter.
  */
 function scanFilter(state: State): string {
   const { text, at: from } = state;

@@ -14,7 +14,7 @@ export interface OrderKey {
  * values.
  */
 export interface OffsetPosition {
-  /** Stored values of the first keys of the order; empty at its start. */
+  /** Stored values of the first keys of the order, or none at its start. */
   readonly values: readonly SqlValue[];
   readonly skip: number;
 }
@@ -63,7 +63,7 @@ export type RelatedKey = readonly unknown[];
 export interface RelatedPlan {
   readonly kind: "related";
   readonly relation: Relation;
-  /** In-process values of the columns that the relation starts at; none is null. */
+  /** In-process values of the columns at which the relation starts. None is null. */
   readonly keys: readonly RelatedKey[];
   readonly columns: readonly ColumnInfo[];
   /** Over the relation's target. */
@@ -113,18 +113,18 @@ export interface EstimatePlan {
   readonly where: Filter;
 }
 
-/** In a write plan, in place of a value: the column's default in the database. */
+/** Replaces a value in a write plan: the column's default in the database. */
 export const databaseDefault: unique symbol = Symbol("database default");
 
-/** In an update plan, in place of the value of an integer column: the stored value plus one. */
+/** Replaces the value of an integer column in an update plan: the stored value plus one. */
 export const oneMore: unique symbol = Symbol("one more");
 
-/** In an update plan, in place of a value: the one that is stored, whatever it is. */
+/** Replaces a value in an update plan: the stored value. */
 export const storedValue: unique symbol = Symbol("stored value");
 
 /**
  * The values of a write plan: in-process values by column, or {@link databaseDefault}, {@link
- * oneMore} or {@link storedValue}; an absent column keeps its value.
+ * oneMore} or {@link storedValue}. An absent column keeps its value.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
@@ -135,7 +135,7 @@ export type InsertValues = Pick<Assignments, "get" | "has">;
 export interface InsertPlan {
   readonly kind: "insert";
   readonly table: TableInfo;
-  /** The columns that the statement names; only a single row may have none. */
+  /** The columns that the statement names. Only a single row may have none. */
   readonly columns: readonly ColumnInfo[];
   /** Never empty. A column that a row omits gets its default in the database. */
   readonly rows: readonly InsertValues[];
@@ -173,14 +173,14 @@ export type Metric = CountMetric | ColumnMetric;
 /** A metric of an aggregate plan: the number of rows, or of the values of a column. */
 export interface CountMetric {
   readonly name: "count";
-  /** Null counts the rows. */
+  /** The column, or null to count the rows. */
   readonly column: ColumnInfo | null;
   readonly as: ColumnInfo;
 }
 
 /**
- * A metric of an aggregate plan over the values of a column, ignoring NULLs; NULL where there are
- * no values.
+ * A metric of an aggregate plan over the values of a column, ignoring NULLs. It is NULL if there
+ * are no values.
  */
 export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";

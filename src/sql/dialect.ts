@@ -9,7 +9,7 @@ import type { MetricDialect } from "./metric_dialect.ts";
 import type { PreviewDialect } from "./preview_dialect.ts";
 import type { SqlSyntax } from "./statements/sql_syntax.ts";
 
-/** The engine families of dialects; all other differences are in a {@link Dialect} value. */
+/** The engine families of dialects. All other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
 
 /** The parts of an engine outside of SQL, as far as a dialect knows them. */
@@ -25,7 +25,7 @@ export interface EngineParts {
 export interface Dialect {
   /** The family. */
   readonly engine: Engine;
-  /** The parts of the engine outside of SQL; `engineOf` returns them with their types. */
+  /** The parts of the engine outside of SQL. `engineOf` returns them with their types. */
   readonly parts: EngineParts;
   /** The OpenTelemetry name, for `db.system.name`. */
   readonly systemName: string;

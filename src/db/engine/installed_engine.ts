@@ -13,7 +13,7 @@ export interface InstalledEngine {
   /** Returns the changes besides tables that serving makes in the database, each as a clause. */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**
-   * Removes the parts after it calls `announce` with them; returns true if there were any. Null if
+   * Removes the parts after it calls `announce` with them. Returns true if there were any. Null if
    * no connection can remove them.
    */
   readonly uninstall: ((driver: Driver, announce: Announce) => Promise<boolean>) | null;

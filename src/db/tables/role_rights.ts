@@ -6,7 +6,7 @@ import { engineOf } from "../engine/engine_of.ts";
 import type { RoleLimits } from "../engine/roles_engine.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
-/** Reads the limits of the role in these tables; none where a database has no roles. */
+/** Reads the limits of the role in these tables, or none in a database without roles. */
 export async function readRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],

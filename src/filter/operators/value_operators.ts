@@ -41,7 +41,7 @@ export const inOperator: Operator = membership("=in=", "IN", true);
 /** The operator `=out=` on a list of values. */
 export const outOperator: Operator = membership("=out=", "NOT IN", false);
 
-/** The operator `=between=` on two values, inclusive; reversed bounds match nothing. */
+/** The operator `=between=` on two values, inclusive. Reversed bounds match nothing. */
 export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 /** The operator `=nbetween=` on two values. */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);

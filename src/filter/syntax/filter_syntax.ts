@@ -5,7 +5,7 @@
 export const filterLimits = {
   /** UTF-16 units of the whole string. */
   length: 4096,
-  /** Parentheses inside parentheses; the brackets of a list do not count. */
+  /** Parentheses inside parentheses. The brackets of a list do not count. */
   depth: 10,
   comparisons: 100,
   /**
@@ -48,8 +48,7 @@ export interface ComparisonSyntax {
   /** The field as written. */
   readonly field: string;
   /**
-   * The names that the field consists of, where one of them is quoted. Without quotes a dot may be
-   * part of a name.
+   * The names of the field, if one of them is quoted. Without quotes a dot may be part of a name.
    */
   readonly path?: readonly string[];
   readonly fieldAt: number;

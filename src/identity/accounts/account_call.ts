@@ -90,8 +90,8 @@ export class AccountFields {
 }
 
 /**
- * Returns the name of a user; null if it is missing. A line break in the name would begin a header
- * in a mail to the user.
+ * Returns the name of a user, or null if it is missing. A line break in the name would begin a
+ * header in a mail to the user.
  */
 export function readName(fields: AccountFields): string | null {
   const name = fields.optionalText("name", maxNameLength);

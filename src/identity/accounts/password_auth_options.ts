@@ -33,7 +33,7 @@ export interface PasswordAuthOptions {
    * accounts.
    */
   readonly signup?: false | SignupOptions | undefined;
-  /** The cost and the requirements of resetting a forgotten password; `false` disables it. */
+  /** The cost and the requirements of resetting a forgotten password, or `false` to disable it. */
   readonly passwordReset?: false | PasswordResetOptions | undefined;
   /** How long sessions last, and their cookie. */
   readonly sessions?: SessionOptions | undefined;
@@ -52,7 +52,7 @@ export type UserTable = TableLike<unknown, unknown> | TableInfo;
 export interface UsersOptions {
   /** The table. */
   readonly table: UserTable;
-  /** Its database; that of the app unless set. */
+  /** The table's database. Default: that of the app. */
   readonly db?: Database | undefined;
   /** The columns, if their names differ from those of {@link usersTable}. */
   readonly columns?: UserColumnOptions | undefined;
@@ -69,11 +69,11 @@ export interface UserColumnOptions {
   readonly passwordHash?: UserColumn | undefined;
   /** The name. Default: `name`, if the table has it. The same applies to the columns below. */
   readonly name?: UserColumn | undefined;
-  /** A document with a list of strings, or a string with one role; `roles` unless set. */
+  /** A document with a list of strings, or a string with one role. Default: `roles`. */
   readonly roles?: UserColumn | undefined;
-  /** A boolean; `disabled` unless set. */
+  /** A boolean. Default: `disabled`. */
   readonly disabled?: UserColumn | undefined;
-  /** A timestamp; `createdAt` unless set. */
+  /** A timestamp. Default: `createdAt`. */
   readonly createdAt?: UserColumn | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface UserColumnOptions {
 export interface AccountGateOptions {
   /** Always demands proof of work. Off unless set. */
   readonly pow?: boolean | AccountPowOptions | undefined;
-  /** Always demands a CAPTCHA, solved for `action` where that is set. Off unless set. */
+  /** Always requires a CAPTCHA, solved for `action` if it is set. Default: false. */
   readonly captcha?: boolean | { readonly action?: string | undefined } | undefined;
 }
 
@@ -89,10 +89,10 @@ export interface AccountGateOptions {
 export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
   /** Tokens of the budget of the address. */
   readonly cost?: {
-    /** For a login that fails, 1 unless set; one that succeeds costs nothing. */
+    /** The tokens of a failed login. Default: 1. A successful login costs nothing. */
     readonly failed?: number | undefined;
   } | undefined;
-  /** Demands a CAPTCHA: always, or where `required` says so. Off unless set. */
+  /** Requires a CAPTCHA: always, or if `required` returns true. Default: false. */
   readonly captcha?: boolean | LoginCaptchaOptions | undefined;
 }
 
@@ -100,7 +100,7 @@ export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
 export interface LoginCaptchaOptions {
   /** The action that the CAPTCHA must have been solved for. */
   readonly action?: string | undefined;
-  /** True if this login needs one, by what is known of it; always unless set. */
+  /** True if this login needs a CAPTCHA, by the known facts. Default: always. */
   readonly required?: CaptchaRequired | undefined;
 }
 
@@ -122,30 +122,30 @@ export interface LoginFacts {
 
 /** The options of signups. */
 export interface SignupOptions extends AccountGateOptions {
-  /** Tokens of the budget of the address; 1 unless set. */
+  /** The tokens of the budget of the address. Default: 1. */
   readonly cost?: number | undefined;
   /**
-   * True if an account is only added once the link in a mail was followed; true unless set. Without
-   * it a signup shows whether an address has an account.
+   * True to create an account only after the link in a mail was followed. Default: true. If false,
+   * a signup reveals if an address has an account.
    */
   readonly verify?: boolean | undefined;
-  /** The roles of a new account; the default of the column unless set, or none. */
+  /** The roles of a new account. Default: that of the column, or none. */
   readonly roles?: readonly string[] | undefined;
 }
 
 /** The options of resets of forgotten passwords. */
 export interface PasswordResetOptions extends AccountGateOptions {
-  /** Tokens of the budget of the address; 1 unless set. */
+  /** The tokens of the budget of the address. Default: 1. */
   readonly cost?: number | undefined;
-  /** How long in milliseconds a link is good; an hour unless set. */
+  /** How long a link is valid, in milliseconds. Default: an hour. */
   readonly ttlMs?: number | undefined;
 }
 
 /** The options of sessions. */
 export interface SessionOptions {
-  /** In milliseconds: a session that is not used for so long ends; a day unless set. */
+  /** The time without use after which a session ends, in milliseconds. Default: a day. */
   readonly idleMs?: number | undefined;
-  /** In milliseconds: a session ends after so long, used or not; 30 days unless set. */
+  /** The maximum lifetime of a session, in milliseconds. Default: 30 days. */
   readonly maxMs?: number | undefined;
   /** The cookie. */
   readonly cookie?: SessionCookieOptions | undefined;
@@ -153,9 +153,9 @@ export interface SessionOptions {
 
 /** The options of passwords. */
 export interface PasswordOptions {
-  /** The fewest characters of a new password; 15 unless set (NIST SP 800-63B, 3.1.1.2). */
+  /** The minimum length of a new password. Default: 15 (NIST SP 800-63B, 3.1.1.2). */
   readonly minLength?: number | undefined;
-  /** Why a new password is refused, as for one in a list of leaked ones; null for none. */
+  /** Returns why a new password is rejected, for example as a leaked one. Default: none. */
   readonly refuse?: RefusePassword | undefined;
   /** The cost of scrypt: N 16,384, r 8 and p 5 unless set (OWASP). */
   readonly scrypt?: ScryptCost | undefined;

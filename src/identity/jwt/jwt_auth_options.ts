@@ -13,23 +13,23 @@ export interface JwtAuthOptions {
   /** The `https://` URL of a JSON Web Key Set, which is fetched and cached (RFC 7517, 5). */
   readonly jwks?: string | undefined;
   /**
-   * The algorithms that are accepted; by the kind of the key unless set. The one that a token names
-   * is never trusted by itself.
+   * The accepted algorithms. Default: those of the kind of the key. The algorithm that a token
+   * names is never trusted alone.
    */
   readonly algorithms?: readonly JwtAlgorithm[] | undefined;
-  /** The `iss` that a token must have; any unless set. */
+  /** The required `iss` of a token, one of these. Default: any. */
   readonly issuer?: string | readonly string[] | undefined;
-  /** The `aud` that a token must have, one of these; any unless set. */
+  /** The required `aud` of a token, one of these. Default: any. */
   readonly audience?: string | readonly string[] | undefined;
-  /** The `typ` of the header that a token must have, as `at+jwt`; any unless set. */
+  /** The required `typ` of a token's header, like `at+jwt`. Default: any. */
   readonly type?: string | undefined;
-  /** How far in milliseconds the clock of the issuer may differ; 5,000 unless set. */
+  /** The maximum difference to the issuer's clock, in milliseconds. Default: 5,000. */
   readonly clockToleranceMs?: number | undefined;
-  /** True if a token without `exp` is refused; true unless set. */
+  /** True to reject a token without `exp`. Default: true. */
   readonly requireExpiry?: boolean | undefined;
   /**
-   * Makes the user of verified claims; null refuses the token. Unless set the id is `sub`, with
-   * `email`, `name`, `roles` where they are given, and all claims.
+   * Returns the user of verified claims, or null to reject the token. By default the id is `sub`.
+   * The user also has `email`, `name` and `roles`, if they are claims, and all claims.
    */
   readonly user?: UserOfClaims | undefined;
 }
@@ -113,7 +113,7 @@ export const jwtAuthOptions = group(
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptions.read>>;
 
 /**
- * Reads the options of JSON Web Tokens. Throws a plain Error for a wrong one, and where not exactly
+ * Reads the options of JSON Web Tokens. Throws a plain Error for an invalid one, and unless exactly
  * one kind of key is given.
  */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {

@@ -15,7 +15,7 @@ import { type ApiKey, ApiKeys, keyPrefix } from "./api_keys.ts";
 
 /** The options of API keys. */
 export interface ApiKeyAuthOptions {
-  /** The header that carries a key; `X-API-Key` unless set. */
+  /** The header that carries a key. Default: `X-API-Key`. */
   readonly header?: string | undefined;
   /**
    * Returns the user of a key, or null to reject the key. By default the id is that of the user of

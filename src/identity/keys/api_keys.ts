@@ -12,7 +12,7 @@ export interface ApiKey {
   readonly id: string;
   /** The purpose of the key. */
   readonly name: string;
-  /** The user of the key; null if the key is a separate user. */
+  /** The user of the key, or null if the key is a separate user. */
   readonly userId: string | null;
   /** The permissions of the key: the roles of its user. */
   readonly scopes: readonly string[];

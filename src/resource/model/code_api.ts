@@ -58,7 +58,7 @@ export interface CodeApiFunctions<Api> {
 
 /** An open transaction for code. */
 export interface CodeTransaction<Api> {
-  /** The same API, within the transaction. */
+  /** The API of {@link CodeApi}, within the transaction. */
   readonly api: CodeApi<Api>;
   /** The database of the transaction, for statements. */
   readonly db: DatabaseHandle;

@@ -5,10 +5,10 @@ import type { SqlPlans } from "../../db/template/sql_plan.ts";
 
 /** The caller of operations in code, and the context of the call. */
 export interface CodeCaller {
-  /** Null for an anonymous caller, and for the system. */
+  /** The user, or null for an anonymous caller, and for the system. */
   readonly user: User | null;
   readonly isSystem: boolean;
-  /** The request that hooks and procedures call for; null outside of any. */
+  /** The request for which hooks and procedures call, or null outside of any. */
   readonly raw: Request | null;
   /** The number of nested calls that led to this one, through hooks and procedures. */
   readonly depth: number;

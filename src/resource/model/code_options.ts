@@ -20,7 +20,7 @@ export interface CodeCallOptions {
 
 /** The fields and the related rows of a row to request. */
 export interface CodeRowOptions<Fields, Included> extends CodeCallOptions {
-  /** The fields to return: a list, or a string as in a URL; all unless set. */
+  /** The fields to return: a list, or a string as in a URL. Default: all. */
   readonly select?: readonly Fields[] | string | undefined;
   /** The related rows to return with each row: a list, or a string as in a URL. */
   readonly include?: readonly Included[] | string | undefined;
@@ -32,19 +32,19 @@ export interface CodeListOptions<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends CodeRowOptions<Fields, Included> {
-  /** The rows that are listed; all unless set. */
+  /** The filter of the listed rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
-  /** The order of the rows; by the key unless set. */
+  /** The order of the rows. Default: by the key. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | string | undefined;
   /** The most rows of a page. */
   readonly limit?: number | undefined;
   /** The `nextCursor` of the previous page, also of an HTTP response. */
   readonly cursor?: string | null | undefined;
-  /** The number of rows to skip, instead of a cursor; at most 10,000. */
+  /** The number of rows to skip, instead of a cursor. Maximum: 10,000. */
   readonly offset?: number | undefined;
   /** Counts all matching rows, or estimates their number. */
   readonly totalCount?: boolean | "estimated" | undefined;
-  /** With the rows that are marked deleted. */
+  /** True to include rows that are marked deleted. Default: false. */
   readonly withDeleted?: boolean | undefined;
 }
 
@@ -61,9 +61,9 @@ export interface CodeGetOptions<
 
 /** The options of a count. */
 export interface CodeCountOptions extends CodeCallOptions {
-  /** The rows that are counted; all unless set. */
+  /** The filter of the counted rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
-  /** With the rows that are marked deleted. */
+  /** True to include rows that are marked deleted. Default: false. */
   readonly withDeleted?: boolean | undefined;
 }
 
@@ -74,13 +74,13 @@ export type CodeAggregateOptions<Options extends AggregateOptions<never>> =
 
 /** The options of an aggregate that select its groups. */
 export interface CodeGroupOptions extends CodeCallOptions {
-  /** The rows that count; all unless set. */
+  /** The filter of the aggregated rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
   /** A filter of the groups in the filter language, by their keys and by names such as `sum_price`. */
   readonly having?: string | { readonly filter: string } | undefined;
   /** Keys and metrics, `-count`. */
   readonly orderBy?: readonly string[] | string | undefined;
-  /** The most groups; 1000 unless set. */
+  /** The maximum number of groups. Default: 1,000. */
   readonly limit?: number | undefined;
 }
 
@@ -90,13 +90,13 @@ export interface CodeSearchOptions extends CodeCallOptions {
    * Words. A row matches if it contains every word. The last word may be the beginning of a word.
    */
   readonly q: string;
-  /** The rows that are searched; all unless set. */
+  /** The filter of the searched rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
-  /** The most rows of the page; 20 unless set. */
+  /** The maximum number of rows of the page. Default: 20. */
   readonly limit?: number | undefined;
   /** The number of rows to skip. */
   readonly offset?: number | undefined;
-  /** With `highlights`. */
+  /** True to return `highlights`. Default: false. */
   readonly highlight?: boolean | undefined;
 }
 

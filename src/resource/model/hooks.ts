@@ -11,15 +11,15 @@ export interface HookContext {
    * back with the row.
    */
   readonly db: DatabaseHandle;
-  /** The user who writes; null for an anonymous caller, and for the system. */
+  /** The user who writes, or null for an anonymous caller and for the system. */
   readonly user: User | null;
   /** True if code writes by `asSystem()`. */
   readonly isSystem: boolean;
-  /** The request; its body has been read. Null if code writes outside of any request. */
+  /** The request, whose body has been read. Null if code writes outside of any request. */
   readonly request: Request | null;
   /**
    * The operations of the app, for the same user. In after-hooks they are a part of the open
-   * transaction; each call must be awaited before the hook ends.
+   * transaction. Each call must be awaited before the hook ends.
    */
   readonly api: CodeApi<AnyApi>;
   /** Which resource is written to. */
@@ -44,28 +44,28 @@ export interface StoredRowContext<S> extends HookContext {
  * `Key` is the type of the primary key. The compiler infers them.
  */
 export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> {
-  /** Before a row is created; `data` is the body after stripping. */
+  /** Runs before a row is created. `data` is the body after stripping. */
   onBeforeCreate?(
     context: HookContext,
     data: Partial<I>,
   ): NewValues<Created, I>;
-  /** After a row was inserted. */
+  /** Runs after a row was inserted. */
   onAfterCreate?(context: HookContext, row: S): MaybePromise<void>;
-  /** Before a row is changed, replaced or restored; `patch` holds what will be set. */
+  /** Runs before a row is changed, replaced or restored. `patch` contains the new values. */
   onBeforeUpdate?(
     context: StoredRowContext<S>,
     id: Key,
     patch: Partial<I>,
   ): NewValues<Updated, I>;
-  /** After a row was changed, replaced or restored. */
+  /** Runs after a row was changed, replaced or restored. */
   onAfterUpdate?(context: HookContext, row: S): MaybePromise<void>;
-  /** Before a row is removed or marked deleted. */
+  /** Runs before a row is removed or marked deleted. */
   onBeforeDelete?(context: StoredRowContext<S>, id: Key): MaybePromise<void>;
-  /** After a row was removed or marked deleted; `row` is as it was, or as it is marked. */
+  /** Runs after a row was removed or marked deleted. `row` is the removed or the marked row. */
   onAfterDelete?(context: HookContext, id: Key, row: S): MaybePromise<void>;
   /**
-   * The longest time of one hook, in milliseconds; 5,000 unless set. A slower hook rolls the write
-   * back with a 500.
+   * The time limit of one hook, in milliseconds. Default: 5,000. A slower hook rolls the write back
+   * with a 500.
    */
   readonly timeoutMs?: number | undefined;
 }

@@ -25,19 +25,19 @@ export interface ResourceRequest {
    * a header.
    */
   header(name: string): string | null;
-  /** The client's address; null if the listener does not report it. */
+  /** Returns the client's address, or null if the listener does not report it. */
   address(): string | null;
-  /** The caller of a call from code; null for a request. */
+  /** The caller of a call from code, or null for a request. */
   readonly code: CodeCaller | null;
   /** Debits further items once they are counted. The first item is already debited. */
   readonly debit: Debit;
-  /** The request itself, for hooks; null if code calls outside of any request. */
+  /** The request itself, for hooks, or null if code calls outside of any request. */
   readonly raw: Request | null;
   /** Aborted when the caller no longer waits. */
   signal(): AbortSignal;
-  /** The delivery of the response; null for a call from code, whose response is not sent. */
+  /** The delivery of the response, or null for a call from code, whose response is not sent. */
   readonly delivery: AnswerDelivery | null;
-  /** Stores the reply in the transaction of the write; null for most requests. */
+  /** Stores the reply in the transaction of the write, or null for most requests. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
   /**
    * Returns the body in parts, for an operation that reads it itself. Undefined without an HTTP
@@ -85,7 +85,7 @@ export type OperationName =
 
 /** The grants of an operation's request, besides the grant of its own access. */
 export interface RelatedGrants {
-  /** The grant for {@link Operation.alsoAccess}; null if the operation has none. */
+  /** The grant for {@link Operation.alsoAccess}, or null if the operation has none. */
   readonly also: Grant | null;
   /** The grants to read other resources. A resource that the user may not read is absent. */
   readonly related: ReadonlyMap<Resource, Grant>;
@@ -110,13 +110,13 @@ export interface RelatedWrite {
 export interface ResourceCall {
   readonly resource: Resource;
   readonly request: ResourceRequest;
-  /** Null if the request is anonymous. */
+  /** The user, or null if the request is anonymous. */
   readonly user: User | null;
 }
 
 /** The call of an operation whose reply may have to be stored with its outcome. */
 export interface OperationCall<Outcome> extends ResourceCall {
-  /** Stores the reply to an outcome in the transaction of the write; null for most requests. */
+  /** Stores the reply to an outcome in the transaction of the write, or null for most requests. */
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
 }
 
@@ -129,8 +129,8 @@ export interface WriteCall extends ResourceCall {
 export type ShapedReply = DataReply | Reply;
 
 /**
- * The interface of every operation of a resource, as stages. `parse`, `plan` and `shape` are pure;
- * only `execute` waits.
+ * The interface of every operation of a resource, as stages. `parse`, `plan` and `shape` are pure.
+ * Only `execute` waits.
  */
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
@@ -138,7 +138,7 @@ export interface Operation<Intent, Plan, Outcome> {
   /** A second access that the operation needs. For example, an upsert also updates rows. */
   readonly alsoAccess?: Access;
   readonly takesBody: boolean;
-  /** The query parameters that no other operation takes; undefined for none. */
+  /** Returns the query parameters that no other operation takes, or undefined for none. */
   ownParameters?(resource: Resource): ReadonlySet<string> | undefined;
   /** Throws a 403 if the caller may not read columns that the operation needs. */
   requireFields?(resource: Resource): void;
@@ -168,7 +168,7 @@ export interface Operation<Intent, Plan, Outcome> {
 
 /** The path of a position in a request body, for error messages. */
 export interface BodyPath {
-  /** Like `items.3.title`; empty for the body itself. */
+  /** The path, like `items.3.title`, or an empty string for the body itself. */
   readonly path: string;
   /** The content of the details of a problem at this position. */
   readonly details: Readonly<Record<string, unknown>>;

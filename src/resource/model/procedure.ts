@@ -12,12 +12,12 @@ export interface ProcedureContext<Caller extends User | null = User> {
    * scope, no hook and no mask of the resource applies.
    */
   readonly db: DatabaseHandle;
-  /** The caller; null for an anonymous caller of a public procedure. */
+  /** The caller, or null for an anonymous caller of a public procedure. */
   readonly user: Caller;
   /** True if code calls by `asSystem()`. */
   readonly isSystem: boolean;
   /**
-   * The request; its body has been read. Its `signal` aborts when the client disconnects. Null if
+   * The request, whose body has been read. Its `signal` aborts when the client disconnects. Null if
    * code calls outside of any request.
    */
   readonly request: Request | null;
@@ -39,7 +39,7 @@ export interface ProcedureOptions<
   Public extends boolean = false,
   U extends User = User,
 > {
-  /** Validates the body, any JSON value; the handler gets its output. An invalid body is a 422. */
+  /** Validates the body, any JSON value. The handler receives the output. Failures are 422. */
   readonly input: Input;
   /**
    * Validates the handler's result. The output of the schema is the response. An invalid result is
@@ -48,7 +48,7 @@ export interface ProcedureOptions<
   readonly output: Output;
   /** Lets anonymous callers call it. Only users unless set. */
   readonly public?: Public | undefined;
-  /** The number of tokens of the budget that a call costs; 1 unless set. */
+  /** The number of tokens of the budget that a call costs. Default: 1. */
   readonly cost?: number | undefined;
   /** Always requires proof of work. Off unless set. */
   readonly pow?: boolean | PowGateOptions | undefined;

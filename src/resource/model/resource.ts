@@ -88,8 +88,8 @@ export interface ReadCosts {
 /** The resources of an app, by the tables that they serve. */
 export interface ResourcesByTable {
   /**
-   * Returns the resource that serves a table, with its policy and its mask. The first of several;
-   * undefined if none does.
+   * Returns the first resource that serves a table, with its policy and its mask, or undefined if
+   * none does.
    */
   get(table: TableInfo): Resource | undefined;
 }
@@ -117,12 +117,9 @@ export interface Resource {
    * use.
    */
   readonly fields: FieldPolicy;
-  /**
-   * Returns the parts that depend on the fields of a caller; null if all callers have the same
-   * fields.
-   */
+  /** Returns the parts that depend on a caller's fields, or null if all callers have the same. */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
-  /** The lists of fields that depend on the caller; empty in a resource of a request. */
+  /** The lists of fields that depend on the caller, or none in a resource of a request. */
   readonly varyingFields: ReadonlySet<FieldListName>;
   /** True if any depend on the caller, here or in a resource that relations lead to. */
   readonly variesByCaller: boolean;
@@ -135,7 +132,7 @@ export interface Resource {
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** True if responses use the safe form of numbers, as the request asks for. */
   readonly safeNumbers: boolean;
-  /** Identifies callers with the same fields; empty if the fields do not depend on the caller. */
+  /** Identifies callers with the same fields. Empty if the fields do not depend on the caller. */
   readonly fieldsKey: string;
   /** The fields that aggregates may use: the readable fields. */
   readonly groups: AggregateSchema;
@@ -192,9 +189,9 @@ export interface Resource {
   isIndexed(column: ColumnInfo): boolean;
   /** The rights of the roles of the app's databases, in this table and in others. */
   readonly roleRights: RoleRights;
-  /** The hub of its database's live streams; null if no changes are recorded. */
+  /** Returns the hub of its database's live streams, or null if no changes are recorded. */
   hub(): LiveHub | null;
-  /** The index of `GET /search`; null if there is no search. */
+  /** The index of `GET /search`, or null if there is no search. */
   readonly search: OpenIndex | null;
   /** The indexers that follow writes of the table, including indexers of other resources. */
   readonly indexers: readonly Indexer[];

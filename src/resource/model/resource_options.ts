@@ -62,7 +62,7 @@ export interface BatchOptions {
 
 /** The options of a resource for imports: the largest sizes. */
 export interface ImportLimits {
-  /** The most bytes of one body; 1,000,000,000 unless set. */
+  /** The maximum size of one body, in bytes. Default: 1,000,000,000. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -75,9 +75,9 @@ export interface EtagOptions<S, Of = AnyTable> {
   readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
   /** A timestamp that every PATCH and PUT moves forward. */
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
-  /** The part of a tag besides the time of update; the primary key unless set. */
+  /** The part of a tag besides the time of update. Default: the primary key. */
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
-  /** The strength of tags. `weak` unless set; `strong` forbids proxies to change the responses. */
+  /** The strength of tags. `strong` forbids proxies to change the responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;
   /** Refuses writes of one row without `If-Match` with 428. Off unless set. */
   readonly require?: boolean | undefined;
@@ -98,7 +98,7 @@ export interface RelationOptions<
    * other table has it.
    */
   readonly type: Type;
-  /** The other resource's table, or its name; of a table that is served twice, the first. */
+  /** The other resource's table, or its name. Of a table that is served twice, the first. */
   readonly resource: TableLike<unknown, unknown, Target> | TableInfo | string;
   /**
    * The referring column, or a list of columns. For `manyToMany`, the columns of the link table
@@ -112,8 +112,8 @@ export interface RelationOptions<
     | string
   >;
   /**
-   * The referenced columns, as many and in the order of `foreignKey`; the primary key of their table
-   * unless set. Of `manyToMany`, the link's columns that refer to the other resource.
+   * The referenced columns, as many and in the order of `foreignKey`. Default: the primary key of
+   * their table. For `manyToMany`, the link's columns that refer to the other resource.
    */
   readonly references?:
     | OneOrMore<
@@ -155,7 +155,7 @@ export interface SoftDeleteOptions<S, Of = AnyTable> {
 export interface SearchOptions<S, Of = AnyTable> {
   /** Serves `GET /search`, and indexes the rows. On unless set to false. */
   readonly enabled?: boolean | undefined;
-  /** The name of its index; the table's name unless set. */
+  /** The name of its index. Default: the table's name. */
   readonly indexName?: string | undefined;
   /**
    * The columns whose words are searched: a list of columns, or an object that sets the weight of
@@ -172,13 +172,13 @@ export interface SearchOptions<S, Of = AnyTable> {
    * Failed rows are tried again. No effect for an app without `kv`. Off unless set.
    */
   readonly outbox?: boolean | undefined;
-  /** Called if the index did not accept rows that were written; see {@link IndexErrorHandler}. */
+  /** Called if the index did not accept rows that were written. See {@link IndexErrorHandler}. */
   readonly onIndexError?: IndexErrorHandler | undefined;
 }
 
 /** The options of a resource for one column that is searched. */
 export interface SearchFieldOptions {
-  /** The weight of a match in this column relative to other columns; 1 unless set. */
+  /** The weight of a match in this column relative to other columns. Default: 1. */
   readonly weight?: number | undefined;
   /** False takes it out. */
   readonly searchable?: boolean | undefined;
@@ -186,9 +186,9 @@ export interface SearchFieldOptions {
 
 /** The options of a resource for the page sizes of lists. */
 export interface PaginationOptions {
-  /** The page size without `limit`; 20 unless set. */
+  /** The page size without `limit`. Default: 20. */
   readonly defaultLimit?: number | undefined;
-  /** The largest page; a greater `limit` is clamped to it. 100 unless set. */
+  /** The maximum page size, to which a greater `limit` is clamped. Default: 100. */
   readonly maxLimit?: number | undefined;
 }
 
@@ -223,16 +223,16 @@ export type FieldList<S, Of = AnyTable, U extends User = User> =
 export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
   /** Columns in responses and in aggregates. All columns unless set. */
   readonly readable?: FieldList<S, Of, U> | undefined;
-  /** Accepted in bodies; other fields are dropped before hooks run. All columns unless set. */
+  /** Columns that bodies may set. Other fields are dropped before hooks run. Default: all. */
   readonly writable?: FieldList<S, Of, U> | undefined;
   /**
    * Columns that only the body of a new row can set, such as the time of creation or the owner. The
    * service drops them from later bodies, or refuses them under `strictInput`. None unless set.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
-  /** Allowed in `filter`. The readable ones unless set; never one that is withheld from the user. */
+  /** Columns for `filter`, never one that is withheld from the user. Default: the readable ones. */
   readonly filterable?: FieldList<S, Of, U> | undefined;
-  /** Allowed in `orderBy`. The readable ones unless set; never one that is withheld from the user. */
+  /** Columns for `orderBy`, never one withheld from the user. Default: the readable ones. */
   readonly sortable?: FieldList<S, Of, U> | undefined;
 }
 
@@ -254,15 +254,15 @@ export interface ResourceOptions<
 > extends ProtectionOptions {
   /** The primary key: a column, or the columns of a composite key in the table's key order. */
   readonly id: ColumnReferenceOf<S, Of> | readonly ColumnReferenceOf<S, Of>[];
-  /** The path below the base path; the table's name unless set. */
+  /** The path below the base path. Default: the table's name. */
   readonly path?: string | undefined;
   /** The database, when it is not the app's. */
   readonly db?: Database | undefined;
   /** The scopes. An access without a grant is denied. */
   readonly auth?: ScopeOptions<U, Of> | undefined;
-  /** Which operations exist. */
+  /** The operations that exist. */
   readonly capabilities?: Capabilities | undefined;
-  /** Which columns may be read, written, filtered and sorted by. */
+  /** The columns that may be read, written, filtered and sorted by. */
   readonly fields?: FieldOptions<S, Of, U> | undefined;
   /** Refuses unknown body fields with 422 instead of ignoring them. Off unless set. */
   readonly strictInput?: boolean | undefined;
@@ -315,7 +315,7 @@ export interface ResourceOptions<
   readonly nestedWrites?: boolean | undefined;
   /** The search of `GET /search`. It needs a search adapter of the app. */
   readonly search?: SearchOptions<S, Of> | undefined;
-  /** Custom functions at `POST /rpc/:name`, by name; see {@link procedure}. */
+  /** Custom functions at `POST /rpc/:name`, by name. See {@link procedure}. */
   readonly procedures?: Readonly<Record<string, Procedure>> | undefined;
   /** The largest sizes of batches. */
   readonly batch?: BatchOptions | undefined;

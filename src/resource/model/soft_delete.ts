@@ -8,7 +8,7 @@ export interface SoftDelete {
   readonly field: ColumnInfo;
   /** The rows that are not marked. */
   readonly undeleted: Filter;
-  /** The value that marks a row; `now` is an ISO timestamp. */
+  /** Returns the value that marks a row. `now` is an ISO timestamp. */
   mark(now: string): unknown;
   /** The value of a row that is restored. */
   readonly unmarked: unknown;

@@ -12,12 +12,9 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly version: 1;
     /** The library that made the schema. */
     readonly vendor: string;
-    /** Accepts any value; reports what is wrong with it in the result, and never throws. */
+    /** Accepts any value. Reports errors in the result, and never throws. */
     readonly validate: (value: unknown) => MaybePromise<SchemaResult<Output>>;
-    /**
-     * Writes the schema as JSON Schema for the descriptions of the service; absent if the library
-     * cannot.
-     */
+    /** Writes the schema as JSON Schema for the service's descriptions. Absent if not supported. */
     readonly jsonSchema?: JsonSchemaWriter | undefined;
     /** Exists only for the compiler. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
@@ -50,7 +47,7 @@ export type SchemaResult<Output> =
 export interface SchemaIssue {
   /** The message for people. */
   readonly message: string;
-  /** The keys that lead to the place, each alone or in an object; absent for the whole value. */
+  /** The keys that lead to the place, each alone or in an object. Absent for the whole value. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
@@ -65,8 +62,8 @@ export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
 >["output"];
 
 /**
- * The path of a Standard Schema's issue as a string: `["items", 0, { key: "name" }]` →
- * `items.0.name`; the empty string for the whole value.
+ * Returns the path of a Standard Schema's issue as a string: `items.0.name` for `["items", 0, {
+ * key: "name" }]`. It is empty for the whole value.
  */
 export function issuePath({ path = [] }: SchemaIssue): string {
   return path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");

@@ -248,7 +248,7 @@ async function recordUpdates(
   });
 }
 
-/** WITH may contain a write. So may a function, about which nothing is known. */
+/** WITH may contain a write. A function, about which nothing is known, may write, too. */
 const mayWrite = beginsWith("insert|update|delete|merge|truncate|with|copy");
 
 /** TRUNCATE and COPY have no plan, and count as writes to every recorded table. */

@@ -177,7 +177,7 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
   return isServedThroughText(column) ? sql`${name}::text` : name;
 }
 
-/** Forces a strict collation: where ALICE equals alice, a scope would reach others' rows. */
+/** Forces a strict collation. If ALICE equaled alice, a scope would reach others' rows. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   if (column.databaseType !== undefined) return comparedByType(column.databaseType, column, row);
   const value = asValue(column, row);

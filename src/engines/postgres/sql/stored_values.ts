@@ -90,7 +90,7 @@ function integerOf(text: string): number | bigint {
 
 const timestampText = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?$/;
 
-/** Parses `2024-01-01 00:00:00.123456+00`. A `timestamp` has no zone; all are UTC. */
+/** Parses `2024-01-01 00:00:00.123456+00`. A `timestamp` has no zone. All times are UTC. */
 function instantOf(text: string): string | undefined {
   const match = timestampText.exec(text);
   if (match === null) return undefined;

@@ -42,7 +42,7 @@ function withoutCasts(words: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** What follows the first word of a type. */
+/** The end of a type, after its first word. */
 const typeTail =
   /^(?:varying|precision)?(?: ?\( \d+(?: , \d+)? \))?(?: ?(?:with|without) time zone)?(?: ?\[ \])*/;
 
