@@ -53,10 +53,10 @@ export function banner(facts: BannerFacts): string {
   ].join("\n");
 }
 
-/** More resources than this are shown in columns. */
+/** The number of resources from which they are shown in columns. */
 const maxPaths = 12;
 
-/** More lines would scroll the rest of the banner off the screen. */
+/** The maximum number of lines. More would scroll the rest of the banner off the screen. */
 const maxLines = 30;
 
 /** Returns the resources in columns, each read from top to bottom, below their common URL. */

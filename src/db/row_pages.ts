@@ -83,7 +83,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   return { after: null, from: offsetAfter({ stored, columns, order, from }, fittingValues) };
 }
 
-/** A power of two, like the sizes of pages, because each size is a separate statement. */
+/** The factor by which a page shrinks: a power of two, because each size needs a statement. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

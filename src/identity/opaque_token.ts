@@ -4,7 +4,7 @@ import { decodeBase64url } from "../protocol/base64url.ts";
 import { encodeBase64url } from "../protocol/byte_text.ts";
 import type { Random } from "../runtime/runtime.ts";
 
-/** 256 bits, which cannot be guessed. */
+/** The size of a secret: 256 bits, which cannot be guessed. */
 const secretBytes = 32;
 const secretLength = 43;
 

@@ -69,5 +69,5 @@ export async function removeGone(table: IndexedTable): Promise<void> {
   }
 }
 
-/** A page is small, so that other writes do not wait noticeably. */
+/** The number of rows in a page, so small that other writes do not wait noticeably. */
 const rowsPerPage = 256;

@@ -36,7 +36,7 @@ export function fromSortable(sortable: string): string {
 
 const zero = "1";
 
-/** Far above the digits of any number, so that an exponent always has four digits and no sign. */
+/** Added to an exponent, so that it always has four digits and no sign. */
 const middle = 5000;
 
 function ninesComplement(digits: string): string {

@@ -53,7 +53,7 @@ function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   return ` in ${place}; ${[...named, ...more].join(", ")}`;
 }
 
-/** Limits the message, because a database may have thousands of schemas, one per tenant. */
+/** The maximum number of schemas in a message, because there may be one for each tenant. */
 const maxNamed = 5;
 const maxLines = 20;
 

@@ -131,13 +131,13 @@ export class Supervisor {
   }
 }
 
-/** A worker that ends earlier counts as ended right after its start, in milliseconds. */
+/** The lifetime below which the end of a worker is quick, in milliseconds. */
 const quickMs = 10_000;
 
-/** After this number of quick ends, a further worker would not run either. */
+/** The number of quick ends after which no further worker is started. */
 const maxQuickEnds = 5;
 
 const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };
 
-/** A signal may arrive twice: sent to the process group, and passed on by a parent. */
+/** The time in which a repeated signal counts once, because a parent may pass it on, too. */
 const sameSignalMs = 100;

@@ -69,7 +69,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener):
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /** Changes with each round, so that a poll of an earlier round schedules no other. */
+  /** The number of the round, so that a poll of an earlier round schedules no other. */
   let round = 0;
 
   function schedule(): void {

@@ -203,7 +203,7 @@ function listPlace(
 }
 
 interface Inserted {
-  /** The places, by the token of the value. */
+  /** The places of values, by their tokens. */
   readonly places: ReadonlyMap<number, ValuePlace>;
   /** The stored expressions, which are no single values. */
   readonly stored: readonly StoredExpression[];

@@ -11,7 +11,7 @@ export interface KeySetOptions {
   readonly onChange: () => void;
 }
 
-/** The age at which keys are fetched again, in milliseconds. Known keys stay in use then. */
+/** The age at which keys are fetched again, in milliseconds. Known keys remain in use. */
 const maxAgeMs = 10 * 60_000;
 /** The minimum time between fetches for tokens with an unknown key, in milliseconds. */
 const pauseMs = 60_000;

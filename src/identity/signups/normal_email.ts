@@ -32,7 +32,7 @@ export function spellingsOf(email: string): readonly string[] {
   const at = email.lastIndexOf("@") + 1;
   const domain = email.slice(at);
   const domains = [domain, domainToASCII(domain), domainToUnicode(domain).normalize("NFC")];
-  // A string that is no domain has an empty form.
+  // A string that is no domain is converted to an empty string.
   return [...new Set(domains)].filter((one) => one !== "").map((one) => email.slice(0, at) + one);
 }
 

@@ -50,7 +50,7 @@ export function createCallerFields(
   };
 }
 
-/** Most services have a few roles. */
+/** The maximum number of cached field lists. Most services have a few roles. */
 const maxKnown = 256;
 
 function callerTags(

@@ -112,7 +112,7 @@ function isDocument({ kind }: ColumnInfo): boolean {
 
 /** The smallest size of an array or object in memory, in bytes. */
 const bytesOfContainer = 32;
-/** A shorter document is small in memory, whatever it contains. In characters. */
+/** The length up to which a document is small in memory, whatever it contains, in characters. */
 const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;

@@ -26,8 +26,8 @@ const quickTurnMs = 25;
 /** The expected time of a request before any was measured, in milliseconds. */
 const unknownCostMs = 1;
 /**
- * Requests above this time are not short, because other requests would wait noticeably long for
- * fifty of them. In milliseconds.
+ * The time from which requests are slow, in milliseconds. Fifty of them would delay other requests
+ * noticeably.
  */
 const dearMs = 1;
 /**

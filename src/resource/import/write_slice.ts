@@ -150,7 +150,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof Problem && error.status < 500;
 }
 
-/** More rows make a statement no faster, and block the event loop for longer. */
+/** The maximum number of rows in a statement. More rows block the event loop for longer. */
 const rowsPerStatement = 256;
 
 /** Returns true if a scope, a hook or an index needs the stored rows. */

@@ -33,7 +33,7 @@ export interface ExportOptions {
  */
 export const firstPageRows = 64;
 
-/** A page of this size takes a few milliseconds. Other requests run after every page. */
+/** The maximum number of rows in a page, which take a few milliseconds. */
 const maxPageRows = 512;
 
 /** The intended size of a page in the response, in bytes. */

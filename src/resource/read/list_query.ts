@@ -55,7 +55,7 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
 /** The query parameter that skips rows. Only lists have it. */
 export const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 
-/** Further rows are reached by a cursor, whose cost is the same on every page. */
+/** The maximum of `offset`. A cursor reaches further rows at the same cost on every page. */
 const maxOffset = 10_000;
 
 /**

@@ -93,7 +93,7 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
   );
 }
 
-/** Two levels of lists fit with the default limits, three do not. */
+/** The maximum for one row: two levels of lists fit with the default limits, three do not. */
 const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {

@@ -43,8 +43,8 @@ export function planTotalCount(
 }
 
 /**
- * If the estimate is smaller, the rows are counted. Postgres assumes ten pages for a table that is
- * not analysed yet: 2,260 of the smallest rows, even if the table is empty.
+ * The minimum of an estimate. Below it, the rows are counted. Postgres assumes ten pages for a
+ * table that is not analysed yet: 2,260 of the smallest rows, even if the table is empty.
  */
 const minEstimated = 2_500;
 

@@ -48,6 +48,6 @@ function refuseNearMisses(
   }
 }
 
-/** Limits the cost, because each name is compared with the names of all fields. */
+/** The maximum number of compared names, each of which is compared with all fields. */
 const maxNames = 200;
 const maxLength = 100;

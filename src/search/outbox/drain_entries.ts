@@ -91,7 +91,7 @@ export async function drainEntries(parts: DrainParts, limits: DrainLimits): Prom
 /** How long a drainer may work on the entries that it has taken, in milliseconds. */
 const leaseMs = 120_000;
 
-/** From this attempt on a document is written alone, because it may cause the failures. */
+/** The attempt from which a document is written alone, because it may cause the failures. */
 const soloAttempts = 5;
 
 /** The number of documents that are written alone at a time. */

@@ -3,7 +3,7 @@ import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 
-/** A check takes up to 100 µs. At this interval it uses a thousandth of the time. */
+/** The interval of checks, in milliseconds. A check takes up to 100 µs, a thousandth of it. */
 const lookEveryMs = 100;
 
 /** The open file of a SQLite database, and the path by which other programs find it. */
@@ -69,7 +69,7 @@ export class FilePresence {
   }
 }
 
-/** A failed check proves nothing, nor does a system that does not number files. */
+/** The result of a failed check, and of a system that does not number files. It proves nothing. */
 const unknown = "unknown";
 
 /** Returns what distinguishes an open file from others, or null if there is no file. */

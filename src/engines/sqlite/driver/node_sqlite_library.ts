@@ -80,7 +80,7 @@ interface Failed {
 /** No value of SQL. The library fails the statement if a function returns this symbol. */
 const noValue: unique symbol = Symbol("no value");
 
-/** Keeps the error, because within `all` the library hangs after a function throws. */
+/** Keeps an error that a function throws: within `all` the library would hang. */
 function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
   try {
     return work();

@@ -96,8 +96,8 @@ const bytesBetweenLooks = 16 * 1024;
 /** The cost of a check besides the bytes. */
 const bytesOfCheck = 256;
 /**
- * A statement with fewer checks has done little. If its time is over, the machine has paused the
- * process.
+ * The number of checks after which a statement counts as long. With fewer, the machine has paused
+ * the process.
  */
 const looksOfLongStatement = 8;
 
@@ -168,9 +168,9 @@ export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLim
 
 /** The maximum time of a read in the thread of all requests, in milliseconds. */
 const maxInlineMs = 10;
-/** The time that an indexed read needs, however busy the thread is, in milliseconds. */
+/** The time that every read has, in milliseconds. An indexed read needs no more. */
 const minInlineMs = 0.25;
-/** A sort in memory cannot be ended, and takes several times as long as reading its rows. */
+/** The share of the time before a sort, which takes several times as long and cannot be ended. */
 const shareBeforeSort = 1 / 4;
 /** The maximum part of the thread's time for all long reads together. */
 const inlineShare = 0.1;

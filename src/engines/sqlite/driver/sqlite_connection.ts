@@ -61,7 +61,7 @@ export type StatementKind =
 /** The maximum number of prepared statements of a connection. */
 export const maxPrepared = 500;
 
-/** Their maximum size in bytes, because clients determine the length of filters. */
+/** The maximum size of the prepared statements in bytes: clients determine filters' lengths. */
 const maxPreparedBytes = 32 * 1024 * 1024;
 
 /** The bytes of a prepared statement for each character of its text. */

@@ -63,9 +63,9 @@ export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** In older libraries a function has at most 127 arguments, and a member needs two. */
+/** The maximum number of members: a function of older libraries has at most 127 arguments. */
 const maxMembers = 60;
-/** A statement may chain 500 SELECTs. */
+/** The maximum number of chained SELECTs. SQLite allows 500. */
 const maxTerms = 400;
 
 /** The member with the columns beyond {@link maxMembers}. */

@@ -184,7 +184,7 @@ function deleteNote(table: RecordedTable): string {
   return `DELETE FROM ${notesOf(table)} AND "row" = ${rowText("OLD", table)}`;
 }
 
-/** A row conflicts with one row for each of its unique values. The rest is for nested writes. */
+/** The maximum number of notes. A row conflicts with one row for each of its unique values. */
 const maxNotes = 64;
 
 /** Returns the updates that write unique values, because no others can replace rows. */

@@ -23,7 +23,7 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   #isOpen = true;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** For the transaction of this connection. Its driver may itself belong to a part. */
+  /** Joins the transaction of this connection, whose driver may itself belong to a part. */
   constructor(driver: Driver, around: AroundPart<Notes>, depth = 1) {
     this.base = driver instanceof PartDriver ? driver.base : driver;
     this.#around = around;
@@ -108,7 +108,7 @@ export class PartConnection<Notes> implements AroundPart<Notes> {
   }
 }
 
-/** Replaces the driver of its database in a part of an open transaction. */
+/** The driver of a part of an open transaction, which replaces that of its database. */
 export class PartDriver implements Driver {
   readonly base: Driver;
   readonly dialect: Driver["dialect"];

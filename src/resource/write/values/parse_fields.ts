@@ -159,7 +159,7 @@ function givenValue(value: unknown, column: ColumnInfo, resource: Resource): Giv
   return new GivenValue(value, values.get(column), error === null ? null : error.message);
 }
 
-/** Limits the cost, because each hint compares a name with all fields. */
+/** The maximum number of hints, each of which compares a name with all fields. */
 const maxHints = 10;
 
 /** Returns the names that a message may suggest. No description names a write-only column. */

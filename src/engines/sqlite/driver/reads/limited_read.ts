@@ -189,7 +189,7 @@ const bytesOfShortCell = 32;
 const wideRow = 64 * 1024;
 /** The length of a value that may make rows much wider than before. */
 const longValue = 64 * 1024;
-/** A read that may exceed its limit by this factor counts row by row. */
+/** The factor by which a read may exceed its limit before it counts its rows one by one. */
 const maxExcess = 4;
 
 /**

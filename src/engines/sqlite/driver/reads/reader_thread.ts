@@ -32,13 +32,14 @@ export interface ReaderThreadOptions {
 }
 
 /**
- * Eight times the descriptors that a thread opens. Its first descriptors are opened before `new
- * Worker` returns, and a lack of them ends the process. Until then this thread accepts no
- * connection that could use them. A later lack only fails the start of the thread.
+ * The number of reserved descriptors: eight times those that a thread opens. Its first descriptors
+ * are opened before `new Worker` returns, and a lack of them ends the process. Until then this
+ * thread accepts no connection that could use them. A later lack only fails the start of the
+ * thread.
  */
 const reservedDescriptors = 64;
 
-/** A thread inside of a long comparison notices only later that it must end. */
+/** The maximum wait for the end of a thread, which may be inside of a long comparison. */
 const maxCloseMs = 2_000;
 
 /**

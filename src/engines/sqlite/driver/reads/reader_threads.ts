@@ -33,7 +33,7 @@ export interface SlowRead {
   readonly inline: () => QueryResult;
 }
 
-/** A thread may be inside of one comparison of long strings when its time is over. */
+/** The additional time of a read in a thread, which may be inside of one long comparison. */
 const graceMs = 1_000;
 
 interface Job extends SlowRead {
