@@ -38,7 +38,7 @@ type OpenOf = (client: object, options: OpenDatabaseOptions) => Promise<Driver>;
 const openPostgres: OpenOf = (client, options) =>
   openPackaged({ ...drivers.postgres, opener: "openPostgresOf" }, client, options);
 
-/** Keyed by the names that Drizzle gives the classes of its databases. */
+/** Keyed by the names of Drizzle's classes of databases. */
 const openers: ReadonlyMap<string, OpenOf> = new Map([
   [
     "BetterSQLite3Database",

@@ -67,7 +67,7 @@ export interface UserColumnOptions {
   readonly email?: UserColumn | undefined;
   /** The hash of the password. Default: `passwordHash`. */
   readonly passwordHash?: UserColumn | undefined;
-  /** The name. Default: `name`, if the table has it. The same applies to the columns below. */
+  /** The name. Default: `name`, if the table has it. The columns below have such defaults, too. */
   readonly name?: UserColumn | undefined;
   /** A document with a list of strings, or a string with one role. Default: `roles`. */
   readonly roles?: UserColumn | undefined;

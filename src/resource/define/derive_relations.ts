@@ -183,7 +183,7 @@ function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly 
 /**
  * Returns true if the rows of a table only link two other tables. Its key consists of the columns
  * of its two foreign keys, and every other column is a timestamp. A column such as a quantity or a
- * price makes it a table of its own.
+ * price makes it an ordinary table.
  */
 function isPureLink(
   { primaryKey, columns, foreignKeys }: TableInfo,

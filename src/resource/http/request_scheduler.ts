@@ -45,7 +45,7 @@ const waitLimitMs = 10_000;
 const lookForClientAfterMs = 250;
 
 interface Waiter {
-  /** Begins the work, or gives it up. Returns true if the work began. */
+  /** Begins the work, or discards it. Returns true if the work began. */
   begin(now: number): boolean;
 }
 

@@ -91,7 +91,7 @@ function relationFilterOf(
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });
 
-/** The same limit as the depth of `include`, because each step is a subquery. */
+/** Equals the depth limit of `include`, because each step is a subquery. */
 const maxSteps = 3;
 
 function ownColumns({ table, operators, fields, safeNumbers }: Resource): FilterContext {

@@ -107,7 +107,7 @@ function sessionOf(library: PGlite): PostgresSession {
         },
       };
     },
-    // The library returns all rows at once and cannot end a statement, which blocks the process.
+    // The library returns all rows together and cannot end a statement, which blocks the process.
     read(text, values, keep) {
       const result = connection.run(text, values);
       return { result: result.then((all) => keptOf(all, keep)), cancel: () => Promise.resolve() };

@@ -155,7 +155,7 @@ const neverReached: ReadonlySet<string> = new Set([
   "ENOENT",
 ]);
 
-/** A function writes, although a view may call it, or a standby server rejects writes. */
+/** A view calls a function that writes, or a standby server rejects a write. */
 const readOnlyTransaction = "25006";
 
 function kindOf(code: string): DatabaseErrorKind {

@@ -87,7 +87,7 @@ export function sharedSession(client: PgliteClient): PostgresSession {
       if (text === "BEGIN") return await begin();
       return resultOf(await (open?.transaction ?? client).query(text, [...values], options));
     },
-    // The library returns all rows at once and cannot end a statement, which blocks the process.
+    // The library returns all rows together and cannot end a statement, which blocks the process.
     read(text, values, keep) {
       const result = connection.run(text, values).then((all) =>
         all.rows.every(keep) ? all : { ...all, rows: [] }

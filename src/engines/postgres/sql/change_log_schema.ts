@@ -65,7 +65,7 @@ export function postgresLogParts(schema: string): PostgresLogParts {
       image(imageName),
       `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)}$body$`,
-      // A role without rights on the log must not write to it by a trigger of its own either.
+      // A role without rights on the log must not write to it by its own trigger either.
       ...[`${recordName}()`, `${imageName}(anyelement, text[])`].map((name) =>
         `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`
       ),
