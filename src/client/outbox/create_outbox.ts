@@ -53,7 +53,8 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
 
   function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
     const job = newJob(wanted, resource[handle], known);
-    if (!identity) bind(job.id, tokens, transport);
+    // Without an identity the next user could send the job.
+    if (!identity) tokens.set(job.id, transport.tokens.current().catch(() => ({})));
     book.add(job);
     return { id: job.id, done: view.wait(job.id) };
   }
@@ -79,7 +80,6 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     async revive(id, body) {
       const job = jobs.get(id);
       if (job?.state === "dead") {
-        if (!identity) bind(id, tokens, transport);
         const seen = seenRow(job, overlays);
         await book.change(job, revivedJob(job, seen, body ?? job.body, environment));
       }
@@ -98,11 +98,6 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
       for (const { id } of jobs.values()) overlays.reject(id);
     },
   };
-}
-
-/** Binds a job to the current token. Without an identity the next user could send it. */
-function bind(id: string, tokens: JobTokens, transport: Transport): void {
-  tokens.set(id, transport.tokens.current().catch(() => ({})));
 }
 
 type Target = NewWrite["target"];

@@ -11,8 +11,8 @@ import type { OutboxState } from "./job_book.ts";
 export interface OutboxOptions {
   /**
    * Identity of the user. Another identity has another outbox. With the empty string nothing is
-   * stored, and every page has a separate outbox. A waiting write then becomes a dead letter with
-   * the slug `expired` if the client's token has changed since the write was added.
+   * stored, and every page has a separate outbox. A write is then discarded if the client's
+   * token has changed since the write was added.
    */
   readonly identity: string;
   /** Storage of the jobs. Default: IndexedDB, or memory if IndexedDB is missing. */

@@ -1,6 +1,6 @@
 import { ServiceError } from "../request/service_error.ts";
 import { afterRefusal, type ConflictOptions } from "./conflict.ts";
-import { type Job, laneOf } from "./job.ts";
+import { type Job, laneOf, refusedJob } from "./job.ts";
 import type { JobBook } from "./job_book.ts";
 import type { KnownJobs } from "./job_view.ts";
 import { isRefusal, sendJob } from "./send_job.ts";
@@ -87,6 +87,10 @@ export function sendJobs(options: SendJobsOptions): () => void {
   async function failed(job: Job, error: unknown, lane: string): Promise<void> {
     try {
       if (!isRefusal(error)) throw error;
+      // The next user of the page must not see the write either.
+      if (error.slug === "discarded") {
+        return await book.end({ ...refusedJob(job, error), state: "discarded" });
+      }
       const changed = await afterRefusal(job, error, options);
       if (!signal.aborted) await book.change(job, changed);
     } catch (cause) {
@@ -112,8 +116,9 @@ async function tokenOf(
 ): Promise<Bearer | undefined> {
   const token = await tokens.get(id);
   const isOfOther = token && token.value !== (await transport.tokens.current()).value;
+  const slug = isOfOther ? "discarded" : "expired";
   if (isOfOther || transport.environment.now() - createdAt > maxAgeMs) {
-    throw new ServiceError("expired", "expired");
+    throw new ServiceError(slug, slug);
   }
   return token;
 }

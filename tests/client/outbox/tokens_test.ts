@@ -23,12 +23,12 @@ for (const next of ["bob", null, ""]) {
       device.isOnline = true;
       device.wake();
       const error = await assertRejects(() => done, ServiceError);
-      assertEquals([error.slug, service.sent.length, outbox.get().dead], ["expired", 0, 1]);
+      assertEquals([error.slug, service.sent.length], ["discarded", 0]);
+      // The next user neither sees the write nor sends it.
+      assertEquals(outbox.get().jobs, []);
       await outbox.revive(id);
       await calm(service);
-      assertEquals(service.sent.map(({ headers }) => headers.get("authorization")), [
-        next ? `Bearer ${next}` : null,
-      ]);
+      assertEquals(service.sent, []);
       outbox.close();
     }));
 }
@@ -49,17 +49,32 @@ Deno.test("without an identity, a token that changes while a write is sent again
           headers: { "content-type": "application/problem+json" },
         },
       );
-    const { id, done } = outbox.create(api.posts, { title: "of ada" });
+    const { done } = outbox.create(api.posts, { title: "of ada" });
     done.catch(() => {});
     await calm(service);
-    for (let tries = 0; tries < 20 && outbox.get().dead === 0; tries++) {
+    for (let tries = 0; tries < 20 && outbox.get().jobs.length > 0; tries++) {
       device.advanceToNext();
       await calm(service);
     }
     const sent = service.sent.map(({ headers }) => headers.get("authorization"));
     assertEquals([...new Set(sent)], ["Bearer ada"]);
-    const job = outbox.get().jobs.find((one) => one.id === id);
-    assertEquals([job?.state, job?.problem?.slug], ["dead", "expired"]);
+    const error = await assertRejects(() => done, ServiceError);
+    assertEquals([error.slug, outbox.get().jobs], ["discarded", []]);
+    outbox.close();
+  }));
+
+Deno.test("without an identity, a refused write of ada is not revived with the token of bob", () =>
+  withService(async (service) => {
+    let user = "ada";
+    const device = createDevice();
+    const { api, outbox } = openPage(service, device, { identity: "" }, () => user);
+    const { id, done } = outbox.create(api.posts, { id: 1.5 });
+    await assertRejects(() => done, ServiceError);
+    assertEquals([service.sent.length, outbox.get().dead], [1, 1]);
+    user = "bob";
+    await outbox.revive(id, { title: "of ada" });
+    await calm(service);
+    assertEquals([service.sent.length, outbox.get().jobs], [1, []]);
     outbox.close();
   }));
 
