@@ -2,32 +2,32 @@ import { type Deadline, deadline as createDeadline } from "../runtime/deadline.t
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** An operation that the circuit breaker let through to the key-value store. */
+/** An operation that the circuit breaker has passed to the key-value store. */
 export interface StartedOperation {
   readonly startedAt: number;
 }
 
 /**
- * The circuit breaker of a key-value store: withholds operations from a store that does not answer.
- * An operation that was sent cannot be cancelled: Deno's client of KV Connect carries it out after
- * the outage, however long ago its request was refused. So only a limited number of operations is
- * sent between two answers; the others wait for the next answer until their deadline. Once an
- * operation has waited for half a second without any answer of the store, a probe, which is a read
- * and leaves no record, has to be answered first. A slow store delays operations; once an operation
- * has missed its deadline, none is sent.
+ * The circuit breaker of a key-value store withholds operations from a store that does not respond.
+ * An operation cannot be cancelled once it was sent: Deno's client of KV Connect carries it out
+ * after the outage, however long ago its request was refused. Therefore only a limited number of
+ * operations is sent between two responses; the others wait for the next response until their
+ * deadline. After half a second without a response of the store, a probe, which is a read without a
+ * record, must succeed first. A slow store delays operations. Once an operation has missed its
+ * deadline, none is sent.
  *
- * An error counts as an answer: a store that refuses does not keep requests waiting.
+ * An error counts as a response: a store that refuses does not make requests wait.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
   /** Reads any key of the store. */
   readonly #probe: () => Promise<unknown>;
-  /** Unanswered operations in the order they were sent, without those sent before an answered one. */
+  /** Unanswered operations in the order of sending, without those sent before an answered one. */
   readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;
   #isOpen = false;
-  /** Resolves with the next answer; null while no operation waits for one. */
+  /** Resolves at the next response; null while no operation waits for one. */
   #nextAnswer: PromiseWithResolvers<void> | null = null;
   #probedAt = -Infinity;
   #openProbes = 0;
@@ -39,8 +39,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Null if an operation may be sent now; else resolves when this is to be called again. Rejects
-   * with a `StoreError` where the store does not answer: then the operation was not sent.
+   * Returns null if an operation may be sent now; otherwise a promise after which to call again.
+   * Rejects with a `StoreError` if the store does not respond: the operation was then not sent.
    */
   waitUntilReady(deadline: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;
@@ -59,7 +59,7 @@ export class CircuitBreaker {
     return operation;
   }
 
-  /** Also for an operation whose request was refused. */
+  /** Records a response, even for an operation whose request was refused. */
   recordAnswer(operation: StartedOperation): void {
     this.#answeredAt = this.#clock.elapsedMs();
     this.#isOpen = false;
@@ -73,7 +73,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** The deadline of the operation has passed; it may still be answered. */
+  /** Records that the deadline of an operation has passed. A response may still follow. */
   recordTimeout(operation: StartedOperation): void {
     if (this.#pending.has(operation)) this.#isOpen = true;
   }
@@ -91,7 +91,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Probes that stay open are answered after the outage, which shows that it is over. */
+  /** Sends a probe. One that is open during an outage succeeds afterwards, and shows its end. */
   #sendProbe(now: number): void {
     const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
@@ -106,17 +106,17 @@ export class CircuitBreaker {
   }
 }
 
-/** How long an operation waits before the store is probed. */
+/** Time that an operation waits before the store is probed, in milliseconds. */
 const silenceMs = 500;
 
-/** Each answer lets as many operations be sent; in an outage this many are sent in vain. */
+/** Number of operations that each response admits; in an outage, this many are sent in vain. */
 const maxBetweenAnswers = 64;
 
-/** The time between two probes, while few are open, and while many are. */
+/** Time between two probes while few are open, and while many are, in milliseconds. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 
-/** Deno's client retries each of them for as long as the outage lasts. */
+/** Limit of open probes, because Deno's client retries each of them during the whole outage. */
 const maxProbes = 20;
 
 function silent(): StoreError {

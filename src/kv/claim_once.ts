@@ -1,10 +1,10 @@
 import type { KeyValue, KeyValueKey } from "./key_value.ts";
 
 /**
- * Claims a key once: stores it in the key-value store for some time; false where it was stored
- * already. Of any number of callers, in any number of processes, one gets true. Rejects with a
- * `StoreError` when the store does not answer: then the key is not claimed, and the same caller may
- * try again.
+ * Claims a key once: stores it in the key-value store for some time. Returns false if the key was
+ * stored already. Of all callers, in any number of processes, one gets true. Rejects with a
+ * `StoreError` if the store does not respond: the key is then not claimed, and the caller may try
+ * again.
  */
 export async function claimOnce(
   store: KeyValue,
@@ -14,13 +14,13 @@ export async function claimOnce(
   return await claim(store, key, expireInMs) !== null;
 }
 
-/** The claim of a key, to be revoked where what it was made for was not done. */
+/** The claim of a key, which can be revoked if its work was not done. */
 export interface RevocableClaim {
-  /** Frees the key. Rejects with a `StoreError` when the store does not answer. */
+  /** Frees the key. Rejects with a `StoreError` if the store does not respond. */
   revoke(): Promise<void>;
 }
 
-/** {@link claimOnce} with the claim as its result; null if the key was stored already. */
+/** Claims a key like {@link claimOnce}. Returns the claim; null if the key was stored already. */
 export async function claimRevocably(
   store: KeyValue,
   key: KeyValueKey,
@@ -30,14 +30,14 @@ export async function claimRevocably(
   if (versionstamp === null) return null;
   return {
     async revoke() {
-      // Checked: a store may carry the deletion out twice, and the key may be claimed in between.
+      // The check is needed: a store may carry out the deletion twice, with a new claim in between.
       const checks = [{ key, versionstamp }];
       await store.commit({ checks, mutations: [{ kind: "delete", key }] });
     },
   };
 }
 
-/** The versionstamp of the claim; null if the key was stored already. */
+/** Returns the versionstamp of the claim; null if the key was stored already. */
 async function claim(
   store: KeyValue,
   key: KeyValueKey,

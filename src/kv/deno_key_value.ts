@@ -5,10 +5,10 @@ import { commitToDenoKv } from "./deno_kv_commit.ts";
 import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
 
 /**
- * Makes a {@link KeyValue} of a Deno KV. It adds what Deno KV does not promise: timeouts, retries
- * where two processes collide at one file, records that are gone when they expire (Deno KV returns
- * them for up to a minute more), and the outcome of a commit whose acknowledgement was lost.
- * `release` is called when it is closed.
+ * Creates a {@link KeyValue} over a Deno KV. It adds guarantees that Deno KV lacks: timeouts,
+ * retries when two processes collide at one file, records that disappear at their expiry (Deno KV
+ * returns them for up to a minute longer), and the outcome of a commit whose acknowledgement was
+ * lost. `release` is called when it is closed.
  */
 export function createDenoKeyValue(
   kv: DenoKv,

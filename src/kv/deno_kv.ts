@@ -1,36 +1,36 @@
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
-/** The interface of Deno KV itself: the part of `Deno.Kv` that is used. */
+/** The interface of Deno KV: the used part of `Deno.Kv`. */
 export interface DenoKv {
   /** Reads one key. */
   get(key: KeyValueKey): Promise<DenoKvEntry>;
-  /** Reads up to ten keys at one moment. */
+  /** Reads up to ten keys as one snapshot. */
   getMany(keys: readonly KeyValueKey[]): Promise<readonly DenoKvEntry[]>;
   /** Reads a range. */
   list(selector: DenoKvSelector, options: DenoKvListOptions): AsyncIterable<DenoKvEntry>;
-  /** Begins a write. */
+  /** Starts a write. */
   atomic(): DenoKvAtomic;
-  /** Throws the second time. */
+  /** Closes the store. A second call throws. */
   close(): void;
 }
 
 /**
- * The function of Deno that opens a Deno KV; undefined if Deno runs without `--unstable-kv`, or
- * where this is another platform. Programs whose `lib` leaves out `deno.unstable` have no type of it.
+ * Returns the function of Deno that opens a Deno KV; undefined without `--unstable-kv` and on other
+ * platforms. Programs whose `lib` omits `deno.unstable` have no type of it.
  */
 export function platformOpenKv(): ((path: string) => Promise<DenoKv>) | undefined {
-  // An own interface in place of the one that only some programs have.
+  // A separate interface replaces the type that only some programs have.
   const { Deno: platform } = globalThis as {
     Deno?: { openKv?: (path: string) => Promise<DenoKv> };
   };
   return platform?.openKv;
 }
 
-/** An entry as Deno KV itself reads it; without a versionstamp there is no record. */
+/** An entry as Deno KV returns it; without a versionstamp there is no record. */
 export interface DenoKvEntry {
-  /** Its key; the symbol is in the type only, for keys that are written. */
+  /** The key. Only the type contains symbols, for keys that are written. */
   readonly key: readonly (KeyValueKeyPart | symbol)[];
-  /** Null also where there is no record. */
+  /** The value; null also if there is no record. */
   readonly value: unknown;
   /** Identifies the state of the key. */
   readonly versionstamp: string | null;
@@ -38,7 +38,7 @@ export interface DenoKvEntry {
 
 /** The range of keys that Deno KV lists. */
 export interface DenoKvSelector {
-  /** The parts that all of them begin with. */
+  /** The parts with which all keys begin. */
   readonly prefix: KeyValueKey;
   /** The first key. */
   readonly start?: KeyValueKey;
@@ -46,15 +46,15 @@ export interface DenoKvSelector {
   readonly end?: KeyValueKey;
 }
 
-/** How Deno KV reads a range of keys. */
+/** The options for reading a range of keys from Deno KV. */
 export interface DenoKvListOptions {
-  /** The last key first. */
+  /** Reads the last key first. */
   readonly reverse: boolean;
-  /** How many are read at once. */
+  /** Number of entries that are read together. */
   readonly batchSize: number;
 }
 
-/** A write to Deno KV that is being built; every method but `commit` returns it. */
+/** A write to Deno KV that is being built; every method except `commit` returns it. */
 export interface DenoKvAtomic {
   /** Adds conditions. */
   check(
@@ -64,7 +64,7 @@ export interface DenoKvAtomic {
   set(key: KeyValueKey, value: unknown, options?: { readonly expireIn?: number }): DenoKvAtomic;
   /** Adds the removal of a record. */
   delete(key: KeyValueKey): DenoKvAtomic;
-  /** Carries it out. */
+  /** Carries out the write. */
   commit(): Promise<
     { readonly ok: true; readonly versionstamp: string } | { readonly ok: false }
   >;

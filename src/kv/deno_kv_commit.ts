@@ -9,17 +9,17 @@ import type { RetryingKv } from "./retrying_kv.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** A commit, and what is fixed for all its tries. */
+/** A commit, and the values that all its attempts share. */
 interface PreparedCommit {
   readonly commit: KeyValueCommit;
   /** The encoded key whose record proves that the commit was done. */
   readonly claimCode: string | null;
-  /** The id in that record. */
+  /** The id in the record that proves the commit. */
   readonly claimId: string | null;
   readonly now: number;
 }
 
-/** Commits to a Deno KV, and finds out the outcome where no acknowledgement came. */
+/** Commits to a Deno KV, and determines the outcome if there was no acknowledgement. */
 export async function commitToDenoKv(
   kv: RetryingKv,
   commit: KeyValueCommit,
@@ -70,7 +70,7 @@ async function attempt(
   }
 }
 
-/** The claim of a refused request is ignored, and removed once its commit has ended. */
+/** Ignores the claim of a refused request, and removes it once its commit has ended. */
 function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<unknown>): void {
   const { commit: { claim, isProvisional = false }, claimId } = prepared;
   if (claim === undefined || claimId === null || !isProvisional) return;
@@ -79,7 +79,7 @@ function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<un
     const found = await kv.readOne(claim, limit);
     const { versionstamp } = found.entry;
     if (found.claimId !== claimId || versionstamp === null) return;
-    // Another request that has taken the key over since has written a record of its own.
+    // A request that has taken over the key since then has written another record.
     await kv.run(
       (kv) => kv.atomic().check({ key: claim, versionstamp }).delete(claim).commit(),
       limit,
@@ -108,7 +108,7 @@ function atomic(
   return operation;
 }
 
-/** The result of a commit whose own record is there after all, else null. */
+/** Returns the result of a commit whose record exists after all; otherwise null. */
 async function findProof(
   kv: RetryingKv,
   prepared: PreparedCommit,
@@ -118,13 +118,13 @@ async function findProof(
   try {
     return resultOf(await kv.readOne(claim, kv.startDeadline(proofMs)), prepared);
   } catch (error) {
-    // The store still does not answer: the outcome stays unknown, which the caller reports.
+    // The store still does not respond: the outcome stays unknown, which the caller reports.
     if (error instanceof StoreError) return null;
     throw error;
   }
 }
 
-/** How long to look for the proof of a commit that was not acknowledged. */
+/** Time for finding the proof of a commit without acknowledgement, in milliseconds. */
 const proofMs = 500;
 
 function resultOf(
@@ -135,7 +135,7 @@ function resultOf(
   return versionstamp !== null && claimId === prepared.claimId ? { ok: true, versionstamp } : null;
 }
 
-/** Where it fails, it stays unknown whether the check failed because of the commit itself. */
+/** Checks a failed commit again. If this fails, the commit itself may have failed the check. */
 async function recheck(
   kv: RetryingKv,
   prepared: PreparedCommit,
@@ -151,15 +151,15 @@ async function recheck(
 
 interface Recheck {
   readonly done: KeyValueCommitResult | null;
-  /** The checks with the present states of their keys. */
+  /** The checks with the current states of their keys. */
   readonly checks: readonly KeyValueCheck[];
-  /** True if the record that failed the check was removed between the try and this read. */
+  /** True if the record that failed the check was removed between the attempt and this read. */
   readonly isFree: boolean;
 }
 
 /**
- * Reads the keys of a failed check. It is no conflict where the record is the commit's own, written
- * by a try whose acknowledgement was lost, nor where the record has expired.
+ * Reads the keys of a failed check. There is no conflict if the record is the commit's own, from an
+ * attempt whose acknowledgement was lost, or if the record has expired.
  */
 async function rereadChecks(
   kv: RetryingKv,

@@ -4,15 +4,15 @@ import type { KeyValueEntry, KeyValueKey, KeyValueMutation } from "./key_value.t
 
 /** A decoded record of a Deno KV. */
 export interface KvRecord {
-  /** Without a value where there is no record, or it has expired. */
+  /** The entry; without a value if there is no record, or it has expired. */
   readonly entry: KeyValueEntry;
-  /** The id of the commit that wrote the record, where the commit has a claim. */
+  /** Id of the commit that wrote the record, if the commit has a claim. */
   readonly claimId: string | null;
 }
 
 /**
- * Encodes a value as a record of a Deno KV. Records carry their own expiry: the store's is only the
- * time after which it may delete them.
+ * Encodes a value as a record of a Deno KV. A record contains its expiry: the store's expiry is
+ * only the time after which it may delete the record.
  */
 export function encodeRecord(
   { value, expireInMs }: KeyValueMutation & { readonly kind: "set" },
@@ -27,7 +27,7 @@ export function encodeRecord(
     : [value];
 }
 
-/** Decodes a record of a Deno KV. Throws a plain Error for one that another program has written. */
+/** Decodes a record of a Deno KV. Throws a plain Error for a record of another program. */
 export function decodeRecord(key: KeyValueKey, stored: DenoKvEntry, now: number): KvRecord {
   const { value, versionstamp } = stored;
   if (versionstamp === null) {

@@ -14,25 +14,24 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { afterPendingIo } from "../runtime/event_loop.ts";
 
-/** What the changes of hot keys work with. */
+/** The options for changing hot keys. */
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
-  /** How long a change is retried against those of other processes; 3,000 unless set. */
+  /** Time for retries after changes of other processes, in milliseconds. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
-  /** The most changes in one commit, where they write so much that its limits matter. */
+  /** Limit of changes in one commit, for changes so large that the limits of commits matter. */
   readonly maxChanges?: number | undefined;
 }
 
 /**
- * Changes the records of hot keys, which many requests change at once. If each read and wrote by
- * itself, most would find that another was faster: 64 requests for one key took 2 s. Here all
- * changes that wait share one read and one checked commit, up to ten keys together, in the order in
- * which they came.
+ * Changes the records of hot keys, which many requests change at the same time. If each read and
+ * wrote separately, most would collide: 64 requests for one key took 2 s. Here all waiting changes
+ * share one read and one checked commit, up to ten keys together, in their order of arrival.
  */
 export class HotKeys {
   readonly #store: KeyValue;
   readonly #options: HotKeysOptions;
   readonly #queues = new Map<string, KeyQueue>();
-  /** Queues that are in no batch. */
+  /** Queues that belong to no batch. */
   #ready: KeyQueue[] = [];
   #openBatches = 0;
   #isScheduled = false;
@@ -45,9 +44,9 @@ export class HotKeys {
   }
 
   /**
-   * Changes the record of a key, for which `change` may read the records at `reads` as well. It may
-   * be called again, with other values, where another process was faster, so it must have no side
-   * effects. An error that it throws rejects the promise, and nothing is stored.
+   * Changes the record of a key; `change` may also read the records at `reads`. It may be called
+   * again with other values if another process was faster, and therefore must have no side effects.
+   * If it throws, the promise rejects with its error, and nothing is stored.
    */
   update<Result>(
     key: KeyValueKey,
@@ -101,8 +100,8 @@ export class HotKeys {
   }
 
   /**
-   * While a batch is running, keys wait for others to share a commit, which costs the same for ten
-   * keys; but not longer than {@link maxGroupingMs}, however slow the store is.
+   * Returns true if a batch may start. While a batch is running, keys wait for others to share a
+   * commit, which costs the same for ten keys, but at most {@link maxGroupingMs}.
    */
   #mayStartBatch(): boolean {
     const [first] = this.#ready;
@@ -125,7 +124,7 @@ export class HotKeys {
     if (this.#ready.length > 0) this.#schedule();
   }
 
-  /** Resolves once all changes that waited at its start have an outcome; never rejects. */
+  /** Resolves once all changes that waited at its start have an outcome. Never rejects. */
   async #attempt(queues: readonly KeyQueue[], tries: number): Promise<void> {
     const waiting = queues.filter((queue) => queue.updates.length > 0);
     if (waiting.length === 0) return;
@@ -141,7 +140,7 @@ export class HotKeys {
         return;
       }
     } catch (error) {
-      // Retried one by one: the fault may be that of a single record.
+      // They are retried one by one: a single record may be at fault.
       if (error instanceof StoreError || waiting.length === 1) {
         return rejectUpdates(waiting, updates.flat(), error);
       }
@@ -151,8 +150,8 @@ export class HotKeys {
   }
 
   /**
-   * Reads the records of the keys before those beside them, or at the same moment: a record beside
-   * a key that has changed in between is found out by the check of that key.
+   * Reads the records of the keys first or together with their related records. The check of a key
+   * detects a related record of a key that has changed in between.
    */
   async #read(
     queues: readonly KeyQueue[],
@@ -194,7 +193,7 @@ export class HotKeys {
     return ok;
   }
 
-  /** Another process changed one of the keys, and the store does not say which. */
+  /** Retries after another process has changed one of the keys, which the store does not name. */
   async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
     if (queues.length > 1) {
       const half = Math.ceil(queues.length / 2);
@@ -225,16 +224,16 @@ export class HotKeys {
   }
 }
 
-/** How long a key waits for others while a batch is running. */
+/** Time that a key waits for others while a batch is running, in milliseconds. */
 const maxGroupingMs = 5;
 
-/** More than one, because a remote store answers late and each batch takes only ten keys. */
+/** Several batches, because a remote store is slow and each batch takes only ten keys. */
 const maxOpenBatches = 16;
 
-/** How many keys a store reads at one moment. */
+/** Number of keys that a store reads as one snapshot. */
 const keysOfOneMoment = 10;
 
-/** Returns true if a later mutation of the commit, by another change, deletes what this one sets. */
+/** Returns true if a later mutation of the commit, from another change, deletes this record. */
 function isDeletedAfter(
   index: number,
   { key }: KeyValueMutation,
@@ -246,7 +245,7 @@ function isDeletedAfter(
   return deletions.some((one) => encodeKey(one.key) === code);
 }
 
-/** Rejects the changes; where the store failed, those that came later as well, which would fail too. */
+/** Rejects the changes. If the store failed, later changes are rejected too, as they would fail. */
 function rejectUpdates(
   queues: readonly KeyQueue[],
   updates: readonly PendingUpdate[],

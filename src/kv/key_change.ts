@@ -3,31 +3,31 @@ import type { KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
 /** A change of a hot key: the new state of its record, and the result. */
 export interface KeyChange<Result> {
-  /** What {@link HotKeys.update} resolves with once the change is stored. */
+  /** The result of {@link HotKeys.update} once the change is stored. */
   readonly result: Result;
-  /** The new record: null deletes it, undefined leaves it as it is. */
+  /** The new record: null deletes it, undefined leaves it unchanged. */
   readonly record?:
     | { readonly value: unknown; readonly expireInMs?: number | undefined }
     | null
     | undefined;
   /**
-   * Records that belong to the hot key, written in its commit: they are read and written only by
-   * changes that also set its record, so that its versionstamp covers them. The first of them must
-   * be one that no other commit overwrites: where an acknowledgement is lost, it proves the commit.
+   * Related records of the hot key, written in its commit. Only changes that also set the hot key's
+   * record may read and write them, so that its versionstamp covers them. No other commit may
+   * overwrite the first of them: it proves the commit if an acknowledgement is lost.
    */
   readonly beside?: readonly KeyValueMutation[] | undefined;
 }
 
 /**
  * Computes the change of a hot key from the value of its record, undefined if there is none, and
- * the values of the further records that the change asked for, in their order.
+ * the values of the related records that the change requested, in their order.
  */
 export type ComputeChange<Result> = (
   value: unknown,
   beside: readonly unknown[],
 ) => KeyChange<Result>;
 
-/** A change that waits, without the type of its result. */
+/** A waiting change, without the type of its result. */
 export interface PendingUpdate {
   readonly enqueuedAt: number;
   readonly reads: readonly KeyValueKey[];
@@ -41,7 +41,7 @@ interface ComputedUpdate {
   readonly resolve: () => void;
 }
 
-/** The changes that wait for one key. */
+/** The waiting changes of one key. */
 export interface KeyQueue {
   readonly key: KeyValueKey;
   readonly code: string;
@@ -58,11 +58,11 @@ export interface QueueDraft {
   readonly resolvers: readonly (() => void)[];
 }
 
-/** The state of a hot key, and of the records beside it that its changes read. */
+/** The state of a hot key, and of the related records that its changes read. */
 export interface QueueState {
   readonly value: unknown;
   readonly versionstamp: string | null;
-  /** By their encoded keys. */
+  /** The related records by their encoded keys. */
   readonly beside: Map<string, unknown>;
 }
 
@@ -92,7 +92,7 @@ export function draftChanges(
         beside.push(one);
       }
     } catch (error) {
-      // This change failed by itself; the others do not depend on it.
+      // Only this change has failed; the others do not depend on it.
       resolvers.push(() => update.reject(error));
     }
   }

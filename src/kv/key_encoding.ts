@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
 /**
- * Encodes a key as a string of bytes, in the order of the keys and unique for each: the tuple encoding
- * of FoundationDB, which Deno KV uses too. Throws a plain Error for an invalid key.
+ * Encodes a key as a string of bytes, unique for each key and in the order of the keys: the tuple
+ * encoding of FoundationDB, which Deno KV uses too. Throws a plain Error for an invalid key.
  */
 export function encodeKey(key: KeyValueKey): string {
   if (!Array.isArray(key) || key.length === 0) {
@@ -16,21 +16,20 @@ export function encodeKey(key: KeyValueKey): string {
   return code;
 }
 
-/** Encodes what all keys below a prefix begin with; a prefix may be empty. */
+/** Encodes the beginning of all keys below a prefix, which may be empty. */
 export function encodePrefix(prefix: KeyValueKey): string {
   return encodeParts(prefix);
 }
 
 /** Returns true if an encoded key begins with the encoded parts of the prefix and has more. */
 export function isBelow(prefixCode: string, code: string): boolean {
-  // A 0xff after the last part is that of an escaped zero: the part itself is longer then.
+  // A 0xff after the last part belongs to an escaped zero: the part itself is then longer.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }
 
 /**
- * Encodes a key for a message: its first part only, since the others may be a user's name or a
- * secret.
+ * Returns the name of a key for a message: its first part only, because the others may be secret.
  */
 export function keyName(key: KeyValueKey): string {
   const [first] = key;
@@ -49,7 +48,7 @@ function encodeParts(key: KeyValueKey): string {
 function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   switch (typeof part) {
     case "string":
-      // In UTF-8 it would become U+FFFD, and two keys would be equal.
+      // UTF-8 would encode a lone surrogate as U+FFFD, so that two keys would be equal.
       if (!part.isWellFormed()) {
         throw new Error(`Cannot use ${keyName(key)}: a text in it holds half a character`);
       }
@@ -84,7 +83,7 @@ function escapeZeros(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\0\xff") : text;
 }
 
-/** The length of the magnitude, signed, then the magnitude; all bits inverted if negative. */
+/** Encodes the signed length of the magnitude, then the magnitude; all inverted if negative. */
 function encodeInteger(value: bigint, key: KeyValueKey): string {
   if (value === 0n) return "\x14";
   const hex = (value < 0n ? -value : value).toString(16);
@@ -100,7 +99,7 @@ function encodeInteger(value: bigint, key: KeyValueKey): string {
   return String.fromCharCode(...head) + bytesText(magnitude.map((byte) => byte ^ 0xff));
 }
 
-/** IEEE 754, with bits inverted so that the bytes order as the numbers do. */
+/** Encodes IEEE 754, with bits inverted so that the bytes are in the order of the numbers. */
 function encodeNumber(value: number): string {
   const bytes = Buffer.alloc(8);
   bytes.writeDoubleBE(value);

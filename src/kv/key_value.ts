@@ -1,86 +1,87 @@
 /**
  * The interface of key-value stores: small records under keys, shared by all processes that open
- * the same store. A write is a value: checks and mutations that take effect together or not at all.
- * There is no sum, because it wraps around instead of failing: a counter is read, checked and set.
+ * the store. A write is a value: checks and mutations that take effect together or not at all.
+ * There is no sum operation, because it would overflow without an error: a counter is read, checked
+ * and set.
  *
- * A mistake of the calling code is a plain Error; a store that does not answer is a
- * {@link StoreError}, which the client receives as a 503 `store-unavailable`.
+ * An error of the calling code is a plain Error. A store that does not respond is a {@link
+ * StoreError}, which the client receives as a 503 `store-unavailable`.
  */
 export interface KeyValue {
   /** Reads one key. */
   get(key: KeyValueKey): Promise<KeyValueEntry>;
-  /** Reads several keys; up to ten of them at one moment. */
+  /** Reads several keys; up to ten of them as one snapshot. */
   getMany(keys: readonly KeyValueKey[]): Promise<readonly KeyValueEntry[]>;
   /** Reads one page of the entries below a prefix, in the order of the keys. */
   list(page: KeyValuePage): Promise<readonly KeyValueEntry[]>;
-  /** Carries out all mutations if every check holds, else none of them. */
+  /** Carries out all mutations if every check holds, otherwise none. */
   commit(commit: KeyValueCommit): Promise<KeyValueCommitResult>;
-  /** Releases the store; later calls are refused. Safe to call twice. */
+  /** Releases the store, which refuses later calls. It is safe to call this twice. */
   close(): Promise<void>;
 }
 
 /**
- * A key of a key-value store: its parts order as bytes, text by code points, integers (bigint),
- * numbers, false, true; a key comes before the keys that begin with it.
+ * A key of a key-value store. Its parts are ordered: bytes, strings by code point, integers
+ * (bigint), numbers, false, true. A key precedes the keys that begin with it.
  */
 export type KeyValueKey = readonly KeyValueKeyPart[];
 
-/** One part of a {@link KeyValueKey}. A string holds no lone surrogate, a number is not NaN. */
+/** One part of a {@link KeyValueKey}. A string has no lone surrogate, and a number is not NaN. */
 export type KeyValueKeyPart = Uint8Array | string | bigint | number | boolean;
 
-/** An entry of a key-value store: a key and its value at one moment. */
+/** An entry of a key-value store: a key and its value at one point in time. */
 export interface KeyValueEntry {
   /** The key. */
   readonly key: KeyValueKey;
-  /** Undefined if there is no record, or it has expired. */
+  /** The value; undefined if there is no record, or it has expired. */
   readonly value: unknown;
   /**
    * Identifies this state of the key, for a {@link KeyValueCheck}. Opaque. Null means that there is
-   * no record, but a record that has expired may still have one.
+   * no record, but an expired record may still have one.
    */
   readonly versionstamp: string | null;
 }
 
 /** The page of entries to list from a key-value store. */
 export interface KeyValuePage {
-  /** The parts that all keys begin with; the key of exactly these parts is not listed. */
+  /** The parts with which all keys begin; the key with exactly these parts is not listed. */
   readonly prefix: KeyValueKey;
-  /** Continues after this key of the page before, in the direction of the list. */
+  /** Last key of the previous page, after which this page continues in the list's direction. */
   readonly after?: KeyValueKey | undefined;
-  /** From 1 to 1,000. Fewer entries mean that there are no more. */
+  /** Number of entries, 1 to 1,000. Fewer entries mean that there are no more. */
   readonly limit: number;
-  /** The last key first. */
+  /** Lists the last key first. */
   readonly reverse?: boolean | undefined;
 }
 
 /** A write to a key-value store, as a value. */
 export interface KeyValueCommit {
-  /** At most ten, the limit of the smallest store. */
+  /** At most ten checks, the limit of the smallest store. */
   readonly checks?: readonly KeyValueCheck[] | undefined;
-  /** At most 1,000, carried out in this order. */
+  /** At most 1,000 mutations, which are carried out in this order. */
   readonly mutations: readonly KeyValueMutation[];
   /**
-   * The key of one of the sets, whose record then proves the commit: where the acknowledgement is
-   * lost, the store reads whether the record is this commit's own. Exact where no other commit
-   * overwrites that key, as under a check that there is no record.
+   * Key of one of the sets, whose record proves the commit: if the acknowledgement is lost, the
+   * store reads whether the record belongs to this commit. This is exact if no other commit
+   * overwrites the key, for instance because of a check that there is no record.
    */
   readonly claim?: KeyValueKey | undefined;
   /**
-   * The claim is void once this commit was refused with a {@link StoreError}: if the store carried
-   * it out all the same, or does so later, the record is ignored and removed. For a commit that only
-   * claims. A store that always answers has nothing to do.
+   * True if the claim is void after this commit was refused with a {@link StoreError}. If the store
+   * carries the commit out nevertheless, the record is ignored and removed. For commits that only
+   * claim. A store that always responds has nothing to do.
    */
   readonly isProvisional?: boolean | undefined;
 }
 
 /**
- * A check of a {@link KeyValueCommit}: holds while the key is in the state of this versionstamp;
+ * A check of a {@link KeyValueCommit}: it holds while the key is in the state of this versionstamp;
  * null: there is no record.
  */
 export interface KeyValueCheck {
   /** The key to check. */
   readonly key: KeyValueKey;
-  /** From a {@link KeyValueEntry} or a {@link KeyValueCommitResult}. */
+  /** Versionstamp from a {@link KeyValueEntry} or a {@link KeyValueCommitResult}. */
   readonly versionstamp: string | null;
 }
 
@@ -91,20 +92,20 @@ export type KeyValueMutation =
     readonly key: KeyValueKey;
     /** Any value that can be cloned, except undefined; at most 65,000 bytes when serialized. */
     readonly value: unknown;
-    /** After so many milliseconds the record is no longer read. */
+    /** Lifetime of the record in milliseconds. */
     readonly expireInMs?: number | undefined;
     /**
-     * Names the client that fills the store with this record. A store of limited size gives such
-     * records a part of its room, and drops the oldest of the largest share to make more.
+     * Name of the client whose record this is. A store of limited size reserves a part of its space
+     * for such records, and drops the oldest record of the largest share to make room.
      */
     readonly share?: string | undefined;
-    /** A store of limited size has further room for these, which no other record takes. */
+    /** True for records with additional space, which other records cannot use. */
     readonly isReserved?: boolean | undefined;
   }
   | { readonly kind: "delete"; readonly key: KeyValueKey };
 
 /**
- * The result of a {@link KeyValueCommit}: whether the checks held and the mutations were carried
+ * The result of a {@link KeyValueCommit}: true if the checks held and the mutations were carried
  * out.
  */
 export type KeyValueCommitResult =

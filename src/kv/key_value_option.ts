@@ -3,7 +3,7 @@ import { other } from "../options/option_kinds.ts";
 import { placeMistake } from "./key_value_place.ts";
 import type { KeyValueOption } from "./open_key_value_store.ts";
 
-/** The option `kv`, described, with a message for the usual mistakes. */
+/** The description of the option `kv`, with a message for common mistakes. */
 export function keyValueOption(): Option<KeyValueOption | undefined> {
   return other<KeyValueOption>(
     "a text, a Deno.Kv or a KeyValue",

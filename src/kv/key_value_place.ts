@@ -1,29 +1,29 @@
 import { isLoopback } from "../protocol/loopback.ts";
 
-/** Throws a plain Error for a place that {@link placeMistake} finds fault with. */
+/** Throws a plain Error for a path or URL with a {@link placeMistake}. */
 export function requirePlace(kv: string): void {
   const mistake = placeMistake(kv);
   if (mistake !== null) throw new Error(`Cannot open the key-value store: kv ${mistake}`);
 }
 
-/** What is wrong with the path or the URL of a key-value store; null for nothing. */
+/** Returns the mistake in the path or URL of a key-value store; null if it is valid. */
 export function placeMistake(kv: string): string | null {
   if (kv === "") return "is an empty text: give it a path";
-  // Without the slashes as well: SQLite would open the database that `file:shop.db` names. A single
-  // letter is a disk.
+  // Also without slashes: SQLite would open the database that `file:shop.db` names. A single letter
+  // is a disk.
   const [, scheme] = /^([a-z][a-z0-9+.-]+:(?:\/\/)?)/i.exec(kv) ?? [];
   if (scheme === undefined) return companionMistake(kv);
   if (/^https:\/\//i.test(kv)) return null;
   if (!/^http:\/\//i.test(kv)) {
     return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}`;
   }
-  // The token and every record would cross the network in clear text.
+  // The token and every record would be sent in clear text.
   return isLoopback(hostOf(kv)) ? null : "takes http:// on this machine alone: use https://";
 }
 
 /**
- * The mistake of a path that ends as the files that SQLite keeps next to a database: SQLite reads and
- * deletes such a file once the database of its name is opened. Null for none.
+ * Returns the mistake of a path that ends like the files that SQLite keeps next to a database:
+ * SQLite reads and deletes such a file when the database of its name is opened. Null for none.
  */
 export function companionMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];
@@ -32,7 +32,7 @@ export function companionMistake(path: string): string | null {
     : `must not end with "${end}", as the names of files that SQLite makes for a database do`;
 }
 
-/** The host of a URL; the empty string for an invalid one. */
+/** Returns the host of a URL; the empty string for an invalid URL. */
 function hostOf(url: string): string {
   const { hostname = "" } = URL.parse(url) ?? {};
   return hostname.replace(/^\[(.*)\]$/, "$1");

@@ -14,10 +14,10 @@ import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /**
- * Makes a {@link KeyValue} in the memory of this process: lost when it ends, invisible to others.
- * Once it holds `maxBytes`, it refuses commits that would add to them: clients must not be able to
- * fill the memory of a service with records that are kept for a day. Records of shares have half of
- * it, and are dropped for each other and for reserved ones, which have an eighth beyond it.
+ * Creates a {@link KeyValue} in the memory of this process, which other processes cannot see. When
+ * it contains `maxBytes`, it refuses commits that add records: clients must not be able to fill the
+ * memory of a service with records that are kept for a day. Records of shares may use half of it.
+ * They are dropped for each other and for reserved records, which have an additional eighth.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);
@@ -43,7 +43,7 @@ export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 
 
 interface MemoryRecord {
   readonly key: KeyValueKey;
-  /** Serialized, so that later changes to the value that was passed do not reach the store. */
+  /** Serialized, so that later changes to the passed value do not affect the store. */
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   readonly versionstamp: string;
@@ -59,9 +59,9 @@ class MemoryRecords {
   readonly #records = new Map<string, MemoryRecord>();
   readonly #shares = new RecordShares();
   #commits = 0;
-  /** At this size expired records are removed: rarely enough to cost a write nothing. */
+  /** Number of records at which expired ones are removed: rarely enough to be cheap. */
   #sweepAt = firstSweep;
-  /** When records were last removed to make room. */
+  /** Time at which records were last removed to make room. */
   #sweptForRoomAt = -Infinity;
 
   constructor(clock: Clock, maxBytes: number) {
@@ -74,7 +74,7 @@ class MemoryRecords {
     return record === undefined ? { key, value: undefined, versionstamp: null } : toEntry(record);
   }
 
-  /** Reads through all records, which a store in memory can afford. */
+  /** Returns a page by reading all records, which a store in memory can afford. */
   page(page: KeyValuePage): readonly KeyValueEntry[] {
     validatePage(page);
     const { prefix, after, limit, reverse = false } = page;
@@ -147,7 +147,7 @@ class MemoryRecords {
     if (hasRoom()) return;
     this.#sweepForRoom();
     while (!hasRoom()) {
-      // Other records would make clients without a share drop those of clients that have one.
+      // Other records would let clients without a share drop the records of clients with one.
       const code = shared > 0 || isReserved ? this.#shares.next() : null;
       if (code === null) {
         throw new StoreError("unavailable", new Error(`It holds ${this.#maxBytes} bytes already`));
@@ -156,7 +156,7 @@ class MemoryRecords {
     }
   }
 
-  /** A sweep visits all records: a client that filled the store must not slow down every write. */
+  /** Removes expired records, after a pause: a full store must not slow down every write. */
   #sweepForRoom(): void {
     const now = this.#clock.now();
     if (Math.abs(now - this.#sweptForRoomAt) < sweepPauseMs) return;
@@ -182,13 +182,13 @@ class MemoryRecords {
 
 const firstSweep = 1_000;
 
-/** How long a store that was full is assumed to be full. */
+/** Time for which a full store is assumed to stay full, in milliseconds. */
 const sweepPauseMs = 1_000;
 
 /** An encoded key and its new record; null deletes it. */
 type PreparedRecord = readonly [code: string, record: MemoryRecord | null];
 
-/** About the memory that a record takes, with its key. */
+/** Returns the approximate memory of a record with its key, in bytes. */
 function sizeOf(code: string, { bytes }: MemoryRecord): number {
   return bytes.length + 4 * code.length + 200;
 }

@@ -11,25 +11,25 @@ import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
- * The key-value store for an app to open: the path of a file, `:memory:`, a URL of KV Connect, or a
- * store that is open already.
+ * The key-value store for an app to open: the path of a file, `:memory:`, a URL of KV Connect, or
+ * an open store.
  */
 export type KeyValueOption = string | DenoKv | KeyValue;
 
-/** The key-value store that an app has opened, or opens once a part needs it. */
+/** The key-value store that an app has opened, or opens on demand. */
 export interface AppStore {
-  /** The store that the configuration names; null for none. */
+  /** The configured store; null if none is configured. */
   readonly configured: KeyValue | null;
   /**
-   * The store, for `purpose`, e.g. `limits`: where none is configured, one in the memory of this
-   * process, with an observation.
+   * Returns the store for `purpose`, e.g. `limits`. Without a configured store it is in the memory
+   * of this process, which is observed.
    */
   need(purpose: string): KeyValue;
-  /** Closes it, also where it was handed in open. */
+  /** Closes the store, even if it was passed in open. */
   close(): Promise<void>;
 }
 
-/** Opens the key-value store of an app. Throws a plain Error when it cannot be opened. */
+/** Opens the key-value store of an app. Throws a plain Error if it cannot be opened. */
 export async function openKeyValueStore(
   option: KeyValueOption | undefined,
   runtime: Runtime,
@@ -55,7 +55,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
-  // Also before the command line or a ledger opens one: neither asks the options of an app.
+  // Checked here too: the command line and the ledger do not validate the options of an app.
   requirePlace(option);
   if (isOnDenoDeploy(runtime) && !isServer(option)) {
     throw new Error(

@@ -2,8 +2,8 @@ import { waitBackoff } from "../runtime/backoff.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
- * Opens a file of a key-value store, again while another process creates it: Deno does not wait for
- * the lock then. Rejects with the error of the last try after three seconds.
+ * Opens a file of a key-value store, repeatedly while another process creates it: Deno does not
+ * wait for the lock then. Rejects with the error of the last attempt after three seconds.
  */
 export async function openUnlocked<T>(
   open: () => Promise<T>,
@@ -20,9 +20,9 @@ export async function openUnlocked<T>(
   }
 }
 
-/** Returns true if an error says that another process holds the lock of the file. */
+/** Returns true if an error means that another process holds the lock of the file. */
 export function isLocked(error: unknown): boolean {
-  // Deno gives SQLite's message and no code.
+  // Deno provides SQLite's message and no code.
   return error instanceof Error && error.message.includes("database is locked");
 }
 

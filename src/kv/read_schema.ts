@@ -4,14 +4,14 @@ import { pathToFileURL } from "node:url";
 import type { SchemaPart } from "../runtime/files/deno_kv_tables.ts";
 
 /**
- * Reads which tables and indexes a SQLite file has, by the library of the host. It is the one of Deno
- * KV: another library, or a plain read, would release the locks of this process on the file when it
- * closes it.
+ * Reads the tables and indexes of a SQLite file, with the library of the host. Deno KV uses the
+ * same one: another library, or a plain read, would release the file locks of this process when it
+ * closes the file.
  */
 export function readSchema(path: string): readonly SchemaPart[] {
   const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });
   const isAtRest = !existsSync(`${path}-wal`) && !existsSync(`${path}-journal`);
-  // Where all is in the file itself, no other files are made beside it.
+  // If everything is in the file itself, no other files are created next to it.
   const database = open(isAtRest ? `${pathToFileURL(path)}?immutable=1` : path);
   try {
     const rows = database.prepare(

@@ -1,19 +1,19 @@
 /**
- * The shares of clients in the records of a store of limited size, so that the client that fills it
+ * The shares of clients in the records of a store of limited size. The client that fills the store
  * makes room with its own records.
  */
 export class RecordShares {
   readonly #shares = new Map<string, Share>();
-  /** The names of shares by the magnitude of their bytes: the largest is found without a search. */
+  /** The names of shares by the magnitude of their bytes, to find the largest without a search. */
   readonly #byMagnitude: readonly Set<string>[] = Array.from({ length: 33 }, () => new Set());
   #bytes = 0;
 
-  /** Of all shares. */
+  /** Bytes of all shares. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Adds a record, which is the newest of its share. */
+  /** Adds a record as the newest of its share. */
   add(name: string, code: string, size: number): void {
     const share = this.#shares.get(name) ?? { sizes: new Map<string, number>(), bytes: 0 };
     this.#shares.set(name, share);
@@ -31,7 +31,7 @@ export class RecordShares {
     if (share.sizes.size === 0) this.#shares.delete(name);
   }
 
-  /** The oldest record of one of the largest shares; null without any. */
+  /** Returns the oldest record of one of the largest shares; null if there is none. */
   next(): string | null {
     const [name] = this.#byMagnitude.findLast((names) => names.size > 0) ?? [];
     const [code] = name === undefined ? [] : this.#shares.get(name)?.sizes.keys() ?? [];
@@ -47,12 +47,12 @@ export class RecordShares {
 }
 
 interface Share {
-  /** The size of each record by its encoded key, the oldest first. */
+  /** The size of each record by its encoded key, oldest first. */
   readonly sizes: Map<string, number>;
   bytes: number;
 }
 
-/** The number of its binary digits. */
+/** Returns the number of binary digits. */
 function magnitude(bytes: number): number {
   return 32 - Math.clz32(bytes);
 }

@@ -10,15 +10,16 @@ import { decodeRecord, type KvRecord } from "./deno_kv_record.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** The options of a Deno KV whose operations retry. */
+/** The options of a Deno KV with retries. */
 export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
-  /** How long one operation may take with all its tries; 3,000 unless set. */
+  /** Timeout of one operation with all its retries, in milliseconds. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
 }
 
 /**
- * A Deno KV whose operations retry while another process holds the lock, and time out: Deno's client
- * of KV Connect retries for ever, so few operations are sent while it does not answer.
+ * A Deno KV whose operations retry while another process holds the lock, and time out. Deno's
+ * client of KV Connect retries for ever, therefore few operations are sent while it does not
+ * respond.
  */
 export class RetryingKv {
   readonly #kv: DenoKv;
@@ -28,20 +29,20 @@ export class RetryingKv {
   /** Claims whose records are read as if they had expired. */
   readonly abandonedClaims = new AbandonedClaims();
 
-  /** Owns the store: closes it at the end. */
+  /** Owns the store, and closes it at the end. */
   constructor(kv: DenoKv, options: RetryingKvOptions) {
     this.#kv = kv;
     this.#options = options;
     this.#breaker = new CircuitBreaker(options.clock, () => kv.get(["probe"]));
   }
 
-  /** The deadline of an operation that starts now. Throws when the store is closed. */
+  /** Returns the deadline of an operation that starts now. Throws if the store is closed. */
   startDeadline(limitMs?: number): Deadline {
     if (this.#isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
     return this.cleanupDeadline(limitMs);
   }
 
-  /** The deadline of a clean-up, which may also run once the store is closed. */
+  /** Returns the deadline of a cleanup, which may also run after the store is closed. */
   cleanupDeadline(limitMs: number = this.#options.deadlineMs ?? 3_000): Deadline {
     return deadline(
       limitMs,
@@ -51,9 +52,9 @@ export class RetryingKv {
   }
 
   /**
-   * Runs an operation, again while another process holds the lock, under which nothing was done.
-   * Nothing was done either where it rejects with a `StoreError`; with any other error the operation
-   * may have been done, or may still be.
+   * Runs an operation, repeatedly while another process holds the lock, in which case nothing was
+   * done. Nothing was done either if it rejects with a `StoreError`. After any other error the
+   * operation may have been done, or may still be.
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {
@@ -74,7 +75,7 @@ export class RetryingKv {
     }
   }
 
-  /** The records under these keys. */
+  /** Returns the records of these keys. */
   async readAll(keys: readonly KeyValueKey[], limit: Deadline): Promise<readonly KvRecord[]> {
     for (const key of keys) encodeKey(key);
     const batches: (readonly KeyValueKey[])[] = [];
@@ -90,19 +91,19 @@ export class RetryingKv {
     );
   }
 
-  /** The record under this key. */
+  /** Returns the record of this key. */
   async readOne(key: KeyValueKey, limit: Deadline): Promise<KvRecord> {
     encodeKey(key);
     const entry = await this.#read((kv) => kv.get(key), limit);
     return this.#decode(key, entry, this.#options.clock.now());
   }
 
-  /** The live records of a page. */
+  /** Returns the live records of a page. */
   list(page: KeyValuePage, limit: Deadline): Promise<readonly KeyValueEntry[]> {
     return this.#read((kv) => this.#collect(kv, page, limit), limit);
   }
 
-  /** Closes the store: at once, or when abandoned claims are removed. */
+  /** Closes the store immediately, or after the removal of abandoned claims. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -153,9 +154,9 @@ export class RetryingKv {
   }
 }
 
-/** The deadline of an operation has passed. */
+/** Thrown when the deadline of an operation has passed. */
 class NoAnswer extends Error {}
 
-/** How much a Deno KV reads at once. */
+/** Limits of one read of a Deno KV. */
 const maxKeys = 10;
 const maxEntries = 1_000;

@@ -1,18 +1,15 @@
 import { Problem } from "../problem/problem.ts";
 
-/**
- * The kind of an error of the key-value store: what is known about an operation that it did not
- * confirm.
- */
+/** The kind of an error of the key-value store: whether an unconfirmed operation was done. */
 export type StoreErrorKind =
-  /** It was not done: the store is busy past the deadline, closed, or cannot be reached. */
+  /** It was not done: the store is busy past the deadline, closed, or unreachable. */
   | "unavailable"
-  /** A write that may have been done and may not. */
+  /** A write that may or may not have been done. */
   | "unknown-outcome";
 
-/** The error of a key-value store that failed. The original error is the `cause`. */
+/** The error of a failed key-value store. The original error is the `cause`. */
 export class StoreError extends Error {
-  /** What is known about the operation. */
+  /** The kind of the error. */
   readonly kind: StoreErrorKind;
 
   /** `cause` is for the observer. */
@@ -24,8 +21,8 @@ export class StoreError extends Error {
 }
 
 /**
- * The Problem that the client receives for an error of the key-value store; any other value is
- * returned as it is.
+ * Returns the Problem that the client receives for an error of the key-value store; any other value
+ * unchanged.
  */
 export function storeProblem(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;

@@ -3,20 +3,20 @@ import { type ClaimedFile, claimFile } from "../runtime/files/claimed_files.ts";
 import { companionMistake } from "./key_value_place.ts";
 import { denoKvParts } from "../runtime/files/deno_kv_tables.ts";
 
-/** Claims the file of a store. Throws an Error where this process has it open as a database. */
+/** Claims the file of a store. Throws an Error if this process has it open as a database. */
 export function claimStoreFile(path: string): ClaimedFile {
   return claimFile(path, "Deno KV");
 }
 
 /**
- * Requires that a file is a store, or none yet: Deno KV would add its tables to any database. Throws
- * an Error that names what is in it.
+ * Requires that a file is a store or empty: Deno KV would add its tables to any database. Throws an
+ * Error that names the file's content.
  */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
-  // The file that a symbolic link names.
+  // The path is the target of a symbolic link.
   const mistake = companionMistake(path);
   if (mistake !== null) throw new Error(`its path ${mistake}`);
-  // One that is open in this process was looked at.
+  // A file that is open in this process was checked before.
   if (!isFirst || !existsSync(path) || !statSync(path).isFile() || statSync(path).size === 0) {
     return;
   }

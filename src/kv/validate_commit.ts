@@ -3,7 +3,7 @@ import { encodeKey, encodePrefix, isBelow, keyName } from "./key_encoding.ts";
 import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
 /**
- * Validates a commit: throws a plain Error for one that not every key-value store accepts. Values:
+ * Validates a commit: throws a plain Error for a commit that some key-value store refuses. Values:
  * {@link serializeValue}.
  */
 export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
@@ -32,7 +32,7 @@ export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit
 }
 
 /**
- * Validates and serializes a value of a commit to a key-value store. Throws a plain Error where it
+ * Validates and serializes a value of a commit to a key-value store. Throws a plain Error if it
  * cannot be cloned or is too large.
  */
 export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
@@ -50,7 +50,7 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
 }
 
 /**
- * Validates the page of a list: throws a plain Error for one that not every key-value store can
+ * Validates the page of a list: throws a plain Error for a page that some key-value store cannot
  * list.
  */
 export function validatePage({ prefix, after, limit }: KeyValuePage): void {
@@ -62,14 +62,14 @@ export function validatePage({ prefix, after, limit }: KeyValuePage): void {
 }
 
 /**
- * The largest number of checks in a valid commit: the protocol of KV Connect allows ten, although
- * the local store takes a hundred.
+ * Maximum number of checks in a commit: the protocol of KV Connect allows ten, although the local
+ * store accepts a hundred.
  */
 export const maxChecks = 10;
 
 const maxMutations = 1_000;
 
-/** Deno KV takes 65,536, and the record's own fields are among them. */
+/** Deno KV accepts 65,536 bytes, including the record's own fields. */
 const maxValueBytes = 65_000;
 
 const maxEntries = 1_000;
