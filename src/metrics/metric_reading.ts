@@ -1,29 +1,29 @@
-/** A metric as it was read. */
+/** A metric at the time of its reading. */
 export interface MetricReading {
-  /** As `http_server_request_duration_seconds`. */
+  /** Name, such as `http_server_request_duration_seconds`. */
   readonly name: string;
-  /** What its series are. */
+  /** Type of its series. */
   readonly type: "counter" | "gauge" | "histogram";
-  /** What it counts or shows, in a sentence. */
+  /** Meaning of the metric, as a sentence. */
   readonly help: string;
-  /** One for each set of label values that was observed. */
+  /** One series for each observed set of label values. */
   readonly series: readonly SeriesReading[];
 }
 
-/** One series of a metric as it was read: a number, or what a histogram has observed. */
+/** One series of a metric at the time of its reading: a number, or the state of a histogram. */
 export interface SeriesReading {
-  /** Its label values by their names. */
+  /** Label values by label name. */
   readonly labels: Readonly<Record<string, string>>;
-  /** In the unit that the name ends with; a count without one. */
+  /** Value in the unit at the end of the metric's name; without a unit, a count. */
   readonly value: number | HistogramReading;
 }
 
-/** What a histogram has observed. */
+/** The values that a histogram has observed. */
 export interface HistogramReading {
-  /** How many values. */
+  /** Number of values. */
   readonly count: number;
-  /** Their sum. */
+  /** Sum of the values. */
   readonly sum: number;
-  /** For each bound, the last one infinity, how many values are not above it. */
+  /** Number of values up to each bound; the last bound is infinity. */
   readonly buckets: readonly { readonly upTo: number; readonly count: number }[];
 }

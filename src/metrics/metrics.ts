@@ -4,22 +4,22 @@ import { textFormat } from "./text_format.ts";
 
 /**
  * The metrics of a process: families of counters, gauges and histograms, read as Prometheus text.
- * Those of an app are `app.metrics`; one that is made before is given to it by
+ * The metrics of an app are `app.metrics`. Metrics that were created earlier are passed to it by
  * `observability: { metrics: { registry } }`.
  */
 export interface Metrics {
   /**
-   * The counter of this name; made unless it is there. Throws a plain Error for a name or label that
-   * Prometheus does not take, and for a name that is another type of metric.
+   * Returns the counter with this name, and creates it on first use. Throws a plain Error for a
+   * name or label that Prometheus forbids, and for the name of another type of metric.
    */
   counter(name: string, options: MetricOptions): MetricFamily<Counter>;
-  /** The gauge of this name, as {@link counter}. */
+  /** Returns the gauge with this name, as {@link counter}. */
   gauge(name: string, options: MetricOptions): MetricFamily<Gauge>;
-  /** The histogram of this name, as {@link counter}. */
+  /** Returns the histogram with this name, as {@link counter}. */
   histogram(name: string, options: HistogramOptions): MetricFamily<Histogram>;
   /**
-   * Calls `update` before each reading, for what is measured only then; a reading waits for it, and
-   * rejects where it does. The function that is returned ends that.
+   * Calls `update` before each reading, for values that are measured only then. A reading waits for
+   * it, and rejects if it rejects. The returned function ends the calls.
    */
   onRead(update: () => void | Promise<void>): () => void;
   /** Reads everything. */
@@ -28,31 +28,32 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
-/** What a metric is. */
+/** The options of a metric. */
 export interface MetricOptions {
-  /** What it counts or shows, in a sentence. */
+  /** Meaning of the metric, as a sentence. */
   readonly help: string;
-  /** The names of its labels. None unless set. */
+  /** Names of its labels. Default: none. */
   readonly labels?: readonly string[] | undefined;
 }
 
-/** What a histogram is. */
+/** The options of a histogram. */
 export interface HistogramOptions extends MetricOptions {
-  /** The upper bounds of its buckets, ascending; unless set, for durations from 1 ms to 10 s. */
+  /** Upper bounds of its buckets, ascending. Default: bounds for durations from 1 ms to 10 s. */
   readonly buckets?: readonly number[] | undefined;
 }
 
-/** A metric with all its series, of which each has other label values. */
+/** A metric with all its series, each with different label values. */
 export interface MetricFamily<Series> {
   /**
-   * The series of these label values, in the order of the names; made unless it is there, and kept
-   * for the life of the process. Throws a plain Error for another number of values.
+   * Returns the series of these label values, in the order of the label names. It is created on
+   * first use, and kept for the life of the process. Throws a plain Error for another number of
+   * values.
    */
   series(...values: readonly string[]): Series;
 }
 
 /**
- * Makes metrics, empty.
+ * Creates metrics without families.
  *
  * @example
  * ```ts
@@ -88,7 +89,7 @@ export function createMetrics(): Metrics {
           `[${known.labels.join(", ")}]`,
       );
     }
-    // The type says what its series are.
+    // The type determines the kind of its series.
     return known as Family & MetricFamily<Series>;
   }
 
@@ -108,7 +109,7 @@ export function createMetrics(): Metrics {
       return family("histogram", name, options, () => new Histogram(buckets));
     },
     onRead(update) {
-      // A function of its own, so that one can be added twice.
+      // A separate function, so that one function can be added twice.
       const entry = () => update();
       updates.add(entry);
       return () => void updates.delete(entry);
@@ -118,7 +119,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** In seconds, as OpenTelemetry advises for requests, and two below for what is quicker. */
+/** Bounds in seconds, as OpenTelemetry recommends, and two lower ones for faster operations. */
 export const durationBuckets: readonly number[] = Object.freeze(
   [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
 );

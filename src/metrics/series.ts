@@ -1,28 +1,27 @@
 import type { HistogramReading } from "./metric_reading.ts";
 
-/** A counter at one set of label values: it only grows. */
+/** A counter for one set of label values: it only increases. */
 export class Counter {
   #value = 0;
 
-  /** What has been counted. */
+  /** The current count. */
   get value(): number {
     return this.#value;
   }
 
-  /** Counts one more, or so many. Throws for fewer than none. */
+  /** Adds `count`. Throws for a negative number. */
   add(count = 1): void {
     if (!(count >= 0)) throw new RangeError(`Cannot count ${count}: a counter only grows`);
     this.#value += count;
   }
 
-  /** Takes the total of what counts by itself, and alone; a smaller one changes nothing. */
+  /** Sets the value of a counter that is kept elsewhere. Smaller values are ignored. */
   raiseTo(total: number): void {
     if (total > this.#value) this.#value = total;
   }
 
   /**
-   * Returns a function that takes the total of one of several that count by themselves, and adds what
-   * it has grown by.
+   * Returns a function that takes the running total of one of several sources, and adds its growth.
    */
   follow(): (total: number) => void {
     let last = 0;
@@ -33,29 +32,29 @@ export class Counter {
   }
 }
 
-/** A gauge at one set of label values: it goes up and down. */
+/** A gauge for one set of label values: it increases and decreases. */
 export class Gauge {
   #value = 0;
   readonly #shares = new Set<GaugeShare>();
 
-  /** What it shows now, with all shares. */
+  /** The current value with all shares. */
   get value(): number {
     let sum = this.#value;
     for (const share of this.#shares) sum += share.value;
     return sum;
   }
 
-  /** Shows another number from now on. */
+  /** Sets the value. */
   set(value: number): void {
     this.#value = value;
   }
 
-  /** Shows more, or less where `change` is negative. */
+  /** Adds `change`, which may be negative. */
   add(change: number): void {
     this.#value += change;
   }
 
-  /** Adds the share of one of several that this gauge shows together. */
+  /** Adds a share, for one of several sources whose sum this gauge shows. */
   share(): GaugeShare {
     const share: GaugeShare = { value: 0, end: () => void this.#shares.delete(share) };
     this.#shares.add(share);
@@ -63,18 +62,18 @@ export class Gauge {
   }
 }
 
-/** What one of several adds to a gauge. */
+/** The share of one of several sources in a gauge. */
 export interface GaugeShare {
-  /** 0 at first. The gauge shows NaN while it is NaN, for what cannot be measured. */
+  /** Initially 0. The gauge shows NaN while a share is NaN, for an unmeasurable value. */
   value: number;
-  /** Takes it away. */
+  /** Removes the share. */
   end(): void;
 }
 
-/** A histogram at one set of label values. */
+/** A histogram for one set of label values. */
 export class Histogram {
   readonly #bounds: readonly number[];
-  /** How many observed values are in each bucket alone; the last one has no bound. */
+  /** Number of observed values in each single bucket; the last one has no bound. */
   readonly #counts: number[];
   #sum = 0;
 
@@ -84,16 +83,16 @@ export class Histogram {
     this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
   }
 
-  /** Counts a value, which is in the first bucket whose bound is not below it. */
+  /** Counts a value in the first bucket whose bound is not smaller. */
   observe(value: number): void {
     let index = 0;
-    // A bound that is missing ends the search as infinity does.
+    // A missing bound ends the search like infinity.
     while (value > (this.#bounds[index] ?? Infinity)) index++;
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
     this.#sum += value;
   }
 
-  /** What was observed: the buckets with all those below them, as Prometheus has them. */
+  /** Returns the observed values, in cumulative buckets as in Prometheus. */
   read(): HistogramReading {
     let count = 0;
     const buckets = this.#counts.map((own, index) => {
