@@ -12,7 +12,7 @@ import { runTool, type ToolArguments, type ToolContext, type ToolResource } from
 import { filterGrammar, toolDefinitions, type ToolName } from "./tool_definitions.ts";
 import { sendAs, ToolRefusal } from "./tool_request.ts";
 
-/** Makes the function that answers requests of MCP clients, each by a server object of its own. */
+/** Returns the function that responds to MCP clients, each request by a separate server. */
 export function createMcp(parts: McpParts): AnswerMcp {
   const resources = toolResources(parts.schema);
   const { schema: { basePath }, mountedAt, maxRequestBytes: maxRequestBodySize } = parts;
@@ -22,12 +22,12 @@ export function createMcp(parts: McpParts): AnswerMcp {
     if (call === undefined) throw new Error("A request of MCP came from elsewhere");
     const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
     const context = { send, resources, indexBase: mountedAt + basePath };
-    // Shared by clients, a server object would answer one of them with what is for another.
+    // A shared server object would send one client the response to another.
     return serverFor({ ...call, era, context }, parts);
-    // Nothing changes that clients could be notified of: one may hold such a stream open.
+    // There are no notifications of changes, although a client may hold such a stream open.
   }, { maxRequestBodySize, maxSubscriptions: 1 });
   return async (call) => {
-    // The SDK copies the request, and hands this on as it is.
+    // The SDK copies the request and passes this object on unchanged.
     const extra = {};
     calls.set(extra, call);
     const authInfo = { token: "", clientId: "", scopes: [], extra };
@@ -35,13 +35,13 @@ export function createMcp(parts: McpParts): AnswerMcp {
   };
 }
 
-/** Serves the client that has started the process, whose requests are all like `call`. */
+/** Serves the client that has started the process. All its requests are made as `call`. */
 export function serveMcpOverStdio(parts: McpParts, call: McpCall): { close(): Promise<void> } {
   const { schema: { basePath }, mountedAt } = parts;
   const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
   const context = {
     send,
-    // The schema may be another one after the tables have changed.
+    // The schema may change with the tables.
     get resources() {
       return toolResources(parts.schema);
     },
@@ -60,7 +60,7 @@ function serverFor(
   { options, version, observe }: McpParts,
 ): McpServer {
   const server = new McpServer({ name: "resource-api", version });
-  // The names of a table of definitions.
+  // The keys of the table of definitions are the names.
   for (const name of Object.keys(toolDefinitions) as ToolName[]) {
     const { description, input, isWrite } = toolDefinitions[name];
     if (isWrite && !options.write) continue;
@@ -97,7 +97,7 @@ function textResult(text: string, isError: boolean) {
   return { content: [{ type: "text" as const, text }], ...(isError ? { isError } : {}) };
 }
 
-/** What asks the user before a row is deleted; null once the user has agreed. */
+/** Returns the question to the user before a row is deleted; null once the user has agreed. */
 function questionOf(
   { resource, id, confirm }: ToolArguments,
   { era }: ServedCall,

@@ -2,7 +2,7 @@ import type { ServiceSchema } from "../openapi/service_schema.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { ResolvedMcp } from "./mcp_options.ts";
 
-/** What MCP is served with. */
+/** The parts of MCP. */
 export interface McpParts {
   readonly options: ResolvedMcp;
   readonly schema: ServiceSchema;
@@ -13,14 +13,14 @@ export interface McpParts {
   readonly observe: Observer;
 }
 
-/** One request of a client of MCP. */
+/** One request of an MCP client. */
 export interface McpCall {
   readonly request: Request;
-  /** The id of the caller; null for an anonymous one. */
+  /** Id of the caller; null for an anonymous caller. */
   readonly user: string | null;
-  /** The service itself, for a request of the same caller. */
+  /** Sends a request of the same caller to the service itself. */
   fetch(request: Request): Promise<Response>;
 }
 
-/** Answers the requests of MCP clients, each by a server object of its own. */
+/** Responds to the requests of MCP clients, each with a separate server object. */
 export type AnswerMcp = (call: McpCall) => Promise<Response>;

@@ -1,11 +1,11 @@
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
 
-/** The options of MCP, by which programs of language models use the service. */
+/** The options of MCP, through which programs of language models use the service. */
 export interface McpOptions {
-  /** Lets tools write, delete and call procedures, as far as the caller may. Off unless set. */
+  /** Lets tools write, delete and call procedures within the caller's rights. Default: off. */
   readonly write?: boolean | undefined;
-  /** The names by which the service is reached; the loopback is always one. */
+  /** Host names of the service, in addition to the loopback. */
   readonly hosts?: readonly string[] | undefined;
 }
 
@@ -15,10 +15,10 @@ const members = {
     .unlessSet([]),
 } satisfies Described<McpOptions>;
 
-/** The option `mcp`, described. */
+/** The description of the option `mcp`. */
 export const mcpOption = either(flag(), group(members)).unlessSet(false);
 
-/** The options of MCP with every default. */
+/** The options of MCP with their defaults. */
 export interface ResolvedMcp {
   readonly write: boolean;
   readonly hosts: readonly string[];

@@ -2,9 +2,9 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 
 /**
- * Requires that a request of MCP comes from a program, or from a page of the service's own host. A
- * page on the web can point its own name to this machine (DNS rebinding), and a browser then sends
- * the requests of that page here; each carries an `Origin`. Throws a 403.
+ * Requires that an MCP request comes from a program, or from a page of the service's own host. A
+ * page on the web can resolve its name to this machine (DNS rebinding), and a browser then sends
+ * the requests of that page here. Each of them has an `Origin`. Throws a 403.
  */
 export function requireOwnHost(
   { headers, url }: Request,
@@ -14,7 +14,7 @@ export function requireOwnHost(
   const origin = headers.get("origin");
   const host = headers.get("host") ?? URL.parse(url)?.host ?? "";
   const isOwn = isOwnHost(host, hosts);
-  // Without names of its own, a service does not know by which it is reached: no browser may.
+  // Without configured hosts, a service does not know its own names: no browser may use it.
   if (origin === null) {
     if (isOwn || hosts.length === 0) return;
     throw new Problem("forbidden", "Cannot answer under this name: mcp.hosts does not list it");

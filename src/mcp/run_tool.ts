@@ -8,36 +8,36 @@ import {
   ToolRefusal,
 } from "./tool_request.ts";
 
-/** What tools are run with: for one request of one caller. */
+/** The context in which tools run: one request of one caller. */
 export interface ToolContext {
   readonly send: SendToolRequest;
-  /** The path below which the index has its resources, with that at which the app is mounted. */
+  /** The path of the resources in the index, including the path at which the app is mounted. */
   readonly indexBase: string;
-  /** The path of each resource below the base path, and its key, by name for tools. */
+  /** Path of each resource below the base path, and its key, by its name for tools. */
   readonly resources: ReadonlyMap<string, ToolResource>;
 }
 
-/** What is known of a resource before it is used. */
+/** The facts of a resource before it is used. */
 export interface ToolResource {
-  /** Percent-encoded, below the base path: `/books`. */
+  /** Percent-encoded path below the base path: `/books`. */
   readonly path: string;
   readonly key: readonly string[];
-  /** True if its rows have no key, so that none is named by an id. */
+  /** True if its rows have no key, so that no id identifies them. */
   readonly isKeyless: boolean;
   readonly fields: readonly string[];
   readonly hasEtag: boolean;
 }
 
-/** The arguments of a tool, checked by its schema. */
+/** The arguments of a tool, which its schema has validated. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-/** The most rows of one answer. */
+/** Maximum number of rows in one response. */
 const maxRows = 20;
 
-/** So many fields beside the key are sent where none are selected. */
+/** Number of fields in addition to the key if none are selected. */
 const defaultFields = 8;
 
-/** Runs a tool: one request to the service, or two. Throws a {@link ToolRefusal}. */
+/** Runs a tool, with one or two requests to the service. Throws a {@link ToolRefusal}. */
 export async function runTool(
   name: ToolName,
   args: ToolArguments,
@@ -66,7 +66,7 @@ export async function runTool(
 }
 
 async function indexOf({ send }: ToolContext): Promise<ServiceIndex> {
-  // The index of this version of the service.
+  // This is the index of this version of the service.
   return requireAnswered(await send({ method: "GET", path: "" })).body as ServiceIndex;
 }
 
@@ -83,7 +83,7 @@ async function listResources(args: ToolArguments, context: ToolContext): Promise
   return { data: page, nextCursor: next < entries.length ? String(next) : null };
 }
 
-/** The name of a resource by its path, which may begin with that of an app it is mounted in. */
+/** Returns a function from a path, which may include the mount path, to a resource name. */
 function namesByPath({ resources, indexBase }: ToolContext): (path: string) => string {
   const names = new Map([...resources].map(([name, one]) => [indexBase + one.path, name]));
   return (path) => names.get(path) ?? path;
@@ -175,7 +175,7 @@ async function writeRow(args: ToolArguments, context: ToolContext): Promise<unkn
   const isNew = args["id"] === undefined;
   const on = listOf(args["on"]);
   if (!isNew && on !== null) throw new ToolRefusal("Use either id or on, not both");
-  // Where there is a row that `on` finds, it is changed like one with an id.
+  // If `on` finds a row, the row is changed like one with an id.
   const condition = isNew && on === null ? {} : conditionOf(args, resource);
   const headers = { ...condition, ...idempotencyOf(args) };
   const collection = resource.path + (on === null ? "" : queryOf({ on: on.join(",") }));
@@ -234,7 +234,7 @@ function shownFields({ key, fields }: ToolResource): readonly string[] {
   return [...key, ...others.slice(0, defaultFields)];
 }
 
-/** A write of a row that has a tag must not overwrite what the model has not seen. */
+/** Returns the condition of a write: it must not overwrite changes that the model has not seen. */
 function conditionOf(
   { if_match: tag }: ToolArguments,
   { hasEtag }: ToolResource,
@@ -250,7 +250,7 @@ function idempotencyOf({ idempotency_key: key }: ToolArguments): Readonly<Record
   return typeof key === "string" ? { "idempotency-key": key } : {};
 }
 
-/** The parts of a composite key stay separate. */
+/** Returns the path segment of a row. The parts of a composite key stay separate. */
 function rowSegment({ id }: ToolArguments, { isKeyless }: ToolResource): string {
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");

@@ -1,7 +1,7 @@
-/** The most characters of an answer. */
+/** Maximum number of characters in a response. */
 const maxCharacters = 20_000;
 
-/** The most characters of one string in it, and where more do not fit. */
+/** Maximum number of characters of one string, and of each string if there are too many. */
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
@@ -12,8 +12,8 @@ export interface ToolPage {
 }
 
 /**
- * A page that fits, of fewer rows where it must: so its cursor continues after what is shown. `read`
- * reads so many rows.
+ * Returns a page that fits, with fewer rows if necessary: its cursor continues after the shown
+ * rows. `read` reads this number of rows.
  */
 export async function fitRows(
   limit: number,
@@ -26,7 +26,7 @@ export async function fitRows(
   }
 }
 
-/** A value that fits: long strings are cut, further where they are many. */
+/** Returns a value that fits: long strings are cut, and more if there are many. */
 export function shortened(value: unknown): unknown {
   const cut = cutCells(value, cellCharacters);
   if (sizeOf(cut) <= maxCharacters) return cut;
@@ -39,7 +39,7 @@ function sizeOf(value: unknown): number {
   return JSON.stringify(value ?? null).length;
 }
 
-/** A tag or a cursor is of no use in part. */
+/** A part of a tag or a cursor is useless. */
 const whole: ReadonlySet<string> = new Set(["nextCursor", "etag"]);
 
 function cutCells(value: unknown, limit: number): unknown {

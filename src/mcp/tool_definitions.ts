@@ -15,8 +15,8 @@ const id = { ...text, description: "The key; the parts of a composite one with c
 const ifMatch = { ...text, description: "The etag that query_rows gave with this id." };
 
 /**
- * The definitions of all tools, whatever the tables: clients send all of them to their model with
- * each request.
+ * The definitions of all tools, independent of the tables: clients send all of them to their model
+ * with each request.
  */
 export const toolDefinitions = {
   list_resources: tool("Lists what the caller may use.", { "cursor?": text }),
@@ -84,13 +84,13 @@ function tool(
         entries.map(([name, schema]) => [name.replace("?", ""), schema]),
       ),
       required: entries.map(([name]) => name).filter((name) => !name.endsWith("?")),
-      // A misspelt argument must not widen what a call does.
+      // A misspelled argument must not extend the effect of a call.
       additionalProperties: false,
     },
   };
 }
 
-/** The filter language for a model, as a resource of MCP. */
+/** The description of the filter language for a model, as an MCP resource. */
 export const filterGrammar = `Filter (RSQL): comparisons joined by ; (and) or , (or); ( ) groups.
 field==value !=  >  >=  <  <=  (text in code-point order)
 field=in=(a,b) =out=(a,b)  field=between=(1,9) =nbetween=

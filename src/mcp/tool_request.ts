@@ -3,13 +3,13 @@ import { callerHeaders } from "../protocol/caller_headers.ts";
 /** A request that a tool sends to the service, relative to the base path. */
 export interface ToolRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Percent-encoded, with its query: `/books?limit=20`. */
+  /** Percent-encoded path with its query: `/books?limit=20`. */
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the service has answered. */
+/** The response of the service. */
 export interface ToolAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -19,20 +19,20 @@ export interface ToolAnswer {
 /** Sends a request with the credentials of the caller. */
 export type SendToolRequest = (request: ToolRequest) => Promise<ToolAnswer>;
 
-/** A refusal for the model to read: what is wrong, and what to do. */
+/** A refusal for the model: the error and its remedy. */
 export class ToolRefusal extends Error {}
 
-/** What requests of tools are sent by. */
+/** The options for sending requests of tools. */
 export interface ToolRequestsOptions {
-  /** The service itself. */
+  /** Sends a request to the service itself. */
   fetch(request: Request): Promise<Response>;
   /** The request of the caller. */
   readonly caller: Request;
-  /** The path below which resources are, as the service sees it. */
+  /** The path of the resources, as the service sees it. */
   readonly basePath: string;
 }
 
-/** Sends requests of tools through the service itself, as if the caller had sent them. */
+/** Returns a function that sends requests of tools to the service on behalf of the caller. */
 export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendToolRequest {
   return async ({ method, path, body, headers = {} }) => {
     const sent = callerHeaders(caller);
@@ -59,7 +59,7 @@ export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendTo
   };
 }
 
-/** The answer where it is no error. Throws what a model can read of one. */
+/** Returns the response if it is not an error. Throws an error that a model can read. */
 export function requireAnswered(answer: ToolAnswer): ToolAnswer {
   const { status, body } = answer;
   if (status < 400) return answer;
