@@ -4,9 +4,9 @@ import { propertyName, schemaType } from "./schema_type.ts";
 import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_schema.ts";
 
 /**
- * The TypeScript declarations of a service: for each resource its rows, its bodies and its related
- * rows, and one interface that has them all. Every type is written out, none is computed, so that
- * an editor has nothing to evaluate.
+ * Returns the TypeScript declarations of a service: for each resource its rows, bodies and related
+ * rows, and one interface of all resources. Every type is literal instead of computed, so that an
+ * editor has nothing to evaluate.
  */
 export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   const names = typeNames(resources);
@@ -110,7 +110,7 @@ function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string):
   ].join("\n");
 }
 
-/** The value of a key, or the values of a composite one. */
+/** Returns the type of a key's value, or of the values of a composite key. */
 function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
   const keys = primaryKey.map((key) => {
     const field = fields.find((one) => one.name === key);
@@ -120,7 +120,7 @@ function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
   return others.length === 0 ? key : `[${keys.join(", ")}]`;
 }
 
-/** A relation whose rows a body may write: its target, and the name of that one's type. */
+/** A relation whose rows a body may write: its target, and the name of the target's type. */
 interface WrittenRelation {
   readonly relation: RelationSchema;
   readonly target: ResourceSchema;
@@ -144,7 +144,7 @@ function membersType(members: readonly RelationMember[], written: WrittenRelatio
   return `{ ${members.map((one) => `${one}?: ${writtenType(one, written)}`).join("; ")} }`;
 }
 
-/** Rows to create get their foreign key by their place, so that no field is required of all. */
+/** Returns the type of written rows. New rows get their foreign key from their parent. */
 function writtenType(
   member: RelationMember,
   { relation: { type }, target, name }: WrittenRelation,
@@ -155,7 +155,7 @@ function writtenType(
   return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
-/** The operations beside those whose bodies have types; `subscribe` is that of live lists. */
+/** Returns the operations whose bodies have no types; `subscribe` enables live lists. */
 function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],
@@ -169,7 +169,7 @@ function operationsOf({ capabilities }: ResourceSchema): string {
   return own.length === 0 ? "never" : own.join(" | ");
 }
 
-/** The path of a resource below the base path, as text. */
+/** Returns the decoded path of a resource below the base path. */
 function relativePath(path: string, basePath: string): string {
   return path.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }

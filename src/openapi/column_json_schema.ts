@@ -2,7 +2,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import { isAny } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 
-/** The schema of a column's values in answers. */
+/** Returns the schema of a column's values in responses. */
 export function answeredColumn(column: ColumnInfo): JsonSchema {
   const { kind } = column;
   if (isAny(column)) return numberOrText;
@@ -10,7 +10,7 @@ export function answeredColumn(column: ColumnInfo): JsonSchema {
   return nullable({ ...plainType(column), ...limits }, !column.notNull);
 }
 
-/** The schema of a column's values in bodies: a part of what is accepted, in the form of answers. */
+/** Returns the schema of a column's values in bodies: the accepted values in response form. */
 export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
   const { kind } = column;
   if (isAny(column)) return numberOrText;
@@ -47,7 +47,7 @@ export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
   }
 }
 
-/** OpenAPI 3.0 has no type that is one of several. */
+/** OpenAPI 3.0 has no union of types. */
 const numberOrText: JsonSchema = {
   description:
     "A number or a string. With Accept: application/json;numbers=safe an integer beyond " +
@@ -63,7 +63,7 @@ function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): Js
   };
 }
 
-/** JSON Schema has no limits for numbers and moments in strings: descriptions name those. */
+/** Returns the limits of JSON numbers. For numbers in strings, descriptions contain them. */
 function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   return {
     ...(min === null ? {} : { minimum: Number(min) }),
@@ -71,7 +71,7 @@ function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   };
 }
 
-/** The limits of a column whose values are strings in JSON, in words. */
+/** Returns the limits of a column whose JSON values are strings, in words. */
 function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   const words = [
     ...(min === null ? [] : [`at least ${min}`]),
@@ -80,7 +80,7 @@ function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   return words.length === 0 ? {} : { description: `Must be ${words.join(" and ")}.` };
 }
 
-/** The schema of the lists and objects of a column; that of any value for a column of documents. */
+/** Returns the schema of a column's lists and objects; any value for a column of documents. */
 export function structureOf(
   { databaseType }: ColumnInfo,
   memberOf: (column: ColumnInfo, mayBeNull: boolean) => JsonSchema,
@@ -106,7 +106,7 @@ export function structureOf(
   }
 }
 
-/** The schema of one key column's value in a path. */
+/** Returns the schema of one key column's value in a path. */
 export function keySegment({ primaryKey }: { readonly primaryKey: readonly ColumnInfo[] }): {
   readonly schema: JsonSchema;
   readonly description: string;
@@ -128,10 +128,10 @@ export function keySegment({ primaryKey }: { readonly primaryKey: readonly Colum
 
 const plainInteger: JsonSchema = { type: "integer", format: "int64" };
 
-/** A wide integer in a body, where a program cannot write all of them as numbers. */
+/** A wide integer in a body, if a program cannot write all values as numbers. */
 const digits: JsonSchema = { type: "string", pattern: "^-?[0-9]{1,18}$" };
 
-/** What a wide integer is with safe numbers. */
+/** A wide integer with safe numbers. */
 const safeString: JsonSchema = {
   description:
     "With Accept: application/json;numbers=safe it is a string of digits, which bodies always take.",
@@ -169,7 +169,7 @@ function enumOf({ enumValues }: ColumnInfo): JsonSchema {
   return enumValues === null ? {} : { enum: enumValues };
 }
 
-/** OpenAPI 3.0 has no type for null, and an enumeration must name it (its proposal 3.0.3). */
+/** Adds null. OpenAPI 3.0 has no type for null, and enumerations must contain it. */
 function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   if (!isNullable || schema["type"] === undefined) return schema;
   const values = schema["enum"];
@@ -180,7 +180,7 @@ function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   };
 }
 
-/** Every engine stores so many digits exactly. */
+/** Number of digits that every engine stores exactly. */
 const exactDigits = 15;
 
 function decimalPattern({ precision, scale }: ColumnInfo): string {

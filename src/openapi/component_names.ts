@@ -3,7 +3,7 @@ import type { Resource } from "../resource/model/resource.ts";
 /** The name of each resource in the names of components and operations. */
 export type ComponentNames = ReadonlyMap<Resource, string>;
 
-/** What is appended to the name of a resource, which must be free as well. */
+/** Suffixes of a resource's name, with which its names must be free too. */
 const suffixes = [
   ...[
     "",
@@ -18,10 +18,10 @@ const suffixes = [
   ],
 ];
 
-/** Names that the document uses itself. */
+/** Names that the document itself uses. */
 const reserved = ["Problem"];
 
-/** Returns each resource a name of ASCII letters and digits that no other has. */
+/** Returns for each resource a unique name of ASCII letters and digits. */
 export function componentNames(resources: readonly Resource[]): ComponentNames {
   const taken = new Set(reserved);
   return new Map(resources.map((resource) => {
@@ -33,7 +33,7 @@ export function componentNames(resources: readonly Resource[]): ComponentNames {
   }));
 }
 
-/** `order line` → `OrderLine`; a letter outside ASCII is written by its code point. */
+/** Converts `order line` to `OrderLine`; a non-ASCII letter becomes its code point. */
 export function pascalName(text: string): string {
   const name = text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "")
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("")

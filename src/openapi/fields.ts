@@ -6,50 +6,50 @@ import type { ColumnKind } from "../schema/kind.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { answeredColumn, structureOf } from "./column_json_schema.ts";
 
-/** The description of one field of a resource. A field that answers do not hold has none. */
+/** The description of one field of a resource. A field that responses never contain has none. */
 export interface FieldSchema {
-  /** In rows and in bodies. */
+  /** Name in rows and in bodies. */
   readonly name: string;
   /**
-   * The kind of its column; `any` for one that may hold numbers and strings. A computed field may have
-   * any value.
+   * The kind of its column; `any` for a column that may contain numbers and strings. A computed
+   * field may have any value.
    */
   readonly type: ColumnKind | "any" | "computed";
   /**
-   * Of an integer: with safe numbers, as the client asks for them, it is a string of digits. Of `any`:
-   * it is what a path has, beyond 2^53 a string of digits, and a string that looks like a number has
-   * quotes in it.
+   * For an integer: a string of digits with safe numbers, which the client requests. For `any`: the
+   * form in paths, where a value beyond 2^53 is a string of digits, and a string that looks like a
+   * number is quoted.
    */
   readonly wide?: true;
-  /** True if a row may have null there. */
+  /** True if a row may have null in this field. */
   readonly nullable: boolean;
-  /** True if the body that creates a row must hold it. */
+  /** True if the body that creates a row must contain the field. */
   readonly required: boolean;
-  /** The only strings that it may have. */
+  /** The only allowed strings. */
   readonly enum?: readonly string[];
-  /** Of a string: the fewest characters. */
+  /** Minimum length of a string in characters. */
   readonly minLength?: number;
-  /** Of a string: the most characters. */
+  /** Maximum length of a string in characters. */
   readonly maxLength?: number;
-  /** Of a string: a regular expression with the flag `u` that a part of it matches. */
+  /** Regular expression with the flag `u` that must match a part of a string. */
   readonly pattern?: string;
-  /** Of a string: what it is. */
+  /** Format of a string. */
   readonly format?: "email";
-  /** The lowest value, as it is in JSON. */
+  /** Lowest value, as in JSON. */
   readonly min?: unknown;
-  /** The highest value, as it is in JSON. */
+  /** Highest value, as in JSON. */
   readonly max?: unknown;
-  /** Of lists, and of objects whose members are known: the JSON Schema of a value (OpenAPI 3.0). */
+  /** JSON Schema (OpenAPI 3.0) of lists, and of objects with known members. */
   readonly schema?: JsonSchema;
-  /** No body sets it. */
+  /** Present if no body sets the field. */
   readonly readOnly?: true;
-  /** Only the body that creates a row sets it. */
+  /** Present if only the body that creates a row sets the field. */
   readonly createOnly?: true;
-  /** The users that may read it are not all of them: other answers do not have it. */
+  /** Present if only some users may read the field, which other responses do not contain. */
   readonly perUser?: true;
 }
 
-/** Describes the fields of a resource that answers hold: readable columns, then computed fields. */
+/** Returns the fields that responses contain: readable columns, then computed fields. */
 export function fieldsOf(resource: Resource): readonly FieldSchema[] {
   const columns = resource.fields.readable.map((column) => fieldOf(column, resource));
   const computed = resource.computed.fields.map(([name]): FieldSchema => ({
@@ -58,7 +58,7 @@ export function fieldsOf(resource: Resource): readonly FieldSchema[] {
   return [...columns, ...computed];
 }
 
-/** Returns true if the body that creates a row must hold a column that it may hold. */
+/** Returns true if the body that creates a row must contain a writable column. */
 export function mustSend(column: ColumnInfo, resource: Resource): boolean {
   if (!isRequired(column) || column.default !== null || resource.generated.has(column)) {
     return false;
@@ -99,17 +99,17 @@ function rulesOf(
   };
 }
 
-/** JSON has integers of any length, and programs read them as doubles. */
+/** Converts a limit to a JSON number: programs read integers of any length as doubles. */
 function inJson(limit: unknown): unknown {
   return typeof limit === "bigint" ? Number(limit) : limit;
 }
 
-/** A body that changes a row may name its key, and the key only as it is. */
+/** Returns true if an update must not change the column: a body may only repeat a key. */
 function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
   return column.primaryKey || fields.immutable.has(column);
 }
 
-/** A row that the body embeds gives the foreign key. */
+/** Returns true if a row that the body embeds determines the foreign key. */
 function isFilledByRelation(column: ColumnInfo, { nestedWrites, relations }: Resource): boolean {
   return nestedWrites &&
     [...relations.values()].some(({ type, steps: [step] }) =>

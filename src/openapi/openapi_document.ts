@@ -8,8 +8,8 @@ import { rowSchemas } from "./row_schemas.ts";
 import type { DescribedRoute, ServiceFacts } from "./service_facts.ts";
 
 /**
- * The OpenAPI 3.0 document of a service, from its resources and its routes. `prefix` is the path at
- * which the whole app is mounted.
+ * Returns the OpenAPI 3.0 document of a service, from its resources and its routes. `prefix` is the
+ * path at which the whole app is mounted.
  */
 export function openapiDocument(facts: ServiceFacts, prefix: string): JsonSchema {
   const { info, servers, resources, securitySchemes } = facts;
@@ -128,7 +128,7 @@ function routeDocument(
   };
 }
 
-/** The schemas that something refers to, directly or through another one. */
+/** Returns the schemas that the document refers to, directly or indirectly. */
 function usedOf(all: JsonSchema, document: unknown): JsonSchema {
   const used = new Set<string>();
   const visit = (value: unknown): void => {

@@ -4,21 +4,21 @@ import type { DocumentInfo, DocumentServer } from "./service_facts.ts";
 
 /** The options of the descriptions of a service below `/__service`. */
 export interface OpenapiOptions {
-  /** Serves the reference, Swagger UI, at `/__service/reference`. Off unless set. */
+  /** Serves the reference, Swagger UI, at `/__service/reference`. Default: off. */
   readonly ui?: boolean | undefined;
-  /** What the document says of the service; `API` and `1.0.0` unless set. */
+  /** General information in the document. Default: `API` and `1.0.0`. */
   readonly info?: OpenapiInfo | undefined;
-  /** Where the service is reached; unless set, where the app is mounted. */
+  /** URLs of the service. Default: the path at which the app is mounted. */
   readonly servers?: readonly DocumentServer[] | undefined;
 }
 
-/** The options of what the OpenAPI document says of the service as a whole. */
+/** The general information in the OpenAPI document. */
 export type OpenapiInfo = Partial<DocumentInfo>;
 
 const text = () => textLike("a text", /^.{1,10000}$/s);
 const url = () => textLike("a URL or a path", /^(?:https?:\/\/\S+|\/\S*)$/);
 
-/** The word of SPDX where nothing is said; a document without a license is incomplete to linters. */
+/** The SPDX value for an unknown license; linters reject a document without a license. */
 const noAssertion = {
   name: "NOASSERTION",
   url: "https://spdx.github.io/spdx-spec/v2.3/document-creation-information/",
@@ -38,18 +38,18 @@ const members = {
   ),
 } satisfies Described<OpenapiOptions>;
 
-/** The option `openapi`, described. */
+/** The description of the option `openapi`. */
 export const openapiOption = either(flag(), group(members)).unlessSet(true);
 
-/** What the document says of the service, every default resolved. */
+/** The options of the document with resolved defaults. */
 export interface ResolvedOpenapi {
   readonly ui: boolean;
   readonly info: DocumentInfo;
-  /** Null for the place where the app is mounted. */
+  /** Null for the path at which the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;
 }
 
-/** Resolves the option `openapi`, also where it is switched off. */
+/** Resolves the option `openapi`, even if it is switched off. */
 export function resolveOpenapi(
   option: boolean | ReturnType<typeof readGroup>,
 ): ResolvedOpenapi {

@@ -22,7 +22,7 @@ export interface NamedRoute {
   readonly name: string;
 }
 
-/** The operation object of a route. */
+/** Returns the operation object of a route. */
 export function operationDocument(
   { route, resource, name }: NamedRoute,
   facts: ServiceFacts,
@@ -52,7 +52,7 @@ export function operationDocument(
   };
 }
 
-/** The name of the procedure that a route calls; null for another route. */
+/** Returns the name of the procedure that a route calls; null for another route. */
 function procedureOf({ endpoint, path }: Route): string | null {
   return endpoint.name === "procedure" ? path.slice("/rpc/".length) : null;
 }
@@ -67,7 +67,7 @@ function idParameter({ table }: Resource): JsonSchema {
   return { name: "id", in: "path", required: true, ...keySegment(table) };
 }
 
-/** The body in each media type that a route takes; null for a route without one. */
+/** Returns the body in each media type that a route accepts; null for a route without a body. */
 function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSchema | null {
   if (operation === "import") {
     const lines = { schema: { type: "string" } };
@@ -76,7 +76,7 @@ function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSch
   return schema === null ? null : { "application/json": { schema } };
 }
 
-/** The schema of the JSON body; null for a route that takes none. */
+/** Returns the schema of the JSON body; null for a route without a body. */
 function bodyOf(
   operation: OperationName,
   resource: Resource,
@@ -131,7 +131,7 @@ function bodyOf(
   }
 }
 
-/** The items of a create are bodies of one, with the client's own ids where streams carry them. */
+/** Returns the schema of an item of a create: one row, with a client id if streams contain it. */
 function createdItem(create: JsonSchema, resource: Resource): JsonSchema {
   const members = namedItem(resource);
   return Object.keys(members).length === 0

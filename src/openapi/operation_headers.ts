@@ -6,7 +6,7 @@ import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 
-/** The header parameters of a route. */
+/** Returns the header parameters of a route. */
 export function requestHeaders(
   route: Route,
   resource: Resource,
@@ -78,7 +78,7 @@ function shownName(name: string): string {
   return name === captchaHeaders.token ? "Service-Captcha-Token" : name;
 }
 
-/** How the caller of a route may be identified: alternatives, of which the empty one is anonymous. */
+/** Returns the authentication of a route as alternatives; the empty one is anonymous. */
 export function securityOf(
   { endpoint, path }: Route,
   { policy, procedures }: Resource,
@@ -92,7 +92,7 @@ export function securityOf(
   return alternatives(securitySchemes, isOpen);
 }
 
-/** One alternative for each scheme, after the anonymous one where that is enough. */
+/** Returns one alternative for each scheme, after the anonymous one if that is sufficient. */
 export function alternatives(
   schemes: ServiceFacts["securitySchemes"],
   isOpen: boolean,

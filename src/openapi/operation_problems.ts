@@ -5,7 +5,7 @@ import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 
-/** The problems that a route of a resource may answer with. */
+/** Returns the problems that a route of a resource may respond with. */
 export function problemsOf(
   { endpoint, method, path }: Route,
   resource: Resource,
@@ -41,7 +41,7 @@ export function problemsOf(
   ];
 }
 
-/** A search and a stream need fields that a user may not be allowed to read. */
+/** Returns true if a user may be forbidden to read fields that a search or a stream needs. */
 function mayLackFields(name: Route["endpoint"]["name"], { varyingFields }: Resource): boolean {
   return varyingFields.has("readable") && (name === "search" || name === "subscribe");
 }

@@ -21,7 +21,7 @@ interface SuccessOf {
   readonly name: string;
 }
 
-/** The answers of a route that are no problems, by status. */
+/** Returns the responses of a route that are not problems, by status. */
 export function successOf(
   { route, resource, name }: SuccessOf,
   procedure: string | null,
@@ -50,7 +50,7 @@ export function successOf(
   };
 }
 
-/** Of a create that names a unique key. */
+/** Returns the response of a create with a unique key that has changed an existing row. */
 function changedInstead(
   { Location: _ofNewRow, ...headers }: JsonSchema,
   content: JsonSchema | undefined,
@@ -62,7 +62,7 @@ function changedInstead(
   };
 }
 
-/** A limit says what is left of it. */
+/** Returns true if responses contain rate-limit headers. */
 function isLimited({ endpoint }: Route, resource: Resource): boolean {
   const { rateLimit = null, cost = 0 } = endpoint.protection(resource) ?? {};
   return rateLimit !== null || cost > 0;
@@ -199,7 +199,7 @@ function pageContent({ capabilities }: Resource, name: string): JsonSchema {
   };
 }
 
-/** Sums and averages of exact kinds are strings, and each metric of no values is null. */
+/** Returns the schema of groups: exact sums and averages are strings, missing values null. */
 function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
     [field, answeredColumn({ ...as, notNull: false })] as const

@@ -6,7 +6,7 @@ import type { OperationName } from "../resource/model/operation.ts";
 import { describeRelation } from "./service_schema.ts";
 import type { FieldListName } from "../resource/model/caller_fields.ts";
 
-/** The query parameters of an operation. */
+/** Returns the query parameters of an operation. */
 export function queryParameters(name: OperationName, resource: Resource): readonly JsonSchema[] {
   switch (name) {
     case "list":
@@ -103,12 +103,12 @@ function listParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-/** A parameter of the query. */
+/** Returns a query parameter. */
 function parameter(name: string, schema: JsonSchema, description: string): JsonSchema {
   return { name, in: "query", description, schema };
 }
 
-/** A list with commas between its members. */
+/** Returns a parameter with a comma-separated list. */
 function listParameter(
   name: string,
   members: readonly string[],
@@ -130,7 +130,7 @@ function flagParameter(name: string, description: string): JsonSchema {
   return parameter(name, { type: "boolean", default: false }, description);
 }
 
-/** Names what the filter may use: the operators of the language, and custom ones. */
+/** Returns the filter parameter, which names the available operators, including custom ones. */
 function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
   const { fields, operators, relations, served } = resource;
   const names = fields.readable.filter((column) => fields.filterable.has(column))
@@ -175,7 +175,7 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-/** The unique keys that an upsert may name, in one of their orders. */
+/** Returns the parameter with the unique keys that an upsert may name, in one of their orders. */
 function onParameter(resource: Resource, description: string): readonly JsonSchema[] {
   const keys = uniqueKeysOf(resource).map((columns) =>
     columns.map(({ name }) => quoteName(name)).join(",")
@@ -183,7 +183,7 @@ function onParameter(resource: Resource, description: string): readonly JsonSche
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 
-/** Follows names of fields. */
+/** Returns a phrase that follows names of fields. */
 function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]): string {
   return lists.some((list) => varyingFields.has(list)) ? ", each where the user may use it" : "";
 }

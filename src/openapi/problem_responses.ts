@@ -17,11 +17,11 @@ export const problemSchema: JsonSchema = {
   required: ["type", "title", "status", "detail"],
 };
 
-/** The answers of a document that are problems: each kind once, as a component. */
+/** The problem responses of a document: each kind once, as a component. */
 export class ProblemResponses {
   readonly #components = new Map<string, JsonSchema>();
 
-  /** The answers by status, each with its codes, as references. */
+  /** Returns the responses by status, each with its codes, as references. */
   of(slugs: Iterable<ProblemSlug>): Readonly<Record<string, JsonSchema>> {
     const all = [...new Set(slugs)].sort((a, b) => order.indexOf(a) - order.indexOf(b));
     const byStatus = Map.groupBy(all, (slug) => problemCodes[slug].status);
@@ -30,7 +30,7 @@ export class ProblemResponses {
     );
   }
 
-  /** The components that were referred to, by name. */
+  /** Returns the components that were referred to, by name. */
   components(): Readonly<Record<string, JsonSchema>> {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => a < b ? -1 : 1));
   }
@@ -42,7 +42,7 @@ export class ProblemResponses {
   }
 }
 
-// Object.keys of a table whose keys are the slugs.
+// These are the keys of a table whose keys are the slugs.
 const order = Object.keys(problemCodes) as ProblemSlug[];
 
 function response(status: number, slugs: readonly ProblemSlug[]): JsonSchema {

@@ -6,11 +6,11 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 export interface ProcedureSchema {
   /** The last segment of its path. */
   readonly name: string;
-  /** True if it needs no user. */
+  /** True if the procedure needs no user. */
   readonly public: boolean;
-  /** Of the body; the empty schema, which takes any value, where the library writes none. */
+  /** Schema of the body; empty, which accepts any value, if the library provides none. */
   readonly input: JsonSchema;
-  /** Of `data` in the answer; likewise. */
+  /** Schema of `data` in the response; also empty if there is none. */
   readonly output: JsonSchema;
 }
 
@@ -32,8 +32,8 @@ function jsonSchemaOf(
     const { $schema: _dialect, ...schema } = jsonSchema?.[side]({ target: "openapi-3.0" }) ?? {};
     return schema;
   } catch (error) {
-    // By contract of Standard JSON Schema it throws for a schema that JSON Schema cannot express,
-    // like a Date: the description then permits any value.
+    // By contract, Standard JSON Schema throws for a schema that JSON Schema cannot express, such
+    // as a Date: the description then permits any value.
     if (error instanceof Error) return {};
     throw error;
   }

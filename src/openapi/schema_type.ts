@@ -1,18 +1,18 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 
 /**
- * The TypeScript type of the values that a JSON Schema accepts, as text on one line. What it does
- * not understand is `unknown`.
+ * Returns the TypeScript type of the values that a JSON Schema accepts, on one line. Unsupported
+ * schemas become `unknown`.
  */
 export function schemaType(schema: unknown): string {
   if (!isSchema(schema)) return "unknown";
   const type = plainType(schema);
-  // An enumeration that may be null names it.
+  // An enumeration that may be null contains null.
   const namesNull = Array.isArray(schema["enum"]) && schema["enum"].includes(null);
   return schema["nullable"] === true && !namesNull ? `${type} | null` : type;
 }
 
-/** The name of a property in a type: quoted where it has to be. */
+/** Returns the name of a property in a type, quoted if necessary. */
 export function propertyName(name: string): string {
   return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name);
 }
@@ -30,7 +30,7 @@ function plainType(schema: JsonSchema): string {
     case "null":
       return type;
     case "integer":
-      // The client asks for safe numbers.
+      // The client requests safe numbers.
       return schema["x-safe-type"] === "string" ? "string" : "number";
     case "number":
       return "number";

@@ -1,7 +1,7 @@
 import type { RouteDescription } from "../protocol/route_description.ts";
 import type { DescribedService } from "./service_schema.ts";
 
-/** What the document says about the service as a whole. */
+/** The general information about the service in the document. */
 export interface DocumentInfo {
   /** The name of the service. */
   readonly title: string;
@@ -13,37 +13,37 @@ export interface DocumentInfo {
   readonly license?: { readonly name: string; readonly url?: string | undefined } | undefined;
 }
 
-/** A place where the service is reached. */
+/** An address of the service. */
 export interface DocumentServer {
   /** A URL, or a path on the server of the document. */
   readonly url: string;
-  /** For people. */
+  /** Description for people. */
   readonly description?: string | undefined;
 }
 
-/** A route beside those of resources, with its description. */
+/** A route outside of resources, with its description. */
 export interface DescribedRoute {
   readonly method: string;
-  /** As a Hono path: `/api/auth/login`. */
+  /** Path as in Hono: `/api/auth/login`. */
   readonly path: string;
   readonly description: RouteDescription;
 }
 
-/** What a document is made from, beside the resources. */
+/** The facts in a document, in addition to the resources. */
 export interface ServiceFacts extends DescribedService {
   readonly info: DocumentInfo;
-  /** Null for the place where the app is mounted. */
+  /** Null for the path at which the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;
   readonly hasAuthentication: boolean;
-  /** By name; a request needs one of them where it needs a user. */
+  /** The schemes by name; a request that needs a user needs one of them. */
   readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly isIdempotent: boolean;
-  /** True if a budget that is exhausted asks for proof of work. */
+  /** True if an exhausted budget requests proof of work. */
   readonly challengesByWork: boolean;
-  /** The header that carries the token of a CAPTCHA. */
+  /** The header for the token of a CAPTCHA. */
   readonly captchaHeader: string;
-  /** The routes beside those of resources, as they are mounted now. */
+  /** Returns the current routes outside of resources. */
   routes(): readonly DescribedRoute[];
-  /** How many routes the app has by now, those without a description too. */
+  /** Returns the current number of routes of the app, including routes without a description. */
   routeCount(): number;
 }

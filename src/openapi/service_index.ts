@@ -9,7 +9,7 @@ import { routesOf } from "../resource/routes/routes.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeRelation, type RelationSchema } from "./service_schema.ts";
 
-/** The index of a service: what one caller can do with it. */
+/** The index of a service: the operations of one caller. */
 export interface ServiceIndex {
   readonly resources: readonly IndexEntry[];
 }
@@ -20,9 +20,9 @@ export interface IndexEntry {
   readonly path: string;
   readonly primaryKey: readonly string[];
   readonly fields: readonly FieldSchema[];
-  /** To the resources that the caller may read. */
+  /** Relations to resources that the caller may read. */
   readonly relations: readonly RelationSchema[];
-  /** The requests that the caller has a right to. */
+  /** The requests that the caller has a right to send. */
   readonly requests: readonly IndexRequest[];
 }
 
@@ -30,13 +30,13 @@ export interface IndexEntry {
 export interface IndexRequest {
   readonly operation: string;
   readonly method: string;
-  /** With `{id}` in place of a key. */
+  /** Path with `{id}` instead of a key. */
   readonly path: string;
 }
 
 /**
- * The index of a service for one caller: a resource that the caller has no right to is absent. An
- * error of a scope, except for a refusal, propagates.
+ * Returns the index of a service for one caller, without the resources to which the caller has no
+ * right. An error of a scope, except a refusal, propagates.
  */
 export async function indexFor(
   user: User | null,
@@ -73,7 +73,7 @@ export async function indexFor(
   };
 }
 
-/** The accesses that the caller has: to all rows or to some. */
+/** Returns the accesses of the caller, to all rows or to some. */
 async function accessesOf(
   user: User | null,
   resource: Resource,
@@ -96,7 +96,7 @@ function mayUse(
   accesses: ReadonlySet<Access>,
 ): boolean {
   if (!endpoint.accesses.every((access) => accesses.has(access))) return false;
-  // Procedures have no scope, but may need a user.
+  // Procedures have no scope, but may require a user.
   try {
     endpoint.requireAccess(user, resource);
     return true;

@@ -6,57 +6,60 @@ import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeProcedure, type ProcedureSchema } from "./procedure_schema.ts";
 
 /**
- * The schema of a service, `GET /__service/schema`: what its resources have and can do. It holds no
- * column that answers do not hold.
+ * The schema of a service, `GET /__service/schema`: its resources and their operations. It contains
+ * no column that responses never contain.
  */
 export interface ServiceSchema {
-  /** Of the form of this description. */
+  /** Version of this format. */
   readonly version: 1;
-  /** The path below which its resources are. */
+  /** The path of the resources. */
   readonly basePath: string;
-  /** In the order of the configuration. */
+  /** The resources in the order of the configuration. */
   readonly resources: readonly ResourceSchema[];
 }
 
 /** The schema of one resource. */
 export interface ResourceSchema {
-  /** The name of its table. */
+  /** Percent-encoded path of the resource: `/api/notes`. */
   readonly name: string;
-  /** Where it is mounted, percent-encoded: `/api/notes`. */
+  /** Percent-encoded path of the resource: `/api/notes`. */
   readonly path: string;
-  /** The fields of the key, in its order; those that answers hold. */
+  /** The fields of the key in order, except those that responses never contain. */
   readonly primaryKey: readonly string[];
-  /** Of a view or a table without a key, whose rows have no path of their own; absent elsewhere. */
+  /** Present for a view or table without a key, whose rows have no separate paths. */
   readonly keyless?: true;
-  /** In the order of the table, then the computed ones. */
+  /** The fields in the order of the table, then the computed fields. */
   readonly fields: readonly FieldSchema[];
-  /** What `include` loads. */
+  /** The relations that `include` loads. */
   readonly relations: readonly RelationSchema[];
-  /** Which of its operations exist. */
+  /** The operations of the resource. */
   readonly capabilities: ResolvedCapabilities;
-  /** Null if it has no ETags. */
+  /** The ETags of the resource; null if there are none. */
   readonly etag: EtagSchema | null;
-  /** At `/rpc/:name` below its path. */
+  /** The procedures at `/rpc/:name` below its path. */
   readonly procedures: readonly ProcedureSchema[];
 }
 
 /** The schema of a relation that `include` loads. */
 export interface RelationSchema {
-  /** In `include`, in filters and in answers. */
+  /** Name in `include`, in filters and in responses. */
   readonly name: string;
-  /** How many rows it has, and which table has the foreign key. */
+  /** The kind of the relation: number of rows, and table of the foreign key. */
   readonly type: Relation["type"];
   /** The name of the related resource. */
   readonly resource: string;
   /** The path of the related resource. */
   readonly path: string;
-  /** True if `filter` may walk it. */
+  /** True if `filter` may follow the relation. */
   readonly filterable: boolean;
-  /** What bodies may ask of it, a POST only `connect` and `create`; absent where they write no related rows. */
+  /**
+   * Members for related rows in bodies, in a POST only `connect` and `create`; absent if not
+   * writable.
+   */
   readonly writes?: readonly RelationMember[];
   /**
-   * The fields that are equal, of a relation without a link table: lists of them where the foreign
-   * key has several columns. Absent where one is hidden.
+   * The equal fields of a relation without a link table: lists if the foreign key has several
+   * columns. Absent if one is hidden.
    */
   readonly on?: {
     readonly field: string | readonly string[];
@@ -64,17 +67,17 @@ export interface RelationSchema {
   };
 }
 
-/** What is to be known of a resource's ETags. */
+/** The facts about a resource's ETags. */
 export interface EtagSchema {
   /** True if they are weak: `W/"…"`. */
   readonly weak: boolean;
-  /** True if a write of one row needs `If-Match`. */
+  /** True if a write of one row requires `If-Match`. */
   readonly required: boolean;
-  /** The field that every write counts up; absent without one, or where it is hidden. */
+  /** The field that every write increments; absent without one, or if it is hidden. */
   readonly versionField?: string;
 }
 
-/** What a service is described from. */
+/** The facts from which a service is described. */
 export interface DescribedService {
   readonly resources: readonly Resource[];
   readonly basePath: string;
@@ -110,7 +113,7 @@ function describeResource(resource: Resource, prefix: string): ResourceSchema {
   };
 }
 
-/** Empty where no resource serves the related table: then the relation never shows a row. */
+/** Describes a relation; empty if no resource serves the related table: no row is shown. */
 export function describeRelation(
   relation: Relation,
   resource: Resource,
