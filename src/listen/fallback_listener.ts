@@ -6,21 +6,21 @@ import {
 } from "./health_listener.ts";
 import { sleep } from "../runtime/event_loop.ts";
 
-/** What takes the place of a listener that has failed, and holds descriptors for that from now on. */
+/** A replacement for a listener that has failed. It reserves file descriptors for that purpose. */
 export interface FallbackListener {
   /**
-   * Answers `/healthz` until descriptors are free again, but at least for `retryInMs`. Open
-   * connections remain, and what is requested on them may use the descriptors of the reserve, too.
+   * Responds to `/healthz` until descriptors are free again, at least for `retryInMs`. Open
+   * connections remain, and their requests may use reserved descriptors too.
    */
   serveUntilFree(retryInMs: number): Promise<void>;
-  /** Closes everything. */
+  /** Closes all connections and descriptors. */
   stop(): void;
 }
 
 const maxAttempts = 10;
 const listenAgainInMs = 10;
 
-/** Makes a stand-in. Without a reserve it only waits. */
+/** Creates a fallback listener. Without a reserve it only waits. */
 export function createFallbackListener(
   options: Omit<HealthListenerOptions, "maxWaiting">,
 ): FallbackListener {
@@ -28,13 +28,13 @@ export function createFallbackListener(
   let listener: HealthListener | null = null;
   let isStopped = false;
 
-  /** Null if something else has taken the port; the listener that has failed soon lets it go. */
+  /** Returns null if another process has taken the port. The failed listener releases it soon. */
   async function listen(): Promise<HealthListener | null> {
     for (let attempt = 0; reserve.size > 0 && attempt < maxAttempts && !isStopped; attempt++) {
       try {
         return listenForHealth({ ...options, maxWaiting: reserve.size / 2 });
       } catch {
-        // The failure of the listener itself has been observed.
+        // The failure of the listener has already been observed.
         await sleep(listenAgainInMs);
       }
     }

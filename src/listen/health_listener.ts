@@ -2,22 +2,22 @@ import { Problem, problemReply } from "../problem/problem.ts";
 import { sleep } from "../runtime/event_loop.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** A listener that takes the place of another one. */
+/** A listener that replaces another one. */
 export interface HealthListener {
-  /** Closes it and its connections. Resolves once its port is free. */
+  /** Closes the listener and its connections. Resolves once its port is free. */
   close(): Promise<void>;
 }
 
-/** Where it listens, and for what. */
+/** The address of the listener, and its handler. */
 export interface HealthListenerOptions {
   readonly address: {
     readonly hostname: string;
     readonly port: number;
     readonly reusePort: boolean;
   };
-  /** On how many connections it waits at once. */
+  /** Number of connections on which the listener waits at the same time. */
   readonly maxWaiting: number;
-  /** Answers `/healthz`. */
+  /** Responds to `/healthz`. */
   readonly answer: (
     request: Request,
     info: Deno.ServeHandlerInfo,
@@ -26,16 +26,15 @@ export interface HealthListenerOptions {
 }
 
 /**
- * Listens where the process has run out of file descriptors: answers `/healthz`, and everything else
- * by 503. It waits on a few connections only for what they request, and for a short time: a new one
- * takes the place of the oldest, so that no client can keep others from it. Throws where it cannot
- * listen.
+ * Listens although the process has run out of file descriptors. Responds to `/healthz`, and to
+ * other requests with 503. It waits briefly for requests on a few connections: a new connection
+ * replaces the oldest, so that no client can block others. Throws if it cannot listen.
  */
 export function listenForHealth(options: HealthListenerOptions): HealthListener {
   const { address, address: { hostname, port }, maxWaiting, clock } = options;
   const listener = Deno.listen(address);
   const open = new Set<Deno.TcpConn>();
-  /** Those that have not sent their head. */
+  /** The connections that have not sent their head. */
   const waiting = new Set<Deno.TcpConn>();
   let isClosed = false;
 
@@ -50,7 +49,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
     const [oldest] = waiting;
     if (waiting.size > maxWaiting && oldest !== undefined) close(oldest);
     const cancel = clock.after(maxMs, () => close(connection));
-    // What fails is the connection: its client has left, or its time is over.
+    // An error here is one of the connection: its client has disconnected, or its time is over.
     await respond(connection).catch(() => null);
     cancel();
     close(connection);
@@ -72,7 +71,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
 
   async function acceptAll(): Promise<void> {
     while (!isClosed) {
-      // It fails while even the reserve is used up, and once the listener is closed.
+      // `accept` fails while even the reserve is exhausted, and once the listener is closed.
       const connection = await listener.accept().catch(() => null);
       if (connection !== null) void answer(connection);
       else if (!isClosed) await sleep(acceptAgainInMs);
@@ -85,7 +84,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
       isClosed = true;
       listener.close();
       for (const connection of open) close(connection);
-      // The system keeps the port for a listener that waits for a connection.
+      // The system keeps the port while the listener waits for a connection.
       return accepting;
     },
   };
@@ -95,13 +94,13 @@ const acceptAgainInMs = 20;
 const maxMs = 1_000;
 const maxHeadBytes = 8_192;
 
-/** What the head of a request says that matters here. */
+/** The relevant facts in the head of a request. */
 interface HealthRequest {
   readonly isForHealth: boolean;
   readonly isHead: boolean;
 }
 
-/** Null if the connection ends before the head does. */
+/** Reads a request; null if the connection ends before the head is complete. */
 async function readRequest(connection: Deno.TcpConn): Promise<HealthRequest | null> {
   const buffer = new Uint8Array(maxHeadBytes);
   let length = 0;

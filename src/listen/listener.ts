@@ -5,42 +5,42 @@ import { ResponseAborted } from "../problem/response_aborted.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** What a listener can serve; an app is one. */
+/** An object that a listener can serve, such as an app. */
 export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
-  /** Called when it begins to stop: from now on `/readyz` answers 503. */
+  /** Called when the listener begins to stop: from now on `/readyz` responds with 503. */
   announceStop?(): void;
-  /** Called when no more connections are accepted, and each ends with its answer: live streams end. */
+  /** Called when no more connections are accepted, and each ends with its response: streams end. */
   drain(): void;
   /** Called once connections are accepted. */
   warmUp?(): void;
   close(): Promise<void>;
 }
 
-/** Where a listener accepts connections, and how it stops. */
+/** The address at which a listener accepts connections, and how it stops. */
 export interface ListenOptions {
-  /** 8000 by default; 0 takes a free one. */
+  /** TCP port; 0 selects a free port. Default: 8000. */
   readonly port?: number | undefined;
-  /** The address to bind; `127.0.0.1` by default, so that nothing is open by accident. */
+  /** Address to bind. Default: `127.0.0.1`, so that nothing is exposed by accident. */
   readonly host?: string | undefined;
   /**
-   * True if other processes of this user may listen on the same port, with this option as well: the
-   * system shares new connections out among them. Only Linux does, and Deno needs `--unstable-net`.
+   * Allows other processes of this user to listen on the same port with this option: the system
+   * distributes new connections among them. Only on Linux, and Deno needs `--unstable-net`.
    */
   readonly reusePort?: boolean | undefined;
-  /** Called once, instead of the observation, when connections are accepted. */
+  /** Called once when connections are accepted, instead of the observation. */
   readonly onListen?: ((server: Server) => void) | undefined;
-  /** How long requests in flight may take after `stop()`; 10,000 by default. */
+  /** Maximum time for requests in flight after `stop()`, in milliseconds. Default: 10,000. */
   readonly stopDeadlineMs?: number | undefined;
   /**
-   * How long new connections are still accepted and served once it stops, so that a balancer sees
-   * the 503 of `/readyz` before it meets a closed port; a part of `stopDeadlineMs`. Unless set, 3,000
-   * after a SIGTERM under `serve`, else 0.
+   * Time during which new connections are still served after the stop, in milliseconds, so that a
+   * load balancer sees the 503 of `/readyz` before a closed port. It is a part of `stopDeadlineMs`.
+   * Default: 3,000 after a SIGTERM under `serve`, otherwise 0.
    */
   readonly drainMs?: number | undefined;
 }
 
-/** The options of a listener, described. */
+/** The descriptions of the options of a listener. */
 export const listenOptions = {
   port: whole({ from: 0, to: 65_535 }).unlessSet(8000),
   host: textLike('an address to bind, like "127.0.0.1"', /^[!-.0-~]+$/).unlessSet("127.0.0.1"),
@@ -56,25 +56,25 @@ export type ResolvedListenOptions = ReadGroup<typeof listenOptions>;
 
 /** A running listener. */
 export interface Server {
-  /** With the port in use, e.g. `http://127.0.0.1:8000`. */
+  /** URL with the port in use, e.g. `http://127.0.0.1:8000`. */
   readonly url: string;
-  /** The port in use, even where the option was 0. */
+  /** The port in use, even if the option was 0. */
   readonly port: number;
   /** Resolves when everything is stopped and closed. */
   readonly finished: Promise<void>;
   /**
-   * Accepts nothing new after `drainMs`, which is 0 unless it is an option, lets requests in flight
-   * finish, closes the app. Until then answers ask for the end of their connection (`Connection:
-   * close`), so that the next request goes to another process. Safe to call twice.
+   * Stops accepting connections after `drainMs` (default: the option, or 0), lets requests in
+   * flight finish, and closes the app. Until then responses contain `Connection: close`, so that
+   * the next request goes to another process. It is safe to call this twice.
    */
   stop(drainMs?: number): Promise<void>;
 }
 
 /**
- * Starts a listener that serves `app`, and listens again when it fails: `Deno.serve` ends for good
- * when the process runs out of file descriptors, which any client can cause with idle connections.
- * Until some are free, `/healthz` is answered on the same port by means of those in reserve.
- * Throws an Error with the reason when the first attempt fails, e.g. because the port is taken.
+ * Starts a listener that serves `app`, and listens again after a failure: `Deno.serve` ends
+ * permanently when the process runs out of file descriptors, which any client can cause with idle
+ * connections. Until some are free, reserved descriptors serve `/healthz` on the same port. Throws
+ * an Error with the reason if the first attempt fails, e.g. because the port is taken.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
   const { port: wanted, host, reusePort, onListen, stopDeadlineMs } = readListenOptions(options);
@@ -121,7 +121,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     const openMs = Math.min(drainMs, stopDeadlineMs);
     if (openMs > 0) await waitFor(openMs, runtime);
     const finished = socket?.shutdown();
-    // Before, the client of a stream that ends would be refused its next one, on this connection.
+    // Earlier, the client of an ended stream would be refused a new one on this connection.
     app.drain();
     await untilDeadline(finished, stopDeadlineMs - openMs, runtime);
     await app.close();
@@ -142,7 +142,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   return server;
 }
 
-/** The options of a listener, with their defaults, in a configuration that may have others as well. */
+/** Returns the options of a listener with defaults, from a configuration with other options. */
 export function readListenOptions(options: ListenOptions): ResolvedListenOptions {
   const { port, host, reusePort, onListen, stopDeadlineMs, drainMs } = options;
   const place = { subject: "Cannot listen", path: "" };
@@ -150,7 +150,7 @@ export function readListenOptions(options: ListenOptions): ResolvedListenOptions
   return group(listenOptions).required().read(given, place);
 }
 
-/** The URL of a listener: `http://127.0.0.1:8000`, `http://[::1]:8000`. */
+/** Returns the URL of a listener: `http://127.0.0.1:8000`, `http://[::1]:8000`. */
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
@@ -159,7 +159,7 @@ const retryInMs = 200;
 
 type Socket = Deno.HttpServer<Deno.NetAddr>;
 
-/** Where a socket listens. */
+/** The address of a socket. */
 interface Address {
   readonly hostname: string;
   readonly port: number;
@@ -184,12 +184,12 @@ function firstSocket(address: Address, serving: Serving): Socket {
   }
 }
 
-/** Deno would end the process without the flag, and has this function with it only. */
+/** Returns true if ports can be shared: Deno has this function only with the required flag. */
 export function canReusePorts(): boolean {
   return "listenDatagram" in Deno;
 }
 
-/** The error of one sentence for an address where the system refused a listener. */
+/** Returns an error of one sentence for an address at which the system refused a listener. */
 export function cannotListen(
   { hostname, port }: Pick<Address, "hostname" | "port">,
   cause: unknown,
@@ -207,9 +207,9 @@ function whyNot(cause: unknown): string {
 function openSocket(address: Address, { answer, runtime }: Serving): Socket {
   return Deno.serve({
     ...address,
-    // Suppresses Deno's own line in the output of every test and every container.
+    // Suppresses Deno's message in the output of every test and every container.
     onListen() {},
-    // An app answers its own failures; any other error must not show a stack to the client.
+    // An app handles its own failures; any other error must not show a stack to the client.
     onError(error) {
       if (!(error instanceof ResponseAborted)) {
         runtime.observe({ kind: "request_failed", method: "?", path: "?", error });
@@ -219,9 +219,9 @@ function openSocket(address: Address, { answer, runtime }: Serving): Socket {
   }, answer);
 }
 
-/** The same response, after which the client ends the connection, and opens its next one elsewhere. */
+/** Returns the response with a header that makes the client close its connection. */
 function endingConnection(response: Response): Response {
-  // That of an upgrade has no connection left to end, and cannot be copied.
+  // The response to an upgrade has no connection to end, and cannot be copied.
   if (response.status === 101) return response;
   // The headers of a response that a route has fetched cannot be changed.
   const headers = new Headers(response.headers);
@@ -242,8 +242,8 @@ function waitFor(ms: number, { clock }: Runtime): Promise<void> {
 }
 
 /**
- * Deno cannot close the connections of a listener that is shutting down (an abort throws then), so
- * that after the deadline they stay until the client or the process ends.
+ * Waits until the deadline. Deno cannot close the connections of a listener that is shutting down
+ * (an abort throws then), so that they remain until the client or the process ends.
  */
 async function untilDeadline(
   finished: Promise<void> | undefined,

@@ -1,19 +1,19 @@
 import { closeSpare, mayOpenSpare, openSpare } from "../runtime/spare_descriptors.ts";
 
 /**
- * File descriptors that are held so that they can be let go when the process has run out of them,
- * which any client can cause by connections that stay open.
+ * File descriptors that are held in reserve, to be released when the process has run out of them.
+ * Any client can cause that by connections that stay open.
  */
 export interface ReservedDescriptors {
-  /** How many it holds when it is full; 0 where the process cannot hold any. */
+  /** Number of descriptors when the reserve is full; 0 if the process cannot hold any. */
   readonly size: number;
-  /** Closes them: as many can be opened now. */
+  /** Closes the descriptors, so that as many others can be opened. */
   release(): void;
-  /** Takes them again, if as many more are free; gives whether they are held. */
+  /** Opens the descriptors again if as many more are free. Returns true if they are held. */
   take(): boolean;
 }
 
-/** Holds a few descriptors, or none where the process may not open the null device. */
+/** Holds a few descriptors, or none if the process may not open the null device. */
 export function holdDescriptors(): ReservedDescriptors {
   if (!mayOpenSpare()) return noReserve;
   let held: readonly number[] = [];
@@ -40,7 +40,7 @@ const sizes: readonly number[] = [128, 64, 32, 16, 8];
 
 const noReserve: ReservedDescriptors = { size: 0, release() {}, take: () => true };
 
-/** Half of so many descriptors; none where not all of them are free. */
+/** Opens this number of descriptors and keeps half of them; none if not all are free. */
 function takeHalfOf(count: number): readonly number[] {
   const opened = openSpare(count) ?? [];
   closeSpare(opened.slice(count / 2));
