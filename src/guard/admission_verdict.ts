@@ -4,7 +4,7 @@ export interface AdmissionFacts {
   readonly isStream: boolean;
   /** True if the resource's `rateLimit` allows the caller no further request. */
   readonly isRateLimited: boolean;
-  /** Whether the caller's budget covers the cost; `none` without a budget or without a cost. */
+  /** Coverage of the cost by the caller's budget; `none` without a budget or without a cost. */
   readonly budget: "none" | "enough" | "short";
   /** True if `abuseProtection.pow` is set: proof of work is accepted instead of budget. */
   readonly powIsOn: boolean;

@@ -32,9 +32,7 @@ function isOrigin(given: unknown): boolean {
   return typeof given === "string" && (URL.parse(given)?.origin === given || isOpaque(given));
 }
 
-/**
- * Returns true for an origin that URLs do not have, of an extension or app: `tauri://localhost`.
- */
+/** Returns true for an origin of an extension or app, `tauri://localhost`, unlike URLs. */
 function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }

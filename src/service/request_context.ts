@@ -255,7 +255,7 @@ const innerKey = Symbol("inner request");
  */
 export function keptInfo(info: unknown): object {
   const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
-  // The facts of a listener are getters of a class, which a copy of its own properties lacks.
+  // The facts of a listener are getters of a class, which a spread does not copy.
   return { ...Object(info), remoteAddr, completed };
 }
 

@@ -84,8 +84,8 @@ export interface FoundGrant {
  * Concurrent callers in any number of processes therefore never consume more than there is.
  *
  * Amounts are whole numbers from 1 to 2^53 − 1; anything else is a 422. An operation rejects with a
- * `StoreError`, a 503 for the client, where the store does not answer: then it may have been done,
- * unless the error says `unavailable`, and is safe to repeat with a `key`.
+ * `StoreError`, a 503 for the client, if the store does not respond. It may then have been done,
+ * unless the kind of the error is `unavailable`. With a `key` it can be repeated safely.
  */
 export interface CreditsLedger {
   /** Adds credits. */

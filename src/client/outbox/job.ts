@@ -90,7 +90,7 @@ export function refusedJob(job: Job, error: JobProblem): Job {
   return { ...job, state: "dead", problem: { ...error, message: error.message } };
 }
 
-/** Returns the job with another request instead of its own, under a new idempotency key. */
+/** Returns the job with another request, under a new idempotency key. */
 export function renewedJob(
   job: Job,
   changes: Partial<Job>,

@@ -21,9 +21,9 @@ export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
 /**
  * Returns the SIMD WebAssembly module that hashes four nonces at a time, for blocks whose varying
  * word is `at`. The module is built from its instructions instead of being shipped as a binary, so
- * that a reader can verify it. `scan(from, to)` returns an index or -1.
- * The 64 rounds are unrolled, and each letter keeps its local. The rounds before `at`, and all
- * schedule words that do not depend on the word `at`, are computed once for each call.
+ * that a reader can verify it. `scan(from, to)` returns an index or -1. The 64 rounds are unrolled,
+ * and each letter keeps its local. The rounds before `at`, and all schedule words that do not
+ * depend on the word `at`, are computed once for each call.
  */
 export function simdModule(at: number): Uint8Array<ArrayBuffer> {
   const varies = varyingWords(at);

@@ -56,7 +56,10 @@ export class RequestBudget {
       this.#taken + roundingTolerance >= this.capacity;
   }
 
-  /** Sets the cost of the items of other resources, which is added to the cost of its own items. */
+  /**
+   * Sets the cost of the items of other resources, which is added to the cost of the request's
+   * items.
+   */
   setEmbeddedCost(cost: number): void {
     this.#embeddedCost = cost;
   }

@@ -18,7 +18,7 @@ import { SubscriberGroup } from "./subscriber_group.ts";
 interface TableGroups {
   /** The groups that follow rows of the table. */
   readonly own: Set<SubscriberGroup>;
-  /** The same groups, indexed by values of a row. */
+  /** The groups of `own`, indexed by values of a row. */
   readonly index: EqualityIndex<SubscriberGroup>;
   /** The groups whose filters read rows of the table as related rows. */
   readonly dependent: Set<SubscriberGroup>;

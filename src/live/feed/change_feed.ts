@@ -94,7 +94,7 @@ export class ChangeFeed {
 
   /**
    * Starts a read if the log ends before a published position, which shows that the database was
-   * restored. Without this a reader would repeat the same read until the feed checks by itself.
+   * restored. Without this a reader would repeat the same read until the next check of the feed.
    */
   async expect(published: Position, end: Position): Promise<void> {
     if (this.#isClosed || this.#options.log.includes(end, published)) return;

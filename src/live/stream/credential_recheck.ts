@@ -49,7 +49,7 @@ export class CredentialRecheck {
     return user === null ? null : this.#entries.get(user)?.current ?? user;
   }
 
-  /** Adds a holder. A credential that cannot end by itself is never read again. */
+  /** Adds a holder. A credential without a `renew` function is never read again. */
   add(user: User | null, holder: CredentialHolder): void {
     if (user === null || this.#options.credentials.of(user)?.renew === undefined) return;
     const known = this.#entries.get(user);

@@ -53,8 +53,8 @@ export interface CatchUp {
 }
 
 /**
- * The state of a subscription that receives the events of its group. It has no data of its own,
- * because most streams are live.
+ * The state of a subscription that receives the events of its group. It has no data, because most
+ * streams are live.
  */
 export interface Live {
   readonly kind: "live";

@@ -47,7 +47,7 @@ class Parser {
   #repeated(part: PatternPart): PatternPart {
     const [quantifier] = this.#take(/[*+?]|\{\d+(?:,\d*)?\}/y) ?? [];
     if (quantifier === undefined) return part;
-    // Lazy and greedy quantifiers give equal results for a test.
+    // Lazy and greedy quantifiers accept the same strings.
     this.#takes("?");
     return { kind: "repeat", part, ...timesOf(quantifier) };
   }

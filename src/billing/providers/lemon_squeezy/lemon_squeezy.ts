@@ -56,8 +56,8 @@ export const lemonSqueezyOptions = group(
  * Lemon Squeezy: `priceId` is the id of a variant. A checkout has one item. Throws a plain Error
  * for an invalid option.
  *
- * Its deliveries have neither an id nor a time, so that an old one looks like a new one: what they
- * grant is bound to the order or the invoice, for ever.
+ * Its deliveries have neither an id nor a time, so that old and new ones cannot be distinguished.
+ * Credits are therefore granted once for each order or invoice, for ever.
  *
  * @example
  * ```ts
