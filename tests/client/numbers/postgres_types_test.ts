@@ -158,6 +158,36 @@ for (const engine of engines.filter(({ name }) => name === "postgres")) {
         await insertRows(db);
       }
       assertEquals(wrong, []);
+      const rounded = 9007199254740993;
+      for (
+        const row of [
+          { numerics: [rounded] },
+          { numerics: [["1"], [rounded]] },
+          { wholes: [rounded] },
+          { record: { whole: null, price: rounded, doc: null } },
+          { record: { whole: rounded, price: null, doc: null } },
+          { records: [null, { whole: null, price: rounded, doc: null }] },
+          { price_domain: rounded },
+        ]
+      ) {
+        const update = api.num.update(keys[0]!, row);
+        const status = await update.then(() => 200, (error) => error.status);
+        assertEquals(status, 422, JSON.stringify(row));
+      }
+      const exact = await app.fetch(
+        new Request(`http://test/api/num/${keys[0]}`, {
+          method: "PATCH",
+          headers: { "content-type": "application/json" },
+          body:
+            '{"numerics":[1e20,9007199254740993],"number":1e20,"price_domain":9007199254740993}',
+        }),
+      );
+      const { numerics, number, price_domain } = await exact.json();
+      const long = `1${"0".repeat(20)}`;
+      assertEquals([exact.status, numerics], [200, [long, "9007199254740993"]]);
+      assertEquals([number, price_domain], [long, "9007199254740993.00"]);
+      await run(db, "DELETE FROM num");
+      await insertRows(db);
       for (const row of rows) {
         for (const name of ["xid_value", "whole_domain", "price_domain", "amount", "whole_range"]) {
           const filter = `${name}${rsql`==${String(row[name])}`}`;

@@ -285,12 +285,26 @@ function parseValue(
 
 /** Throws for a JSON number that its sender may have rounded. It is exact in other bodies. */
 function fromSafe(value: unknown, column: ColumnInfo): unknown {
-  if (column.kind === "decimal") requireSafe(value);
+  requireSafeDecimals(value, column);
   if (!isAny(column)) return value;
   if (mayBeRounded(value)) {
     throw new InvalidValue('must be { "$number": "…" } beyond 2^53: this number may be rounded');
   }
   return column.isWide && typeof value === "string" ? fromSafeKey(value) : value;
+}
+
+/** Throws for decimals that the sender may have rounded, also within lists and composites. */
+function requireSafeDecimals(value: unknown, column: ColumnInfo): void {
+  if (column.kind === "decimal") requireSafe(value);
+  const shape = column.databaseType?.shape;
+  if (shape?.kind === "list" && Array.isArray(value)) {
+    for (const item of value) {
+      requireSafeDecimals(item, Array.isArray(item) ? column : shape.element);
+    }
+  } else if (shape?.kind === "record" && typeof value === "object" && value !== null) {
+    const members = new Map(Object.entries(value));
+    for (const field of shape.fields) requireSafeDecimals(members.get(field.name), field);
+  }
 }
 
 function fault(path: string, message: string): FieldError {
