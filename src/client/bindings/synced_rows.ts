@@ -53,6 +53,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
   #changes = new Map<string, LiveRow | null>();
   #echoes = new Set<string>();
   #isClosed = false;
+  #status: LiveStatus = "connecting";
 
   /** Starts with the rows of the seed if there is one. */
   constructor(options: SyncedRowsOptions<Key>, sink: RowSink<Row, Key>) {
@@ -110,7 +111,8 @@ export class SyncedRows<Row, Key> implements Subscriber {
         return this.#take(message.id, null, message._optimisticId);
       case "token":
         this.#token = message.token;
-        return this.#apply();
+        this.#apply();
+        return this.#status === "live" ? undefined : this.#changeStatus("live", null);
       case "status":
         return this.#changeStatus(message.status, message.error);
       case "aggregate":
@@ -165,6 +167,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
 
   #changeStatus(status: LiveStatus, error: ServiceError | null): void {
     const { onStatus, writes } = this.#options;
+    this.#status = status;
     try {
       onStatus?.(status, error);
     } catch (error) {
