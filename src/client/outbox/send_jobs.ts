@@ -87,12 +87,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
   async function failed(job: Job, error: unknown, lane: string): Promise<void> {
     try {
       if (!isRefusal(error)) throw error;
-      // The next user of the page must not see the write either.
-      if (error.slug === "discarded") {
-        return await book.end({ ...refusedJob(job, error), state: "discarded" });
-      }
-      const changed = await afterRefusal(job, error, options);
-      if (!signal.aborted) await book.change(job, changed);
+      await refuse(job, error, options);
     } catch (cause) {
       pauseAfter(cause, { job, lane, pauses }, transport.environment);
     }
@@ -104,6 +99,16 @@ export function sendJobs(options: SendJobsOptions): () => void {
     for (const pause of pauses.values()) if (!pause.isLimit) pause.until = 0;
     run();
   };
+}
+
+async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): Promise<void> {
+  const { book, signal } = options;
+  // The next user of the page must not see the write either.
+  if (error.slug === "discarded") {
+    return await book.end({ ...refusedJob(job, error), state: "discarded" });
+  }
+  const changed = await afterRefusal(job, error, options);
+  if (!signal.aborted) await book.change(job, changed);
 }
 
 /**
