@@ -89,7 +89,7 @@ export async function answerError(response: Response): Promise<ServiceError> {
   // The response is a problem with a page of the service, on its host, or an error that a
   // middleware has thrown. Otherwise it comes from a proxy or from another service.
   const slug = "unexpected-answer";
-  if (/^(\/[^/].*_service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
+  if (/^(\/([^/].*)?__service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
     return problemError(problem, facts);
   }
   return new ServiceError(slug, `${slug}: ${status}`, facts);

@@ -27,6 +27,10 @@ for (const status of [400, 401, 403, 404, 409, 410, 412, 413, 422, 428, 429, 431
         "a problem on another host without a scheme",
         '{"type":"//evil.example/__service/problems/x","title":"No","detail":"No","code":"X"}',
       ],
+      [
+        "a problem of a path that ends alike",
+        '{"type":"/my_service/problems/x","title":"No","detail":"No","code":"X"}',
+      ],
       ["a problem", '{"type":"https://waf.example/blocked","title":"No","detail":"No","code":"X"}'],
     ] as const
   ) {
