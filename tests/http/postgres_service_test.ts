@@ -96,8 +96,15 @@ test("a Postgres that cannot be reached at the start is a notice, and is served 
     assert(said[0]?.includes("cannot be reached now"), JSON.stringify(said));
     assertEquals((await send("GET", "notes")).status, 503);
     isThere = true;
-    assertEquals((await send("GET", "notes")).body.items.length, 2);
-    assertEquals((await send("POST", "notes", { id: 3, title: "c" })).status, 201);
+    // On a busy machine, connecting may take longer than the wait limit of one request.
+    const untilServed = async (method: string, path: string, body?: unknown) => {
+      for (;;) {
+        const answer = await send(method, path, body);
+        if (answer.status !== 503) return answer;
+      }
+    };
+    assertEquals((await untilServed("GET", "notes")).body.items.length, 2);
+    assertEquals((await untilServed("POST", "notes", { id: 3, title: "c" })).status, 201);
   });
 });
 

@@ -20,7 +20,7 @@ import { type Pool, pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { toPostgresError } from "./postgres_errors.ts";
 import { type PostgresReadParts, PostgresReads } from "./postgres_reads.ts";
-import { opened, run, translated } from "./run_statement.ts";
+import { openConnection, run, translated } from "./run_statement.ts";
 import {
   type CommitListeners,
   commitListeners,
@@ -92,8 +92,7 @@ class PostgresDriver implements Driver {
     const limit = this.#limit();
     const session = await this.#pool.acquire(statement.text);
     try {
-      const connection = session.connection();
-      if (connection.opening !== null) await opened(connection.opening, limit);
+      const connection = await openConnection(session, limit);
       const result = await run(connection, statement);
       if (!onlyReads.test(statement.text)) this.#commits.notify();
       return result;
@@ -114,8 +113,7 @@ class PostgresDriver implements Driver {
     const limit = this.#limit();
     const session = await this.#pool.acquire("transaction");
     try {
-      const connection = session.connection();
-      if (connection.opening !== null) await opened(connection.opening, limit);
+      const connection = await openConnection(session, limit);
       await begin(connection, limit);
       return await this.#transaction(connection, work);
     } finally {

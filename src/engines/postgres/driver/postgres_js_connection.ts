@@ -7,6 +7,7 @@ import { cancelQuery } from "./cancel_read.ts";
 import { isStalePlan } from "./postgres_errors.ts";
 import { pacedSockets } from "./paced_socket.ts";
 import type { PostgresConnection, PostgresResult, RunningRead } from "./postgres_connection.ts";
+import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
 
 /**
@@ -119,6 +120,14 @@ export class PostgresJsConnection implements PostgresConnection {
     const connecting = this.opening !== null && this.#sent.size > 0;
     this.#lose(connectionLoss());
     this.#ending = connecting ? this.#stopConnecting() : this.#client.end({ timeout: 0 });
+  }
+
+  /** Checks the roles before the next statement, if this is due. */
+  checkRoles(roles: RoleWatch): void {
+    // A statement that is not prepared has no plan that could be stale.
+    if (this.opening !== null || this.#pooled) return;
+    const checked = roles.check(this);
+    if (checked !== null) this.opening = checked.finally(() => this.opening = null);
   }
 
   /** Sets whether this process signals after its commits, so that triggers need not. */

@@ -7,6 +7,7 @@ import {
   PostgresJsConnection,
   type PostgresJsConnectionOptions,
 } from "./postgres_js_connection.ts";
+import { RoleWatch } from "./role_watch.ts";
 import { type PostgresPlace, serverOf } from "./server_of_client.ts";
 import type { PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
@@ -53,9 +54,10 @@ async function open(
     listeners: { count: 0 },
     alterations: { count: 0 },
   };
+  const roles = new RoleWatch(clock, () => connectionOptions.alterations.count++);
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
-    sessions: Array.from({ length: maxConnections }, () => session(connectionOptions)),
+    sessions: Array.from({ length: maxConnections }, () => session(connectionOptions, roles)),
     maxReads: options.maxReadConnections ?? Math.max(1, Math.floor(maxConnections / 2)),
     waitLimitMs,
     raisedMessages: options.raisedMessages,
@@ -77,7 +79,10 @@ async function open(
   return driver;
 }
 
-function session(connectionOptions: PostgresJsConnectionOptions): PostgresSession {
+function session(
+  connectionOptions: PostgresJsConnectionOptions,
+  roles: RoleWatch,
+): PostgresSession {
   let connection: PostgresJsConnection | null = null;
   let closed = false;
   const closing = new Set<Promise<void>>();
@@ -95,7 +100,10 @@ function session(connectionOptions: PostgresJsConnectionOptions): PostgresSessio
       if (connection?.lost === true) discard(connection);
       if (connection === null || connection.lost) {
         connection = new PostgresJsConnection(connectionOptions);
-      } else connection.announce(connectionOptions.listeners.count > 0);
+      } else {
+        connection.announce(connectionOptions.listeners.count > 0);
+        connection.checkRoles(roles);
+      }
       return connection;
     },
     async close() {

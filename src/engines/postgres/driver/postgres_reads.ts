@@ -9,7 +9,7 @@ import type { TransactionGuard } from "../../../db/transact.ts";
 import { watchRead } from "../../../db/watch_read.ts";
 import type { Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
-import { opened, toQueryResult, toText, translated } from "./run_statement.ts";
+import { openConnection, toQueryResult, toText, translated } from "./run_statement.ts";
 
 /** The parts that the reads of all requests share in a Postgres driver. */
 export interface PostgresReadParts {
@@ -61,8 +61,7 @@ export class PostgresReads implements Connection {
     const { pool, clock, raisedMessages } = this.#parts;
     const session = await pool.acquire("read");
     try {
-      const connection = session.connection();
-      if (connection.opening !== null) await opened(connection.opening, limit);
+      const connection = await openConnection(session, limit);
       return await this.#read(connection, statement, clock.elapsedMs() - beganAt);
     } catch (error) {
       const known = translated(error, statement, "read", raisedMessages);

@@ -3,18 +3,25 @@ import type { Deadline } from "../../../runtime/deadline.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { QueryResult } from "../../../db/driver.ts";
-import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
+import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { refusesTextOfValue, toPostgresError } from "./postgres_errors.ts";
 
 /**
- * Waits until a Postgres connection is open. Nothing has been sent yet, so that the outcome of a
+ * Returns the open connection of a session. Nothing has been sent yet, so that the outcome of a
  * failure is known.
  */
-export async function opened(opening: Promise<void>, limit: Deadline): Promise<void> {
-  try {
-    await limit.within(opening);
-  } catch (error) {
-    throw toPostgresError(error, "read");
+export async function openConnection(
+  session: PostgresSession,
+  limit: Deadline,
+): Promise<PostgresConnection> {
+  for (;;) {
+    const connection = session.connection();
+    if (connection.opening === null) return connection;
+    try {
+      await limit.within(connection.opening);
+    } catch (error) {
+      throw toPostgresError(error, "read");
+    }
   }
 }
 

@@ -1,0 +1,72 @@
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { PostgresConnection } from "./postgres_connection.ts";
+
+/** The maximum age of the known roles when a statement is sent, in milliseconds. */
+const recheckMs = 1_000;
+
+/**
+ * The roles that decide which policies apply in a database, as last read. Postgres plans a prepared
+ * statement again when a table or policy changes, but not when a role loses `BYPASSRLS`, superuser
+ * rights or a membership. Therefore the connections of a pool, and their plans, are replaced after
+ * such a change.
+ */
+export class RoleWatch {
+  readonly #clock: Clock;
+  readonly #onChange: () => void;
+  #readAtMs = -Infinity;
+  #known: string | null = null;
+  #reading: Promise<void> | null = null;
+
+  /** `onChange` is called when the roles have changed since the previous reading. */
+  constructor(clock: Clock, onChange: () => void) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  /**
+   * Returns null if the roles were read within the last second. Otherwise reads them on this
+   * connection, or waits while another connection reads them. Rejects with the library's error if
+   * this connection is lost.
+   */
+  check(connection: PostgresConnection): Promise<void> | null {
+    if (this.#clock.elapsedMs() - this.#readAtMs < recheckMs) return null;
+    if (this.#reading !== null) return this.#reading.catch(() => {});
+    return this.#reading = this.#read(connection).finally(() => this.#reading = null);
+  }
+
+  async #read(connection: PostgresConnection): Promise<void> {
+    const atMs = this.#clock.elapsedMs();
+    const roles = await actingRoles(connection) ?? this.#known;
+    this.#readAtMs = atMs;
+    if (this.#known !== null && this.#known !== roles) this.#onChange();
+    this.#known = roles;
+  }
+}
+
+/**
+ * Reads the roles as which statements run: the current role, the owners of views and the owners of
+ * functions with `SECURITY DEFINER`. Each is listed with its attributes and with the roles whose
+ * rights it has, as far as a policy names them or they own a table with policies. Returns null if
+ * the server rejects the statement.
+ */
+async function actingRoles(connection: PostgresConnection): Promise<string | null> {
+  try {
+    const { rows: [[roles] = []] } = await connection.run(actingRolesText, []);
+    return roles ?? "";
+  } catch (error) {
+    if (connection.lost) throw error;
+    // A server that is not Postgres may lack these catalogs.
+    return null;
+  }
+}
+
+const actingRolesText = `WITH
+  acting AS (SELECT oid FROM pg_roles WHERE rolname = current_user
+    UNION SELECT relowner FROM pg_class WHERE relkind = 'v'
+    UNION SELECT proowner FROM pg_proc WHERE prosecdef),
+  named AS (SELECT unnest(polroles) AS oid FROM pg_policy
+    UNION SELECT relowner FROM pg_class WHERE relrowsecurity)
+  SELECT string_agg(concat_ws(' ', r.oid, r.rolsuper, r.rolbypassrls,
+    (SELECT string_agg(n.oid::text, ' ' ORDER BY n.oid) FROM named n
+     WHERE n.oid <> 0 AND pg_has_role(r.oid, n.oid, 'USAGE'))), ',' ORDER BY r.oid)
+  FROM pg_roles r WHERE r.oid IN (SELECT oid FROM acting)`;
