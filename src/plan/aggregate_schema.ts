@@ -1,3 +1,4 @@
+import { kindFacts } from "../schema/kinds/kind_facts.ts";
 import { hasExtremes, isAny, isSortable } from "../schema/structured/kind_of_column.ts";
 import {
   type ColumnInfo,
@@ -5,7 +6,6 @@ import {
   plainColumn,
   type TableInfo,
 } from "../schema/table_info.ts";
-import type { ColumnKind } from "../schema/kind.ts";
 import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
 
 /**
@@ -81,7 +81,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
     exact: false,
   }));
   if (!hasExtremes(column)) return [];
-  if (!numeric.has(column.kind) && !isAny(column)) return extremes;
+  if (!kindFacts[column.kind].isNumber && !isAny(column)) return extremes;
   const isExact = column.kind !== "real" && !isAny(column);
   const sumScale = column.kind === "decimal" ? column.scale : 0;
   const averageScale = column.scale === null ? null : averageDigits(column);
@@ -99,8 +99,6 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
     ...extremes,
   ];
 }
-
-const numeric: ReadonlySet<ColumnKind> = new Set(["integer", "bigint", "real", "decimal"]);
 
 /** The name in the database is numbered, because engines truncate long names. */
 function called(

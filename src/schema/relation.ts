@@ -1,5 +1,5 @@
+import { kindFacts } from "./kinds/kind_facts.ts";
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
-import type { ColumnKind } from "./kind.ts";
 
 /** A relation from rows of one table to rows of another, directly or through a link table. */
 export interface Relation {
@@ -72,10 +72,10 @@ export type Relations = ReadonlyMap<string, Relation>;
  */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
   // SQLite compares a stored value with numbers and with strings.
-  if (isAny(own)) return isAny(other) || anyFamilies.has(families[other.kind]);
-  if (isAny(other)) return anyFamilies.has(families[own.kind]);
-  const family = families[own.kind];
-  if (family === null || family !== families[other.kind]) return false;
+  if (isAny(own)) return isAny(other) || anyFamilies.has(kindFacts[other.kind].family);
+  if (isAny(other)) return anyFamilies.has(kindFacts[own.kind].family);
+  const family = kindFacts[own.kind].family;
+  if (family === null || family !== kindFacts[other.kind].family) return false;
   // Only the database can compare values of such a type, and only with the same type.
   if (own.databaseType?.sqlName !== other.databaseType?.sqlName) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;
@@ -86,18 +86,3 @@ function isAny({ databaseType }: ColumnInfo): boolean {
 }
 
 const anyFamilies: ReadonlySet<string | null> = new Set(["text", "number"]);
-
-/** Null for kinds without equality, and for doubles, whose equality depends on rounding. */
-const families: Readonly<Record<ColumnKind, string | null>> = {
-  text: "text",
-  integer: "number",
-  bigint: "number",
-  decimal: "number",
-  real: null,
-  boolean: "boolean",
-  timestamp: "timestamp",
-  date: "date",
-  uuid: "uuid",
-  json: null,
-  bytes: null,
-};

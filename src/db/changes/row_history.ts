@@ -1,3 +1,4 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -114,7 +115,7 @@ function rowMatch(
 ): string {
   const images = ["before", "after"].map((image) => {
     const terms = primaryKey.map((column, index) =>
-      plainKinds.has(column.kind)
+      kindFacts[column.kind].isPlainInImages
         ? history.mayHave(column, String(key[index]), image, place)
         : "true"
     );
@@ -122,5 +123,3 @@ function rowMatch(
   });
   return `(${images.join(" OR ")})`;
 }
-
-const plainKinds: ReadonlySet<string> = new Set(["integer", "bigint", "text", "uuid"]);

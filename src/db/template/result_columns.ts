@@ -1,3 +1,4 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -133,9 +134,6 @@ function wholeColumn(
   return column;
 }
 
-/** The kinds whose stored form depends on the engine. */
-const formedKinds: ReadonlySet<string> = new Set(["timestamp", "boolean", "decimal", "json"]);
-
 function requirePlain(
   from: number,
   to: number,
@@ -149,7 +147,7 @@ function requirePlain(
     const part = partAt(tokens, parts, index);
     const isMoment = part?.kind === "value" && part.value instanceof Date;
     const kind = isMoment ? "timestamp" : columns.endingAt(index)?.kind;
-    if (kind === undefined || !formedKinds.has(kind) || isCondition(index)) continue;
+    if (kind === undefined || !kindFacts[kind].dependsOnEngine || isCondition(index)) continue;
     throw new Error(
       `Cannot tell the kind of "${name}", made from a ${kind}: write AS \${${kind}().as("${name}")}, with the kind that it has`,
     );

@@ -1,3 +1,4 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import type { ChangeLog, Step } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
@@ -126,12 +127,10 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
 function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   return primaryKey.every((column, index) => {
     const value = key[index] ?? null;
-    const isExact = own || !inexactKinds.has(column.kind);
+    const isExact = own || !kindFacts[column.kind].hasSeveralForms;
     return value !== null && isExact && fitsKind(value, column);
   });
 }
-
-const inexactKinds: ReadonlySet<string> = new Set(["timestamp", "json", "bytes"]);
 
 /**
  * Determines whether the rows matched before, from the current related rows, unless one has

@@ -1,7 +1,7 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { isCounted } from "../../plan/order.ts";
 import type { Preview, ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { ColumnKind } from "../../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
@@ -46,7 +46,7 @@ export function planPreview(
   const foreign = new Set(table.foreignKeys.flatMap((key) => key.columns));
   const related = new Set([...relations.values()].flatMap(({ steps }) => steps[0].own));
   const isCut = (column: ColumnInfo) =>
-    cutKinds.has(column.kind) && !column.primaryKey && !foreign.has(column.dbName) &&
+    kindFacts[column.kind].isLong && !column.primaryKey && !foreign.has(column.dbName) &&
     column.references === null && !related.has(column);
   const cut = columns.filter(isCut);
   const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
@@ -59,8 +59,6 @@ export function planPreview(
 function hasFindingKey({ primaryKey }: TableInfo): boolean {
   return primaryKey.length > 0 && primaryKey.every(({ notNull }) => notNull);
 }
-
-const cutKinds: ReadonlySet<ColumnKind> = new Set(["text", "json", "bytes"]);
 
 /** Adds the names of the cut fields to the masked rows of a preview. */
 export function markCut(

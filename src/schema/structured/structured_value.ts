@@ -1,3 +1,4 @@
+import { kindFacts } from "../kinds/kind_facts.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import type { ColumnInfo, ValueShape } from "../table_info.ts";
 import { requireStorableText } from "../kinds/text_kind.ts";
@@ -111,12 +112,10 @@ function fromMember(
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
     // The database validates `NaN`, `infinity` and other values that JSON lacks.
-    if (typeof value === "string" && !exactKinds.has(column.kind)) {
+    if (typeof value === "string" && !kindFacts[column.kind].isWholeInJson) {
       requireStorableText(value);
       return value;
     }
     throw new InvalidValue(`has ${shown} that ${error.message}`);
   }
 }
-
-const exactKinds: ReadonlySet<string> = new Set(["text", "boolean", "json", "bytes"]);

@@ -18,9 +18,20 @@ export function distinguished(
 
 /** Returns true if values of the column are equal only if they are identical. */
 function isStrict({ kind, databaseType, looseCollation }: ColumnInfo): boolean {
-  return strictKinds.has(kind) && databaseType === undefined && !looseCollation;
+  return isStrictKind[kind] && databaseType === undefined && !looseCollation;
 }
 
-const strictKinds: ReadonlySet<ColumnKind> = new Set([
-  ...["integer", "bigint", "boolean", "timestamp", "date", "uuid", "text"] as const,
-]);
+/** Values of the other kinds can be equal and differ, such as 1.0 and 1.00, or have no equality. */
+const isStrictKind: Readonly<Record<ColumnKind, boolean>> = {
+  text: true,
+  integer: true,
+  bigint: true,
+  real: false,
+  decimal: false,
+  boolean: true,
+  timestamp: true,
+  date: true,
+  uuid: true,
+  json: false,
+  bytes: false,
+};

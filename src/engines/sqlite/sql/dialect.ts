@@ -1,3 +1,4 @@
+import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
 import { bytesToBase64 } from "../../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../../schema/kinds/bytes_kind.ts";
 import { looksLikeNumber } from "../../../schema/kinds/any_kind.ts";
@@ -143,13 +144,11 @@ function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   return isNumber && affinity === "TEXT" ? "never" : "wholly";
 }
 
-const numberKinds: ReadonlySet<string> = new Set(["real", "decimal", "integer", "bigint"]);
-
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   if (isAny(column)) return encodeAny(value, affinityOf(column));
   // JSON has named infinities. As strings they would be greater than any number.
-  if (numberKinds.has(column.kind) && (value === "Infinity" || value === "-Infinity")) {
+  if (kindFacts[column.kind].isNumber && (value === "Infinity" || value === "-Infinity")) {
     return Number(value);
   }
   switch (column.kind) {

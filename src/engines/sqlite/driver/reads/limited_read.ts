@@ -1,3 +1,4 @@
+import { kindFacts } from "../../../../schema/kinds/kind_facts.ts";
 import type { Clock } from "../../../../runtime/runtime.ts";
 import {
   identifier,
@@ -296,10 +297,8 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
 
 /** Returns the columns with long values: any, in an existing table without enforced types. */
 function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
-  return own ? columns.filter(({ kind }) => longKinds.has(kind)) : columns;
+  return own ? columns.filter(({ kind }) => kindFacts[kind].isLong) : columns;
 }
-
-const longKinds: ReadonlySet<string> = new Set(["text", "json", "bytes"]);
 
 /** Sums the maximum of each column, although they may come from different rows. */
 function widest(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
