@@ -1,7 +1,7 @@
 import type { DatabaseEngine } from "../../db/engine/engine.ts";
 import { maxNameBytes } from "../../schema/constraint_name.ts";
 import { postgresConstraintColumns } from "./constraints/postgres_constraint.ts";
-import { introspectPostgres } from "./driver/introspect_postgres.ts";
+import { introspectPostgres } from "./driver/tables/introspect_postgres.ts";
 import { postgresRoleLimits } from "./driver/role_limits.ts";
 import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
 import { uninstallFromServer } from "./installed/uninstall_from_server.ts";

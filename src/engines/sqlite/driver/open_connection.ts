@@ -45,7 +45,7 @@ export function removeIdleJournal(library: SqliteLibrary, path: string): void {
 }
 
 /** Opens a connection to a SQLite file, with the SQL functions that the dialect uses. */
-export function openConnection(
+export function openSqliteConnection(
   library: SqliteLibrary,
   path: string,
   { readOnly, clock, functions, extensions }: OpenConnectionOptions,
@@ -83,7 +83,7 @@ export async function openWriter(
   busyRetry: BusyRetry,
   options: Omit<OpenConnectionOptions, "readOnly">,
 ): Promise<SqliteConnection> {
-  const writer = openConnection(library, file.path, { ...options, readOnly: false });
+  const writer = openSqliteConnection(library, file.path, { ...options, readOnly: false });
   const run = (text: string) => writer.run({ text, values: [] });
   try {
     await retryWhileBusy(busyRetry, () => run("PRAGMA journal_mode = WAL"));

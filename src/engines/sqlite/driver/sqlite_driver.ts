@@ -21,7 +21,7 @@ import { FilePresence } from "./file_presence.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
 import { additionsOf, importFunctions } from "./application_functions.ts";
-import { openConnection, openWriter, removeIdleJournal } from "./open_connection.ts";
+import { openSqliteConnection, openWriter, removeIdleJournal } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseBoundary } from "../../../db/refuse_boundary.ts";
 import { isBusy, missingPart, toSqliteError } from "./sqlite_errors.ts";
@@ -60,7 +60,10 @@ export async function sqliteDriver(
   let reader: SqliteConnection | null = null;
   try {
     if (options.readOnly !== true) writer = await openWriter(library, file, busyRetry, added);
-    const connection = reader = openConnection(library, file.path, { ...added, readOnly: true });
+    const connection = reader = openSqliteConnection(library, file.path, {
+      ...added,
+      readOnly: true,
+    });
     // For a file that is no database, this first read fails.
     const dialect = await retryWhileBusy(busyRetry, () => dialectFor(connection));
     const label = `${path} (${library.name})`;

@@ -5,7 +5,7 @@ import { DatabaseError, type DatabaseErrorKind, reasonOf } from "../../../../db/
 import type { QueryResult } from "../../../../db/driver.ts";
 import { retryWhileBusy } from "../sqlite_connection.ts";
 import { type Additions, importFunctions } from "../application_functions.ts";
-import { openConnection } from "../open_connection.ts";
+import { openSqliteConnection } from "../open_connection.ts";
 import { isBusy, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
 import { fixedLimit } from "../read_limits.ts";
@@ -48,7 +48,7 @@ if (found === undefined) throw new Error(`${module} has no ${name}`);
 const library = found;
 const functions = await importFunctions(additions.functions);
 const options = { ...additions, functions, readOnly: true, clock: systemClock };
-const connection = openConnection(library, path, options);
+const connection = openSqliteConnection(library, path, options);
 
 parentPort?.on("message", async (message: ReaderMessage) => {
   if (message !== "close") return parentPort?.postMessage(await answer(message));

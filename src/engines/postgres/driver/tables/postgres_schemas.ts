@@ -1,7 +1,7 @@
-import { nearestName } from "../../../problem/nearest_name.ts";
-import type { Connection } from "../../../db/driver.ts";
-import type { LeftOutSchema } from "../../../db/introspection.ts";
-import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
+import { nearestName } from "../../../../problem/nearest_name.ts";
+import type { Connection } from "../../../../db/driver.ts";
+import type { LeftOutSchema } from "../../../../db/introspection.ts";
+import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 
 /** Selects every schema except for the server's own and those closed to the role. */
 export const everySchema = "*";

@@ -1,15 +1,15 @@
-import { plainColumn } from "../../../schema/table_info.ts";
-import { identifier, join, sql, tableName, toStatement } from "../../../sql/fragment.ts";
-import { DatabaseError } from "../../../db/database_error.ts";
-import type { Driver } from "../../../db/driver.ts";
-import { postgresEnumCheck } from "../../../db/tables/enum_checks.ts";
+import { plainColumn } from "../../../../schema/table_info.ts";
+import { identifier, join, sql, tableName, toStatement } from "../../../../sql/fragment.ts";
+import { DatabaseError } from "../../../../db/database_error.ts";
+import type { Driver } from "../../../../db/driver.ts";
+import { postgresEnumCheck } from "../../../../db/tables/enum_checks.ts";
 import {
   type ColumnDraft,
   completeDrafts,
   type Introspection,
   type IntrospectOptions,
   type TableDraft,
-} from "../../../db/introspection.ts";
+} from "../../../../db/introspection.ts";
 import {
   type CatalogueColumn,
   type CatalogueConstraint,
@@ -21,8 +21,8 @@ import {
   readUniques,
 } from "./postgres_catalogue.ts";
 import { EnumLabels } from "./enum_labels.ts";
-import { parseSimpleView } from "../../../db/views/simple_view.ts";
-import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
+import { parseSimpleView } from "../../../../db/views/simple_view.ts";
+import { declareKeys, inferViewKeys } from "../../../../db/views/view_keys.ts";
 import { chooseSchemas } from "./postgres_schemas.ts";
 import { type PostgresType, readTypes } from "./postgres_types.ts";
 

@@ -1,7 +1,7 @@
-import type { SqlValue } from "../../../sql/fragment.ts";
-import type { Connection } from "../../../db/driver.ts";
-import { type ForeignKeyDraft, isInternal, type LeftOut } from "../../../db/introspection.ts";
-import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
+import type { SqlValue } from "../../../../sql/fragment.ts";
+import type { Connection } from "../../../../db/driver.ts";
+import { type ForeignKeyDraft, isInternal, type LeftOut } from "../../../../db/introspection.ts";
+import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 import { type ChosenSchemas, labelOf } from "./postgres_schemas.ts";
 
 /** The ids of all relations in the schemas of `$1`, a JSON list. */

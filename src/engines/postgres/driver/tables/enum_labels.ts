@@ -1,5 +1,5 @@
-import type { Connection } from "../../../db/driver.ts";
-import { selectNamed } from "../../../db/named_columns.ts";
+import type { Connection } from "../../../../db/driver.ts";
+import { selectNamed } from "../../../../db/named_columns.ts";
 
 /**
  * The labels of enums by the numbers of their types. `ALTER TYPE` adds and renames labels while a

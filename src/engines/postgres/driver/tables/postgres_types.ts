@@ -1,13 +1,13 @@
-import type { ColumnKind } from "../../../schema/kind.ts";
+import type { ColumnKind } from "../../../../schema/kind.ts";
 import {
   type ColumnInfo,
   type DatabaseType,
   plainColumn,
   type ValueShape,
-} from "../../../schema/table_info.ts";
-import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
-import type { Connection } from "../../../db/driver.ts";
-import { selectNamed } from "../../../db/named_columns.ts";
+} from "../../../../schema/table_info.ts";
+import { quoteIdentifier, type SqlValue } from "../../../../sql/fragment.ts";
+import type { Connection } from "../../../../db/driver.ts";
+import { selectNamed } from "../../../../db/named_columns.ts";
 import type { EnumLabels } from "./enum_labels.ts";
 import { chosenTables } from "./postgres_catalogue.ts";
 
