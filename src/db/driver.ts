@@ -90,6 +90,11 @@ export interface Driver extends Connection {
   readonly created?: WeakSet<TableInfo> | undefined;
   /** The threads in which the driver reads, if it has some. */
   readonly threads?: DriverThreads;
+  /**
+   * Runs later statements on new connections, because a role has lost rights. Absent if the
+   * connections keep no plans.
+   */
+  renewConnections?(): void;
   /** Returns the use of its connections. Absent if it has no pool. */
   poolUsage?(): PoolUsage;
   /** Sets the observer of errors that fail no request. */

@@ -299,34 +299,42 @@ for (const [name, { before, on }] of Object.entries(switches)) {
       const response = await started.get("/docs/subscribe");
       assert(!response.body.includes("hidden"), response.body);
       status = response.status;
+      // The connection that reads the rights needs turns of the event loop.
+      await new Promise((resolve) => setTimeout(resolve, 1));
     }
   });
 }
 
-testWithRole("streams that include rows obey policies from their switch on", async (world) => {
-  await world.run(`${tables} ${secured} ${owned}`);
-  await using started = await startApp(world, {
-    resources: [
-      resource(docs, { id: docs.id, auth: { public: true } }),
-      resource(links, {
-        id: links.id,
-        auth: { public: true },
-        relations: {
-          doc: { type: "belongsTo", resource: docs, foreignKey: links.docId },
-        },
-      }),
-    ],
-  });
-  const stream = await started.subscribe("/links/subscribe?include=doc");
-  await stream.untilSynced();
-  await world.run(`ALTER TABLE docs FORCE ROW LEVEL SECURITY;
+for (const [name, { before, on }] of Object.entries(switches)) {
+  testWithRole(`streams that include rows obey policies once ${name}`, async (world) => {
+    await world.run(`${tables} ${before}`);
+    await using started = await startApp(world, {
+      resources: [
+        resource(docs, { id: docs.id, auth: { public: true } }),
+        resource(links, {
+          id: links.id,
+          auth: { public: true },
+          relations: {
+            doc: { type: "belongsTo", resource: docs, foreignKey: links.docId },
+          },
+        }),
+      ],
+    });
+    const stream = await started.subscribe("/links/subscribe?include=doc");
+    await stream.untilSynced();
+    // The statement that reads the related rows is prepared on each connection.
+    await world.run("UPDATE docs SET title = 'hidden before' WHERE id = 2");
+    while (!stream.text.includes("hidden before")) assert(await stream.next() !== null);
+    await Promise.all(Array.from({ length: 20 }, () => started.get("/links?include=doc")));
+    await world.run(`${on};
     UPDATE docs SET title = 'secret tea' WHERE id = 2;
     INSERT INTO docs VALUES (3, 'secret tea', false), (4, 'last tea', true);
     INSERT INTO links VALUES (3, 3, 'c'), (4, 4, 'd')`);
-  while (!stream.text.includes("last tea")) assert(await stream.next() !== null);
-  assert(!stream.text.includes("secret"), stream.text);
-  await stream.close();
-});
+    while (!stream.text.includes("last tea")) assert(await stream.next() !== null);
+    assert(!stream.text.includes("secret"), stream.text);
+    await stream.close();
+  });
+}
 
 testWithRole("an aggregate of before is given to no stream that begins later", async (world) => {
   await world.run(`${tables} ${secured} ${owned}`);

@@ -119,7 +119,10 @@ export class LiveHubs {
     rights: RoleRights | undefined,
   ): Promise<void> {
     const { runtime, queryTimeoutMs, credentials, recheckMs } = this.#options;
+    let known: ReadonlySet<TableInfo> = new Set();
     const onSecured = (secured: ReadonlySet<TableInfo>) => {
+      if (!secured.isSubsetOf(known)) driver.renewConnections?.();
+      known = secured;
       hub.hide(secured);
       // These rights reject new streams. If the read fails, the next recheck reads again.
       rights?.readAgain().catch(() => {});

@@ -55,6 +55,7 @@ export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): 
     },
     onCommit: (listener) => driver.onCommit(listener),
     ...(threads === undefined ? {} : { threads }),
+    renewConnections: () => driver.renewConnections?.(),
     ...(poolUsage === undefined ? {} : { poolUsage: () => poolUsage.call(driver) }),
     ...(observeBy === undefined
       ? {}

@@ -39,6 +39,7 @@ export function recordingDriver(
         })
       ),
     onCommit: (listener) => driver.onCommit(listener),
+    renewConnections: () => driver.renewConnections?.(),
     close: () => driver.close(),
   };
 }

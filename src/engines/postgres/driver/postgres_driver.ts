@@ -43,6 +43,8 @@ export interface PostgresDriverOptions {
   readonly isShared: boolean;
   /** The signals, or null if the connections carry none. */
   readonly signals: Signals | null;
+  /** Replaces each connection before its next use. Absent if connections keep no plans. */
+  readonly renewConnections?: () => void;
   /** Closes the resources that the sessions share. */
   readonly close: () => Promise<void>;
 }
@@ -138,6 +140,10 @@ class PostgresDriver implements Driver {
       await unit.abandon();
       throw error;
     }
+  }
+
+  renewConnections(): void {
+    this.#options.renewConnections?.();
   }
 
   poolUsage(): PoolUsage {

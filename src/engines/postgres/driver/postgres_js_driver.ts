@@ -54,7 +54,8 @@ async function open(
     listeners: { count: 0 },
     alterations: { count: 0 },
   };
-  const roles = new RoleWatch(clock, () => connectionOptions.alterations.count++);
+  const renewConnections = () => void connectionOptions.alterations.count++;
+  const roles = new RoleWatch(clock, renewConnections);
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
     sessions: Array.from({ length: maxConnections }, () => session(connectionOptions, roles)),
@@ -64,6 +65,7 @@ async function open(
     clock,
     isShared: true,
     signals: isPooled(url) || options.readOnly === true ? null : notifySignals(connectionOptions),
+    renewConnections,
     close: () => Promise.resolve(),
   });
   try {
