@@ -13,8 +13,8 @@ export interface ClientEnvironment {
   after(ms: number, run: () => void): () => void;
   /** Returns a number from 0 up to, but not including 1. */
   random(): number;
-  /** Returns a random UUID. */
-  uuid(): string;
+  /** Returns a random string that no other call returns, on this device or another. */
+  randomId(): string;
   /** Returns false only if the runtime knows that there is no network. */
   isOnline(): boolean;
   /** Returns true if the page is in the background; false if there is no page. */

@@ -14,7 +14,8 @@ export function browserEnvironment(): ClientEnvironment {
       return () => clearTimeout(timer);
     },
     random: Math.random,
-    uuid: randomUuid,
+    // Only a secure context has `crypto.randomUUID`.
+    randomId: () => crypto.getRandomValues(new Uint32Array(4)).join("-"),
     isOnline: () => navigator?.onLine ?? true,
     isHidden: () => !!document?.hidden,
     onWake(run) {
@@ -39,17 +40,4 @@ interface BrowserGlobals {
   readonly indexedDB?: WebDatabases;
   readonly BroadcastChannel: typeof BroadcastChannel;
   addEventListener(event: string, run: () => void, options: { signal: AbortSignal }): void;
-}
-
-/** Returns a version 4 UUID. `crypto.randomUUID` is missing on pages without HTTPS. */
-function randomUuid(): string {
-  return "10000000-1000-4000-8000-100000000000".replace(
-    /[018]/g,
-    (digit: unknown) =>
-      // JavaScript's operators convert a digit, and a list of one number, to that number.
-      ((digit as number) ^
-        (crypto.getRandomValues(new Uint8Array(1)) as unknown as number) &
-          15 >> (digit as number) / 4)
-        .toString(16),
-  );
 }

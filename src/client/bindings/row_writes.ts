@@ -29,7 +29,7 @@ interface WaitingWrite {
 
 /** Creates a {@link RowWrites} without writes and without a stream. */
 export function createRowWrites(transport: Transport): RowWrites {
-  const { uuid, after } = transport.environment;
+  const { randomId, after } = transport.environment;
   const waiting = new Map<string, WaitingWrite>();
   const lanes = new Map<string, Promise<void>>();
   /** Tags that own writes have set, by the key of the row and its previous tag. */
@@ -54,7 +54,7 @@ export function createRowWrites(transport: Transport): RowWrites {
 
   return {
     async send(key, seenTag, one) {
-      const id = uuid();
+      const id = randomId();
       const write: WaitingWrite = { askedBefore: Infinity, done() {} };
       const isSeen = new Promise<void>((resolve) => write.done = resolve);
       waiting.set(id, write);

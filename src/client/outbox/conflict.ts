@@ -49,8 +49,10 @@ export async function afterRefusal(
   try {
     const mine = await onConflict({ job, base, mine: body, theirs });
     if (!mine) return refusedJob(job, error);
-    const changed = { body: body && asSent(mine), base: theirs, ifMatch: rowTag(theirs) };
-    return renewedJob(job, { ...changed, conflicts: conflicts + 1 }, transport.environment);
+    return renewedJob(job, {
+      ...{ body: body && asSent(mine), base: theirs, ifMatch: rowTag(theirs) },
+      conflicts: conflicts + 1,
+    }, transport.environment);
   } catch (cause) {
     return refusedJob(job, { ...error, message: `${cause}` });
   }

@@ -19,7 +19,7 @@ import { type JobTokens, sendJobs } from "./send_jobs.ts";
  */
 export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   // A program without types may omit the options.
-  if (!options) throw new TypeError("Cannot create an outbox: set identity");
+  if (!options) throw new TypeError("No outbox without identity");
   // The types of `Api` describe the rows of the service, which the compiler cannot check.
   return openOutbox(api[handle].transport, options) as Outbox;
 }
@@ -80,22 +80,24 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     async revive(id, body) {
       const job = jobs.get(id);
       if (job?.state === "dead") {
-        const seen = seenRow(job, overlays);
-        await book.change(job, revivedJob(job, seen, body ?? job.body, environment));
+        await book.change(
+          job,
+          revivedJob(job, seenRow(job, overlays), body ?? job.body, environment),
+        );
       }
     },
     async discard(id) {
       for (const job of [...jobs.values()]) {
         if (job.id !== id && job.of !== id) continue;
-        const discarded = refusedJob(job, new ServiceError("discarded", "discarded"));
-        await book.end({ ...discarded, state: "discarded" });
+        const error = new ServiceError("discarded", "discarded");
+        await book.end(refusedJob(job, error, "discarded"));
       }
     },
     close() {
       ending.abort();
       stopWaking();
       channel?.close();
-      for (const { id } of jobs.values()) overlays.reject(id);
+      for (const id of jobs.keys()) overlays.reject(id);
     },
   };
 }

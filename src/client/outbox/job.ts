@@ -85,21 +85,21 @@ export interface JobStorage {
 }
 
 /** Returns the job after it was refused or could not be stored. */
-export function refusedJob(job: Job, error: JobProblem): Job {
+export function refusedJob(job: Job, error: JobProblem, state: Job["state"] = "dead"): Job {
   // A spread does not copy the message of an Error.
-  return { ...job, state: "dead", problem: { ...error, message: error.message } };
+  return { ...job, state, problem: { ...error, message: error.message } };
 }
 
 /** Returns the job with another request, under a new idempotency key. */
 export function renewedJob(
   job: Job,
   changes: Partial<Job>,
-  { uuid, now }: ClientEnvironment,
+  { randomId, now }: ClientEnvironment,
 ): Job {
   return {
     ...job,
     after: null,
-    idempotencyKey: uuid(),
+    idempotencyKey: randomId(),
     createdAt: now(),
     attempts: 0,
     state: "waiting",
@@ -123,7 +123,7 @@ export function revivedJob(
   const { status, details } = problem?.problem ?? {};
   // The service stores these refusals under the key. After other refusals the key is free again, or
   // was already used. A 400 or 404 may also come from a process that has not looked up the key.
-  const isAnswered = (attempts === 1 ? /40[049]|412|422/ : /409|412|422/).test(`${status}`) &&
+  const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&
     !problem?.slug.startsWith("idem");
   const current = rowTag(seen ?? { _etag: details?.currentETag });
   return renewedJob(
@@ -151,5 +151,5 @@ export function rowTag(row: JobRow | null): string | null {
 /** Returns the key of the row at a path, with its values as strings: a list for a composite key. */
 export function rowKey(path: string): string | readonly string[] {
   const parts = path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
-  return parts.length > 1 ? parts : parts[0] ?? "";
+  return parts.length > 1 ? parts : parts[0]!; // A string has at least one part.
 }

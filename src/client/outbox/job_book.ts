@@ -134,9 +134,9 @@ export function createJobBook(
     const tag = sent.get(job.after)?.tag;
     return {
       path: row?.path ?? job.path,
-      of: row === undefined ? job.of : null,
+      of: row ? null : job.of,
       ifMatch: tag ?? job.ifMatch ?? row?.tag ?? null,
-      after: tag === undefined ? job.after : null,
+      after: tag ? null : job.after,
     };
   }
 
@@ -171,10 +171,10 @@ export function createJobBook(
         const place = storage.add(added);
         announce(null);
         return place;
-      }).then((order): Job => ({ ...job, order }), (cause): Job => ({
-        ...refusedJob(job, new ServiceError("storage", `${cause}`)),
-        state: "discarded",
-      }));
+      }).then(
+        (order): Job => ({ ...job, order }),
+        (cause) => refusedJob(job, new ServiceError("storage", `${cause}`), "discarded"),
+      );
       void queue(async () => {
         const stored = await adding;
         // A read may have shown the job in between.
@@ -185,7 +185,7 @@ export function createJobBook(
 }
 
 function stateOf(jobs: ReadonlyMap<string, Job>): OutboxState {
-  const list = [...jobs.values()].sort((one, other) => one.order - other.order || 0);
+  const list = [...jobs.values()].sort((one, other) => one.order - other.order);
   const dead = list.filter(({ state }) => state === "dead").length;
   return { waiting: list.length - dead, dead, jobs: list };
 }

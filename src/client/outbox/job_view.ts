@@ -62,7 +62,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
   return {
     learn,
     show(job, row) {
-      const { id, resource, path, of, kind, body, state, problem } = job;
+      const { id, resource, path, kind, body, state, problem } = job;
       const before = jobs.get(id);
       const waiter = waiters.get(id);
       const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
@@ -76,14 +76,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
         const fields = Object.fromEntries(
           Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
         );
-        overlays.add({
-          id,
-          path: resource,
-          kind: kind === "replace" ? "update" : kind,
-          key,
-          of,
-          fields,
-        });
+        overlays.add({ ...job, kind: kind === "replace" ? "update" : kind, key, fields });
       } else if (state === "sent") {
         learn(job, row);
         void overlays.acknowledge(id, row).then(() => {

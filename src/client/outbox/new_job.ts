@@ -20,11 +20,12 @@ export function newJob(
   { transport: { environment }, path: resource }: Handle,
   { jobs, created, sent, overlays }: KnownJobs,
 ): Job {
-  const id = environment.uuid();
+  const id = environment.randomId();
   const creation = target === null ? id : isWrite(target) ? target.id : null;
-  const path = isWrite(target) || target === null
-    ? created.get(creation)?.path ?? resource
-    : `${resource}/${keyPath(target)}`;
+  // A target without a creation is a key.
+  const path = creation === null
+    ? `${resource}/${keyPath(target as KeyInput)}`
+    : created.get(creation)?.path ?? resource;
   const row = base ?? seenRow({ resource, path }, overlays);
   const job: Job = {
     ...{
@@ -39,7 +40,7 @@ export function newJob(
       problem: null,
     },
     of: path === resource ? creation : null,
-    idempotencyKey: environment.uuid(),
+    idempotencyKey: environment.randomId(),
     createdAt: environment.now(),
     ...asSent({ body, base: row }),
     ifMatch: presentTag(path, rowTag(row), sent),

@@ -45,7 +45,7 @@ export async function rowOf(response: Response): Promise<JobRow | null> {
  * failure and for an error that the service did not report: the write may have been carried out.
  */
 export function isRefusal(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && (/^(expired|discarded)$/.test(error.slug) ||
+  return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||
     // `idempotency-in-flight` means that an earlier attempt is still running.
     error.problem !== null && error.status < 500 && !error.slug.endsWith("flight") &&
       ![401, 408, 429].includes(error.status));

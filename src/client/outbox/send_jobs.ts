@@ -76,7 +76,12 @@ export function sendJobs(options: SendJobsOptions): () => void {
       sending--;
     } catch (error) {
       sending--;
-      await failed(job, error, lane);
+      try {
+        if (!isRefusal(error)) throw error;
+        await refuse(job, error, options);
+      } catch (cause) {
+        pauseAfter(cause, { job, lane, pauses }, transport.environment);
+      }
     }
     busy.delete(lane);
     busy.delete(path);
@@ -84,15 +89,6 @@ export function sendJobs(options: SendJobsOptions): () => void {
   }
 
   /** Handles a failed job. Never rejects: if the handling fails too, the job is sent again. */
-  async function failed(job: Job, error: unknown, lane: string): Promise<void> {
-    try {
-      if (!isRefusal(error)) throw error;
-      await refuse(job, error, options);
-    } catch (cause) {
-      pauseAfter(cause, { job, lane, pauses }, transport.environment);
-    }
-  }
-
   signal.addEventListener("abort", run);
   book.subscribe(run);
   return () => {
@@ -105,7 +101,7 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
   const { book, signal } = options;
   // The next user of the page must not see the write either.
   if (error.slug === "discarded") {
-    return await book.end({ ...refusedJob(job, error), state: "discarded" });
+    return await book.end(refusedJob(job, error, error.slug));
   }
   const changed = await afterRefusal(job, error, options);
   if (!signal.aborted) await book.change(job, changed);

@@ -5,7 +5,7 @@ export interface Overlay {
   /** `Service-Optimistic-Id` of the write, which the confirming event contains. */
   readonly id: string;
   /** Path of the resource: `/api/posts`. */
-  readonly path: string;
+  readonly resource: string;
   readonly kind: "create" | "update" | "delete";
   /** Id of the changed row; null for a new row, and for a row that `of` names. */
   readonly key: LiveRowId | null;

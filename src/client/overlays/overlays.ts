@@ -51,17 +51,17 @@ export class Overlays implements ShownOverlays {
       ...{ overlay, has: new Set(), echoes: new Set(), askedBefore: Infinity, tag: undefined },
       confirm() {},
     });
-    for (const list of this.#lists.all) if (list.resource === overlay.path) list.show();
+    for (const list of this.#lists.all) if (list.resource === overlay.resource) list.show();
   }
 
   /** Resolves when each list contains the result of the write and shows it without the overlay. */
-  acknowledge(id: string, row: LiveRow | null): Promise<void> {
+  async acknowledge(id: string, row: LiveRow | null): Promise<void> {
     const { after } = this.#transport.environment;
     const write = this.#writes.get(id);
-    if (write === undefined) return Promise.resolve();
+    if (write === undefined) return;
     write.askedBefore = this.#lists.asked;
     write.tag = row?._etag;
-    return new Promise((resolve) => {
+    await new Promise<void>((resolve) => {
       const cancel = after(lateMs, () => connectionOf(this.#transport).reopen());
       write.confirm = () => {
         cancel();
@@ -123,8 +123,8 @@ export class Overlays implements ShownOverlays {
 
   receive(list: OpenList, message: LiveMessage): void {
     for (const write of [...this.#writes.values()]) {
-      const { overlay: { id, kind, path }, echoes, has } = write;
-      if (path !== list.resource) continue;
+      const { overlay: { id, kind, resource }, echoes, has } = write;
+      if (resource !== list.resource) continue;
       if (message.type === "opened") echoes.delete(list);
       else if (message.type === "token") {
         if (!echoes.has(list) && !this.#isDone(write, list)) continue;
@@ -148,7 +148,7 @@ export class Overlays implements ShownOverlays {
   }
 
   #holds(list: OpenList, { overlay, has }: ShownWrite): boolean {
-    return list.resource === overlay.path && this.#lists.all.has(list) && !has.has(list);
+    return list.resource === overlay.resource && this.#lists.all.has(list) && !has.has(list);
   }
 
   #resolve(write: ShownWrite): void {

@@ -12,7 +12,7 @@ export interface ImportOptions extends CallOptions {
 export interface ImportTarget {
   createBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   upsertBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
-  uuid(): string;
+  randomId(): string;
 }
 
 /**
@@ -21,8 +21,8 @@ export interface ImportTarget {
  */
 export async function importRows(
   rows: Iterable<unknown> | AsyncIterable<unknown>,
-  { createBatch, upsertBatch, uuid }: ImportTarget,
-  { upsert, size = 100, onProgress, idempotencyKey = uuid(), ...options }: ImportOptions = {},
+  { createBatch, upsertBatch, randomId }: ImportTarget,
+  { upsert, size = 100, onProgress, idempotencyKey = randomId(), ...options }: ImportOptions = {},
 ): Promise<number> {
   const send = upsert ? upsertBatch : createBatch;
   let waiting: unknown[] = [];

@@ -72,8 +72,8 @@ export function createRequests(own: Handle) {
       valueOf(call("DELETE", "/batch"), "count")(options, { filter: `${filter}` }),
     async import(rows: Iterable<unknown>, options?: ImportOptions) {
       const { importRows } = await import("./import_rows.ts");
-      const { uuid } = own.transport.environment;
-      return importRows(rows, { createBatch, upsertBatch, uuid }, options);
+      const { randomId } = own.transport.environment;
+      return importRows(rows, { createBatch, upsertBatch, randomId }, options);
     },
     rpc: new Proxy({}, {
       get: (_none, name) => (input: unknown = {}, options?: CallOptions) =>

@@ -37,7 +37,7 @@ export class TabConnection implements LiveConnection {
     const { environment } = transport;
     const { name, locks, channel } = this.#shared = shared;
     this.#transport = transport;
-    this.#tab = environment.uuid();
+    this.#tab = environment.randomId();
     this.#direct = new DirectConnection(transport);
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());

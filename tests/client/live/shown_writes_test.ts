@@ -20,7 +20,7 @@ Deno.test("a write that replaces one that is shown is shown over all others", ()
     const shown: unknown[] = [];
     for (const [id, title] of [["one", "ab"], ["other", "ac"], ["one", "acb"]] as const) {
       const overlay: Overlay = {
-        ...{ id, path: "/api/posts", kind: "update", key: "1", of: null, fields: { title } },
+        ...{ id, resource: "/api/posts", kind: "update", key: "1", of: null, fields: { title } },
       };
       overlays.add(overlay);
       shown.push(list.get().items[0]?.title);

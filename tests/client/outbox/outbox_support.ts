@@ -180,7 +180,7 @@ export function createDevice(parts: Partial<ClientEnvironment> = {}): Device {
         return () => void timers.delete(timer);
       },
       random: () => 0.5,
-      uuid: () => crypto.randomUUID(),
+      randomId: () => crypto.randomUUID(),
       isOnline: () => device.isOnline,
       isHidden: () => false,
       onWake(work) {

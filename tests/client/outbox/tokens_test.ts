@@ -7,7 +7,7 @@ import { calm, createDevice, openPage, withService } from "./outbox_support.ts";
 Deno.test("an outbox without options was an error of destructuring", () => {
   const api = createClient({ baseUrl: "http://localhost" });
   // @ts-expect-error: as a program without types calls it.
-  assertThrows(() => createOutbox(api), TypeError, "Cannot create an outbox: set identity");
+  assertThrows(() => createOutbox(api), TypeError, "No outbox without identity");
 });
 
 for (const next of ["bob", null, ""]) {
