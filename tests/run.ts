@@ -10,6 +10,7 @@
 import { statfs } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { type PostgresCluster, startPostgresCluster } from "./support/postgres_cluster.ts";
+import { diskFolder } from "./support/disk.ts";
 import { endedProcesses } from "./support/ended_processes.ts";
 import {
   sumOf,
@@ -107,7 +108,15 @@ async function run(args: readonly string[]): Promise<number> {
     report(sumOf([null]));
     return 1;
   }
-  const folder = await Deno.makeTempDir({ ...await inMemory(), prefix: "resource-api-tests-" });
+  const memory = await inMemory();
+  const folder = await Deno.makeTempDir({ ...memory, prefix: "resource-api-tests-" });
+  // Postgres and OpenSearch run as other users.
+  await Deno.chmod(folder, 0o755);
+  const environment = {
+    TEST_FOLDER: folder,
+    // A database of SQLite in memory is a file of the driver's own, and most tests open one.
+    ...("dir" in memory && { TMPDIR: folder, TEST_DISK_FOLDER: diskFolder }),
+  };
   try {
     const processors = navigator.hardwareConcurrency;
     const stages: readonly (readonly [parts: readonly Part[], lanes: number])[] = named.length > 0
@@ -119,7 +128,14 @@ async function run(args: readonly string[]): Promise<number> {
       ];
     const summaries: TestSummary[] = [];
     for (const [parts, lanes] of stages) {
-      summaries.push(await runOnLanes(parts, { lanes, folder, stopping: stopping.signal }));
+      summaries.push(
+        await runOnLanes(parts, {
+          lanes,
+          folder,
+          environment,
+          stopping: stopping.signal,
+        }),
+      );
     }
     const summary = sumOf(summaries);
     report(summary);
@@ -189,13 +205,14 @@ interface LaneOptions {
   readonly lanes: number;
   /** What the parts share. */
   readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
   readonly stopping: AbortSignal;
 }
 
 /** Runs one part after the other on each lane; a lane that is done takes the next of all. */
 async function runOnLanes(
   parts: readonly Part[],
-  { lanes: most, folder, stopping }: LaneOptions,
+  { lanes: most, folder, environment, stopping }: LaneOptions,
 ): Promise<TestSummary> {
   // A server that is running already is one, and so is the lane then.
   const given = Deno.env.get("TEST_POSTGRES_URL") !== undefined;
@@ -207,10 +224,10 @@ async function runOnLanes(
     // One after the other: each takes a port that is free.
     while (servers.length < lanes) servers.push(await postgresForTests());
     await Promise.all(servers.map(async (server) => {
-      const environment = { ...environmentOf(server), TEST_FOLDER: folder };
+      const env = { ...environment, ...environmentOf(server) };
       for (const part of waiting) {
         if (stopping.aborted) return;
-        results.push(await runPart(await withProgram(part, folder), environment, stopping));
+        results.push(await runPart(await withProgram(part, folder), env, stopping));
       }
     }));
   } finally {
@@ -295,10 +312,7 @@ async function existing(paths: readonly string[]): Promise<string[]> {
   return found;
 }
 
-/**
- * Where databases of tests need no disk, if there is room. Not for what else is temporary: Deno lets programs
- * into `/dev` only when they may do everything, and tests start some that may not.
- */
+/** Where the files of tests need no disk, if there is room. */
 async function inMemory(): Promise<{ readonly dir?: string }> {
   const dir = "/dev/shm";
   if ((await existing([dir])).length === 0) return {};

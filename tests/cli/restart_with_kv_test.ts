@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Child, startChild } from "../serve/child_process.ts";
+import { diskFolder } from "../support/disk.ts";
 import { packages, publishedSources } from "../support/published_sources.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
@@ -7,7 +8,7 @@ const root = new URL("../../", import.meta.url);
 
 /** The command line in a folder whose deno.json sets no flags, and a configuration to serve. */
 async function copiedProgram(): Promise<AsyncDisposable & { path: string; program: string }> {
-  const folder = await scratchFolder();
+  const folder = await scratchFolder({ dir: diskFolder });
   const program = `${folder.path}/cli.ts`;
   const write = (name: string, text: string) => Deno.writeTextFile(`${folder.path}/${name}`, text);
   const text = await Deno.readTextFile(new URL("cli.ts", root));

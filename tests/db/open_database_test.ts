@@ -5,6 +5,7 @@ import { openDatabase } from "../../src/engines/open_database.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
+import { diskFolder } from "../support/disk.ts";
 import { everyEngine } from "../support/engines.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
@@ -95,6 +96,7 @@ Deno.test("node:sqlite takes over, and says so, where the addon cannot be loaded
   const args = ["run", "--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--ext=ts"];
   const child = new Deno.Command(Deno.execPath(), {
     args: [...args, "--no-prompt", "--config", configFile, "-"],
+    env: { TMPDIR: diskFolder },
     stdin: "piped",
     stdout: "piped",
     stderr: "inherit",

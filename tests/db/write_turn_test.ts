@@ -8,6 +8,7 @@ import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";
 import { fails } from "../conformance/driver.ts";
 import { type Child, type ChildOptions, startChild } from "../serve/child_process.ts";
+import { diskFolder } from "../support/disk.ts";
 import { gate, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 import { handClock } from "./hand_clock.ts";
@@ -240,7 +241,8 @@ interface Place extends AsyncDisposable {
 }
 
 async function placeOf(scheme: string): Promise<Place> {
-  const folder = await scratchFolder();
+  // A process with limited permissions opens the file.
+  const folder = await scratchFolder({ dir: diskFolder });
   const path = `${await Deno.realPath(folder.path)}/a.db`;
   const url = `${scheme}:${path}`;
   let passedMs = 0;

@@ -1,4 +1,5 @@
 import { exists, findProgram, runOrThrow } from "../support/debian_packages.ts";
+import { diskFolder } from "../support/disk.ts";
 import { startChild } from "../serve/child_process.ts";
 
 const version = "4.32.5";
@@ -26,8 +27,7 @@ export async function findSchemathesis(): Promise<Schemathesis> {
   if (found !== null) return { program: found };
   const python = await findProgram(["python3"]);
   if (python === null) return { missing: "Schemathesis cannot be installed: there is no python3" };
-  const temporary = Deno.env.get("TMPDIR") ?? "/tmp";
-  const folder = `${temporary}/resource-api-schemathesis-${version}-${Deno.uid()}`;
+  const folder = `${diskFolder}/resource-api-schemathesis-${version}-${Deno.uid()}`;
   const program = `${folder}/bin/schemathesis`;
   if (await exists(program)) return { program };
   try {

@@ -1,4 +1,5 @@
 /** Child processes of tests: their output is collected, and none outlives its test. */
+import { diskFolder } from "../support/disk.ts";
 
 export interface ChildOptions {
   readonly cwd?: string;
@@ -44,7 +45,11 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-    env: { NO_COLOR: "1", ...options.env },
+    env: {
+      NO_COLOR: "1",
+      ...(options.permissions !== undefined && { TMPDIR: diskFolder }),
+      ...options.env,
+    },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   }).spawn();
   const stdout = collect(process.stdout);

@@ -98,6 +98,9 @@ async function pgliteTemplate(): Promise<string> {
   if (ofRun !== undefined && existsSync(shared)) return shared;
   const folder = await Deno.makeTempDir({ ...(ofRun && { dir: ofRun }), prefix: "pglite-" });
   await (await openDatabase(`pglite:${folder}/data`)).close();
+  // Each start fills its buffers with zeros, which are 128 MB by default.
+  const settings = "shared_buffers = 4MB\n";
+  await Deno.writeTextFile(`${folder}/data/postgresql.conf`, settings, { append: true });
   if (ofRun === undefined) {
     addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
     return `${folder}/data`;

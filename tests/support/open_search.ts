@@ -1,4 +1,5 @@
 import { findProgram } from "./debian_packages.ts";
+import { diskFolder } from "./disk.ts";
 
 /** A server of OpenSearch for tests, or why there is none. */
 export type OpenSearchServer = { readonly url: string } | { readonly missing: string };
@@ -21,7 +22,7 @@ export async function openSearchServer(): Promise<OpenSearchServer> {
   const urlFile = `${folder}/url`;
   const server = new Deno.Command("bash", {
     args: [script],
-    env: { OPENSEARCH_URL_FILE: urlFile, OPENSEARCH_HEAP: "384m" },
+    env: { TMPDIR: diskFolder, OPENSEARCH_URL_FILE: urlFile, OPENSEARCH_HEAP: "384m" },
     stdin: "null",
     stdout: "null",
     stderr: "null",

@@ -2,9 +2,14 @@ import type { Connection, QueryResult } from "../../src/db/driver.ts";
 import type { Dialect } from "../../src/sql/dialect.ts";
 import type { SqlValue, Statement } from "../../src/sql/fragment.ts";
 
-/** A folder that is gone when the scope of the test is left: `await using folder = …`. */
-export async function scratchFolder(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await Deno.makeTempDir({ prefix: "resource-api-test-" });
+/**
+ * A folder that is gone when the scope of the test is left: `await using folder = …`. It is in `dir`, where the
+ * place matters.
+ */
+export async function scratchFolder(
+  options: { readonly dir?: string } = {},
+): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await Deno.makeTempDir({ ...options, prefix: "resource-api-test-" });
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
 }
 

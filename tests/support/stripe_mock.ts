@@ -1,3 +1,4 @@
+import { diskFolder } from "./disk.ts";
 import { scratchFolder } from "./scratch.ts";
 import { freePort } from "./ports.ts";
 
@@ -59,9 +60,9 @@ startStripeMock.missing = async (): Promise<string | null> => {
   }
 };
 
-/** Beside the temporary files of the tests, so that it is built once. */
+/** Kept from one run to the next, so that it is built once. */
 function cacheFolder(): string {
-  return `${Deno.env.get("TMPDIR") ?? "/tmp"}/resource-api-stripe-mock`;
+  return `${diskFolder}/resource-api-stripe-mock`;
 }
 
 function binary(): string | null {
