@@ -1,4 +1,5 @@
 /** The project's own lint rules, which enforce its architecture while the code is written. */
+import { completeKinds } from "./complete_kinds.ts";
 import { engineBlind } from "./engine_blind.ts";
 import { fewParameters } from "./few_parameters.ts";
 import { noAmbient } from "./no_ambient.ts";
@@ -9,6 +10,7 @@ import { reasonedAs } from "./reasoned_as.ts";
 const plugin: Deno.lint.Plugin = {
   name: "project",
   rules: {
+    "complete-kinds": completeKinds,
     "engine-blind": engineBlind,
     "few-parameters": fewParameters,
     "no-ambient": noAmbient,

@@ -1,3 +1,4 @@
+import { kindFacts } from "../schema/kinds/kind_facts.ts";
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import { shortestDecimal, withScale } from "../schema/kinds/decimal_kind.ts";
@@ -104,7 +105,7 @@ function decodeValue(
  * have different digits, `1.5` and `1.50`. In a group they have the shortest form.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
-  const isOpen = column.kind === "decimal" && column.scale === null;
+  const isOpen = kindFacts[column.kind].arithmetic === "decimal" && column.scale === null;
   return isOpen && typeof value === "string" ? shortestDecimal(value) : value;
 }
 

@@ -1,3 +1,4 @@
+import { type KindFacts, kindFacts } from "../schema/kinds/kind_facts.ts";
 import type { RelationMember } from "../resource/write/nested/relation_members.ts";
 import type { FieldSchema } from "./fields.ts";
 import { propertyName, schemaType } from "./schema_type.ts";
@@ -190,7 +191,7 @@ function rowType(field: FieldSchema): string {
 }
 
 function bodyType(field: FieldSchema): string {
-  const isNumberToo = field.wide || ["bigint", "decimal", "timestamp"].includes(field.type);
+  const isNumberToo = field.wide || jsonOf(field) === "string or number";
   const type = isNumberToo ? "string | number" : columnType(field);
   return field.nullable && type !== "unknown" ? `${type} | null` : type;
 }
@@ -198,21 +199,22 @@ function bodyType(field: FieldSchema): string {
 function columnType({ type, wide, enum: values, schema }: FieldSchema): string {
   if (schema !== undefined) return schemaType(schema);
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
-  switch (type) {
-    case "integer":
+  if (type === "any") return wide ? "number | string" : "number | string | { $number: string }";
+  switch (jsonOf({ type })) {
+    case "number":
       return wide ? "string" : "number";
-    case "real":
-      return "number";
     case "boolean":
       return "boolean";
     case "any":
-      return wide ? "number | string" : "number | string | { $number: string }";
-    case "json":
-    case "computed":
       return "unknown";
-    default:
+    case "string":
+    case "string or number":
       return "string";
   }
+}
+
+function jsonOf({ type }: Pick<FieldSchema, "type">): KindFacts["json"] {
+  return type === "any" || type === "computed" ? "any" : kindFacts[type].json;
 }
 
 function relationType({ type, path }: RelationSchema, names: TypeNames): string {

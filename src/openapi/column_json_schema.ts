@@ -42,7 +42,9 @@ export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
         : nullable({ ...plainInteger, ...limitsOfNumber(column) }, mayBeNull);
     case "real":
       return nullable({ ...plainType(column), ...limitsOfNumber(column) }, mayBeNull);
-    default:
+    case "boolean":
+    case "uuid":
+    case "bytes":
       return nullable(plainType(column), mayBeNull);
   }
 }

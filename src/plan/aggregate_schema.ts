@@ -81,9 +81,10 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
     exact: false,
   }));
   if (!hasExtremes(column)) return [];
-  if (!kindFacts[column.kind].isNumber && !isAny(column)) return extremes;
-  const isExact = column.kind !== "real" && !isAny(column);
-  const sumScale = column.kind === "decimal" ? column.scale : 0;
+  const { arithmetic } = kindFacts[column.kind];
+  if (arithmetic === null && !isAny(column)) return extremes;
+  const isExact = arithmetic !== "double" && !isAny(column);
+  const sumScale = arithmetic === "decimal" ? column.scale : 0;
   const averageScale = column.scale === null ? null : averageDigits(column);
   const number = (name: "sum" | "avg", exact: boolean, scale: number | null): ColumnMetric => ({
     name,
@@ -95,7 +96,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
   });
   return [
     number("sum", isExact, sumScale),
-    number("avg", column.kind === "decimal", averageScale),
+    number("avg", arithmetic === "decimal", averageScale),
     ...extremes,
   ];
 }

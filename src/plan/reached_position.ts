@@ -1,3 +1,4 @@
+import { kindFacts } from "../schema/kinds/kind_facts.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
@@ -49,7 +50,8 @@ function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): b
   if (column.databaseType !== undefined) return false;
   if (isNumber(left) && isNumber(right)) return differAsNumbers(left, right);
   if (typeof left !== "string" || typeof right !== "string") return false;
-  if (column.kind === "real" || column.kind === "decimal") {
+  const { arithmetic } = kindFacts[column.kind];
+  if (arithmetic === "double" || arithmetic === "decimal") {
     return differAsNumbers(Number(left), Number(right));
   }
   return hasPlainTexts(column) && plain(left) !== plain(right);

@@ -1,3 +1,4 @@
+import { kindFacts } from "./kinds/kind_facts.ts";
 import { shortestDecimal } from "./kinds/decimal_kind.ts";
 import { writeJson } from "./exact_json.ts";
 import type { ColumnInfo } from "./table_info.ts";
@@ -12,5 +13,5 @@ export function canonicalValueText(value: unknown, column: ColumnInfo): string {
   // The string "1" differs from the number 1.
   if (column.databaseType?.shape.kind === "any" && typeof value === "string") return `"${text}"`;
   // `1.50` equals `1.5` if the column has no fixed scale.
-  return column.kind === "decimal" ? shortestDecimal(text) : text;
+  return kindFacts[column.kind].arithmetic === "decimal" ? shortestDecimal(text) : text;
 }

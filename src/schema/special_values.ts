@@ -1,3 +1,4 @@
+import { kindFacts } from "./kinds/kind_facts.ts";
 import type { ColumnKind } from "./kind.ts";
 
 /**
@@ -6,15 +7,5 @@ import type { ColumnKind } from "./kind.ts";
  * with it; a body may only return the value of the row.
  */
 export function isSpecialValue(text: string, kind: ColumnKind): boolean {
-  return specialValues[kind]?.test(text) === true;
+  return kindFacts[kind].special?.test(text) === true;
 }
-
-const notANumber = /^(?:NaN|-?Infinity)$/;
-
-const specialValues: Readonly<Partial<Record<ColumnKind, RegExp>>> = {
-  real: notANumber,
-  decimal: notANumber,
-  date: /^(?:-?infinity|\d{4,7}-\d\d-\d\d BC|\d{5,7}-\d\d-\d\d)$/,
-  timestamp:
-    /^(?:-?infinity|(?=\d{5}|.* BC$)\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?(?:\+00)?(?: BC)?)$/,
-};

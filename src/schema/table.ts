@@ -1,3 +1,4 @@
+import { isWhole } from "./kinds/kind_facts.ts";
 import { showValue } from "../problem/show_value.ts";
 import type { ColumnBuilder, ColumnDeclaration } from "./column_builder.ts";
 import {
@@ -227,7 +228,7 @@ function declarationOf(column: string, builder: unknown): ColumnDeclaration {
 /** Marks a single integer key as generated, as engines do, unless it references another row. */
 function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
   const isGenerated = column.primaryKey && keyLength === 1 &&
-    (column.kind === "integer" || column.kind === "bigint") &&
+    isWhole(column) &&
     column.default === null && column.references === null;
   return isGenerated ? { ...column, default: { kind: "database", sql: null } } : column;
 }

@@ -111,6 +111,22 @@ Deno.test("no-module-state finds variables and empty collections of a module", (
   check("src/live/x.ts", 'const names = new Set(["a"]); function f() { let i = 0; return i; }', []);
 });
 
+Deno.test("complete-kinds finds lists that lack a new kind of columns without a word", () => {
+  const several = ["complete-kinds"];
+  check("src/live/x.ts", 'const a = kind === "real" || kind === "date";', several);
+  check("src/live/x.ts", 'const a = b && kind !== "real" && column.kind !== "date";', several);
+  check("src/live/x.ts", 'const a = new Set(["json", "bytes", "date"]);', several);
+  check("src/live/x.ts", 'const a = ["uuid", "date"].includes(kind);', several);
+  check("src/live/x.ts", 'switch (kind) { case "uuid": case "date": f(); default: g(); }', several);
+  check("src/live/x.ts", 'switch (kind) { case "uuid": case "date": f(); }', []);
+  check("src/live/x.ts", 'const a = kind === "timestamp" && other.kind !== "real";', []);
+  check(
+    "src/live/x.ts",
+    'switch (typeof a) { case "bigint": case "boolean": f(); default: g(); }',
+    [],
+  );
+});
+
 Deno.test("few-parameters finds the fifth parameter of an exported function", () => {
   check("src/live/x.ts", "export function f(a, b, c, d, e) {}", ["few-parameters"]);
   check("src/live/x.ts", "export function f(a, b, c, d) {} function g(a, b, c, d, e) {}", []);

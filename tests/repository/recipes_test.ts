@@ -1,4 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
+import * as exported from "../../mod.ts";
+import { kindFacts } from "../../src/schema/kinds/kind_facts.ts";
 import { operationFacts } from "../../src/resource/model/operation_facts.ts";
 import type { OperationName } from "../../src/resource/model/operation.ts";
 
@@ -69,6 +71,14 @@ Deno.test("each operation has a test file that sends its requests", async () => 
     const [method = "", path = ""] = request.split(" ");
     const own = path.split("/:")[0]?.slice(1) ?? "";
     assert(text.includes(own) && (method === "GET" || text.includes(method)), `${name}: ${test}`);
+  }
+});
+
+Deno.test("each kind of columns has a function in mod.ts and a row in docs/tables.md", async () => {
+  const document = await read("docs/tables.md");
+  for (const kind of Object.keys(kindFacts)) {
+    assert(Object.hasOwn(exported, kind), `mod.ts exports no ${kind}()`);
+    assert(document.includes(`| \`${kind}`), `docs/tables.md: ${kind}`);
   }
 });
 

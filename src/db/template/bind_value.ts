@@ -1,3 +1,4 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { anyValue, type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
@@ -131,7 +132,7 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
     return sql`CAST(${Number(value)} AS integer)`;
   }
   // A double next to a decimal would also make its exact digits a double.
-  const isExact = near?.kind === "decimal" && (kind === "real" || kind === "integer");
+  const isExact = near?.kind === "decimal" && kindFacts[kind].arithmetic !== null;
   return boundOfColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
 }
 

@@ -1,3 +1,4 @@
+import { isWhole, kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { anyValue, InvalidValue } from "../../schema/kind.ts";
 import { kinds } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -56,19 +57,19 @@ export function requireStorable(
   if (!isWhole(column)) return;
   const hasFraction = used.some((token) => token.kind === "literal" && token.value.includes("."));
   for (let index = start; index < end; index++) {
-    const kind = terms.isCondition(index) ? undefined : columns.endingAt(index)?.kind;
-    if (!hasFraction && kind !== "real" && kind !== "decimal") continue;
+    const source = terms.isCondition(index) ? null : columns.endingAt(index);
+    const isFraction = source !== null && isNumber(source) && !isWhole(source);
+    if (!hasFraction && !isFraction) continue;
     throw new Error(`Cannot compute "${column.name}" without rounding: write round(…)`);
   }
 }
 
-/** Returns true if a column stores only whole numbers. */
-export function isWhole({ kind }: ColumnInfo): boolean {
-  return kind === "integer" || kind === "bigint";
+function isNumber({ kind }: ColumnInfo): boolean {
+  return kindFacts[kind].arithmetic !== null;
 }
 
 function fits(source: ColumnInfo, target: ColumnInfo): boolean {
-  if (isWhole(source)) return isWhole(target) || ["real", "decimal"].includes(target.kind);
+  if (isWhole(source)) return isNumber(target);
   if (source.kind !== target.kind) return false;
   return target.scale === null || source.scale !== null && source.scale <= target.scale;
 }
@@ -89,11 +90,9 @@ export function requireLiteralOf(
 
 function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: boolean): boolean {
   const { kind } = column;
-  if (!isText && (kind === "real" || !stores && (isWhole(column) || kind === "decimal"))) {
-    return true;
-  }
-  if (isText !== ["text", "date", "uuid"].includes(kind)) return false;
-  if (!isText && !isWhole(column) && kind !== "decimal") return false;
+  const { arithmetic, isQuotedInSql } = kindFacts[kind];
+  if (isText ? !isQuotedInSql : arithmetic === null) return false;
+  if (!isText && (arithmetic === "double" || !stores)) return true;
   try {
     // Numbers of the text have no sign, which is an operator.
     const given = kind === "integer" ? Number(text) : text;

@@ -1,3 +1,4 @@
+import { isWhole } from "../../schema/kinds/kind_facts.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import {
   afterParenthesis,
@@ -12,7 +13,6 @@ import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 import { termsOf } from "./sql_terms.ts";
 import {
   assignmentsOf,
-  isWhole,
   requireLiteralOf,
   requireStorable,
   type StoredExpression,

@@ -1,3 +1,4 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import { anyValue, InvalidValue } from "../../schema/kind.ts";
 import { elementOf, kindOfColumn } from "../../schema/structured/kind_of_column.ts";
@@ -79,7 +80,7 @@ function fromCode(
 /** Parses a string like a literal: a user id is a string even if the key is a number. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
-  if (column.kind !== "real") requireExact(value, "string or a bigint");
+  if (kindFacts[column.kind].arithmetic !== "double") requireExact(value, "string or a bigint");
   if (typeof value === "string") return kind.fromText(value, column);
   // A value beyond the limits can be compared: every row is above a value that is too low.
   const { precision, scale } = column;

@@ -1,3 +1,4 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -147,7 +148,7 @@ function newRow(
     if (column.default?.kind === "value") row.set(column, column.default.value);
   }
   const { kind, default: ownDefault } = columns.id;
-  if (ownDefault === null && (kind === "text" || kind === "uuid")) {
+  if (ownDefault === null && kindFacts[kind].generates === "key") {
     row.set(columns.id, uuidV7(clock, random));
   }
   row.set(columns.email, account.email);

@@ -1,3 +1,4 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { allRows } from "../../filter/filter.ts";
 import { kinds } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -50,7 +51,7 @@ export function maintenancePlan(
   for (const metric of ofColumns) {
     if (metric.name === "min" || metric.name === "max") extremes.push(extreme(metric));
     // The sum of doubles depends on the order of addition.
-    else if (metric.column.kind === "real") return null;
+    else if (kindFacts[metric.column.kind].arithmetic === "double") return null;
     else summed.add(metric.column);
   }
   const totals = [...summed].flatMap((column, index): Metric[] => {

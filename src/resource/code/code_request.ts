@@ -1,3 +1,4 @@
+import { isWhole } from "../../schema/kinds/kind_facts.ts";
 import { noDebit } from "../../guard/budget/debit.ts";
 import { formatKey } from "../../plan/key.ts";
 import { showValue } from "../../problem/show_value.ts";
@@ -53,8 +54,11 @@ function segmentOf(key: unknown, { table }: Resource): string {
     throw new TypeError(`Cannot use ${showValue(key)} as the key of a row`);
   }
   values.forEach((value, index) => {
-    const isWhole = /int/.test(table.primaryKey[index]?.kind ?? "");
-    if (isWhole && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    const column = table.primaryKey[index];
+    if (
+      column !== undefined && isWhole(column) && Number.isInteger(value) &&
+      !Number.isSafeInteger(value)
+    ) {
       throw new TypeError(`Give the key ${value} as a string or a bigint: a number rounds it`);
     }
   });

@@ -1,3 +1,4 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { jsonExcess, parseJson, parseShallowJson } from "../../schema/exact_json.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -116,9 +117,8 @@ function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
   if (databaseType !== undefined) {
     return databaseType.shape.kind === "text" ? text : parseJson(text) ?? text;
   }
-  switch (kind) {
-    case "integer":
-    case "real":
+  switch (kindFacts[kind].json) {
+    case "number":
       return numberOf(text);
     case "boolean":
       return text === "true" ? true : text === "false" ? false : text;

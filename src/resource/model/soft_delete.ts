@@ -53,7 +53,12 @@ export function resolveSoftDelete(field: ColumnInfo, table: TableInfo): SoftDele
         mark: () => 1,
         unmarked: field.notNull ? 0 : null,
       };
-    default:
+    case "bigint":
+    case "real":
+    case "decimal":
+    case "uuid":
+    case "json":
+    case "bytes":
       throw new Error(
         `${subject} must be a timestamp, date, boolean, integer or text, ` +
           `and "${field.name}" is ${field.kind}`,

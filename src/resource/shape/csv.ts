@@ -1,3 +1,4 @@
+import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
 import type { Row } from "../../schema/table_info.ts";
@@ -41,7 +42,7 @@ function fieldsOf({ visible, computed }: View, write: Field["write"]): readonly 
 
 /** Returns true for kinds whose values can have more digits than a JSON number keeps. */
 function isTextOfNumber(kind: ColumnKind): boolean {
-  return kind === "decimal" || kind === "bigint";
+  return kindFacts[kind].arithmetic !== null && kindFacts[kind].json !== "number";
 }
 
 /** In an existing table a value may be any string, whatever the kind of its column. */

@@ -1,3 +1,4 @@
+import { isWhole } from "../../schema/kinds/kind_facts.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { chunksOf, compareKeys, type Key, keyId, keyOf } from "../../plan/key.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
@@ -118,5 +119,5 @@ function givenKey(row: Assignments, table: TableInfo): Key | null {
 
 /** Returns true for a counted key. Engines number the rows of an INSERT in the order of VALUES. */
 function isCountedUp({ primaryKey: [column, another] }: TableInfo): boolean {
-  return another === undefined && (column?.kind === "integer" || column?.kind === "bigint");
+  return another === undefined && column !== undefined && isWhole(column);
 }

@@ -1,3 +1,4 @@
+import { kindsByName } from "../kinds/kind_facts.ts";
 import { type ColumnInfo, type DatabaseType, ownTimestamps, plainColumn } from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
 import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
@@ -84,28 +85,20 @@ const kindsOfModes: ReadonlyMap<string, ColumnKind> = new Map([
   ["PgNumericNumber", "real"],
 ]);
 
-const kindsOfTypes: ReadonlyMap<string, ColumnKind> = new Map([
-  ["smallint", "integer"],
-  ["smallserial", "integer"],
-  ["integer", "integer"],
-  ["serial", "integer"],
-  ["bigint", "integer"],
-  ["bigserial", "integer"],
-  ["real", "real"],
-  ["double precision", "real"],
-  ["numeric", "decimal"],
-  ["boolean", "boolean"],
-  ["text", "text"],
-  ["varchar", "text"],
-  ["char", "text"],
-  ["timestamp", "timestamp"],
-  ["timestamp with time zone", "timestamp"],
-  ["date", "date"],
-  ["uuid", "uuid"],
-  ["json", "json"],
-  ["jsonb", "json"],
-  ["bytea", "bytes"],
-]);
+const kindsOfTypes = kindsByName({
+  text: ["text", "varchar", "char"],
+  integer: ["smallint", "smallserial", "integer", "serial", "bigint", "bigserial"],
+  // Only a mode of Drizzle shows a bigint.
+  bigint: [],
+  real: ["real", "double precision"],
+  decimal: ["numeric"],
+  boolean: ["boolean"],
+  timestamp: ["timestamp", "timestamp with time zone"],
+  date: ["date"],
+  uuid: ["uuid"],
+  json: ["json", "jsonb"],
+  bytes: ["bytea"],
+});
 
 /** The types whose name in a declaration differs from the catalog. */
 const storedTypes: ReadonlyMap<string, string> = new Map([

@@ -1,3 +1,4 @@
+import { kindsByName } from "../kinds/kind_facts.ts";
 import { ownTimestamps, type TimestampFormat } from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
 import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
@@ -26,18 +27,19 @@ function columnType(column: DrizzleColumn): DrizzleType {
   };
 }
 
-const kinds: ReadonlyMap<string, ColumnKind> = new Map([
-  ["SQLiteInteger", "integer"],
-  ["SQLiteTimestamp", "timestamp"],
-  ["SQLiteBoolean", "boolean"],
-  ["SQLiteText", "text"],
-  ["SQLiteTextJson", "json"],
-  ["SQLiteReal", "real"],
-  ["SQLiteNumeric", "decimal"],
-  ["SQLiteNumericNumber", "real"],
-  ["SQLiteNumericBigInt", "bigint"],
-  ["SQLiteBlobBuffer", "bytes"],
-]);
+const kinds = kindsByName({
+  text: ["SQLiteText"],
+  integer: ["SQLiteInteger"],
+  bigint: ["SQLiteNumericBigInt"],
+  real: ["SQLiteReal", "SQLiteNumericNumber"],
+  decimal: ["SQLiteNumeric"],
+  boolean: ["SQLiteBoolean"],
+  timestamp: ["SQLiteTimestamp"],
+  date: [],
+  uuid: [],
+  json: ["SQLiteTextJson"],
+  bytes: ["SQLiteBlobBuffer"],
+});
 
 /** Returns the kind of a custom type without conversions: that of its type in the database. */
 function customKind(column: DrizzleColumn): ColumnKind | undefined {

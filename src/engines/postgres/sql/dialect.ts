@@ -1,5 +1,5 @@
 import { writeJson } from "../../../schema/exact_json.ts";
-import { type ColumnKind, InvalidValue } from "../../../schema/kind.ts";
+import { InvalidValue } from "../../../schema/kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { certifiedOperators } from "../../../sql/certified_operators.ts";
 import type {
@@ -20,7 +20,7 @@ import {
 } from "../../../sql/fragment.ts";
 import { advanceCounter } from "./advance_counter.ts";
 import { leadingColumnsSql } from "./leading_columns_sql.ts";
-import { hasOtherForms } from "./other_forms.ts";
+import { hasOtherForms, postgresKinds } from "./postgres_kinds.ts";
 import { postgresEstimate } from "./row_estimate.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
@@ -100,33 +100,6 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
   };
 }
 
-const columnTypes: Readonly<Record<ColumnKind, string>> = {
-  text: 'text COLLATE "C"',
-  integer: "int8",
-  bigint: "int8",
-  real: "float8",
-  decimal: "numeric",
-  boolean: "boolean",
-  timestamp: "timestamptz(6)",
-  date: "date",
-  uuid: "uuid",
-  json: "jsonb",
-  bytes: "bytea",
-};
-
-const casts: Readonly<Record<ColumnKind, Fragment>> = {
-  text: rawSql("::text"),
-  integer: rawSql("::int8"),
-  bigint: rawSql("::int8"),
-  real: rawSql("::float8"),
-  decimal: rawSql("::numeric"),
-  boolean: rawSql("::boolean"),
-  timestamp: rawSql("::timestamptz"),
-  date: rawSql("::date"),
-  uuid: rawSql("::uuid"),
-  json: rawSql("::jsonb"),
-  bytes: rawSql("::bytea"),
-};
 const castToZoneless = rawSql("::timestamp");
 const castToSingle = rawSql("::float4");
 const codePointOrder = rawSql(' COLLATE "C"');
@@ -149,7 +122,7 @@ function columnType(column: ColumnInfo): string {
   const { kind, precision, scale } = column;
   return kind === "decimal" && precision !== null
     ? `numeric(${precision},${scale ?? 0})`
-    : columnTypes[kind];
+    : postgresKinds[kind].type;
 }
 
 function check(value: unknown, column: ColumnInfo): void {
@@ -235,7 +208,7 @@ function castOf(value: unknown, column: ColumnInfo): Fragment {
   const type = introspectedTypeName(column);
   if (column.kind === "timestamp" && zonelessTypes.has(type)) return castToZoneless;
   if (column.kind === "real" && singleTypes.has(type) && isSingle(value)) return castToSingle;
-  return casts[column.kind];
+  return postgresKinds[column.kind].cast;
 }
 
 /**

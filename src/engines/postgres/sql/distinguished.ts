@@ -1,6 +1,6 @@
-import type { ColumnKind } from "../../../schema/kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { type Fragment, identifier, join, sql } from "../../../sql/fragment.ts";
+import { postgresKinds } from "./postgres_kinds.ts";
 
 /**
  * Returns the end of ORDER BY in Postgres that makes only identical rows equal. It hashes the
@@ -18,20 +18,5 @@ export function distinguished(
 
 /** Returns true if values of the column are equal only if they are identical. */
 function isStrict({ kind, databaseType, looseCollation }: ColumnInfo): boolean {
-  return isStrictKind[kind] && databaseType === undefined && !looseCollation;
+  return postgresKinds[kind].isStrict && databaseType === undefined && !looseCollation;
 }
-
-/** Values of the other kinds can be equal and differ, such as 1.0 and 1.00, or have no equality. */
-const isStrictKind: Readonly<Record<ColumnKind, boolean>> = {
-  text: true,
-  integer: true,
-  bigint: true,
-  real: false,
-  decimal: false,
-  boolean: true,
-  timestamp: true,
-  date: true,
-  uuid: true,
-  json: false,
-  bytes: false,
-};

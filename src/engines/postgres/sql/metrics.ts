@@ -1,8 +1,10 @@
+import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
 import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
 import type { MetricDialect } from "../../../sql/metric_dialect.ts";
 import { type Fragment, identifier, rawSql, sql } from "../../../sql/fragment.ts";
+import { postgresKinds } from "./postgres_kinds.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
 /** Returns the metrics of Postgres, which adds integers and decimals as exact `numeric`s. */
@@ -11,12 +13,12 @@ export function postgresMetrics(
 ): MetricDialect {
   return {
     extreme(name, column) {
-      // Postgres has no min() of booleans, and none of uuids before 18. Their text sorts alike.
-      if (column.kind === "boolean") {
+      const { extremes, cast } = postgresKinds[column.kind];
+      if (extremes === "of booleans") {
         return sql`${rawSql(name === "min" ? "bool_and" : "bool_or")}(${operand(column)})`;
       }
-      if (column.kind === "uuid") {
-        return sql`${rawSql(name)}(${operand(column)}::text COLLATE "C")::uuid`;
+      if (extremes === "of text") {
+        return sql`${rawSql(name)}(${operand(column)}::text COLLATE "C")${cast}`;
       }
       // In a collation where different strings are equal, the minimum would be ambiguous.
       const value = column.looseCollation ? operand(column) : ordered(column);
@@ -26,8 +28,9 @@ export function postgresMetrics(
     average(column, digits) {
       const sum = sql`sum(${summand(column)})`;
       const count = sql`count(${identifier(column.dbName)})`;
-      if (column.kind === "real") return sql`avg(${summand(column)})`;
-      if (column.kind !== "decimal") return sql`${sum}::float8 / ${count}`;
+      const { arithmetic } = kindFacts[column.kind];
+      if (arithmetic === "double") return sql`avg(${summand(column)})`;
+      if (arithmetic !== "decimal") return sql`${sum}::float8 / ${count}`;
       // A quotient has few more digits than its operands. The sum has so many digits that rounding
       // twice equals rounding once.
       const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];

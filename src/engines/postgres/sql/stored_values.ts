@@ -22,7 +22,14 @@ export function encode(value: unknown, column: ColumnInfo): SqlValue {
       return writeJson(value);
     case "bytes":
       return typeof value === "string" ? decodeBase64(value) ?? value : bindable(value);
-    default:
+    case "text":
+    case "integer":
+    case "bigint":
+    case "real":
+    case "decimal":
+    case "timestamp":
+    case "date":
+    case "uuid":
       return bindable(value);
   }
 }

@@ -1,3 +1,4 @@
+import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
 import { catching } from "../../../runtime/maybe_promise.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
@@ -83,7 +84,7 @@ function mayHave(
   place: (value: SqlValue) => string,
 ): string {
   if (!/^[ !#-[\]-~]{0,1000}$/.test(value)) return "true";
-  const isText = column.kind === "text" || column.kind === "uuid";
+  const isText = kindFacts[column.kind].json === "string";
   const member = `"${column.dbName}":${isText ? `"${value}"` : value}`.replace(/[%_~]/g, "~$&");
   const ends = [",", "}"].map((end) => `${image} LIKE ${place(`%${member}${end}%`)} ESCAPE '~'`);
   return `(${ends.join(" OR ")})`;

@@ -1,3 +1,4 @@
+import { isWhole } from "../../../schema/kinds/kind_facts.ts";
 import type { Connection } from "../../../db/driver.ts";
 import type { Key } from "../../../plan/key.ts";
 import { createYieldTurn } from "../../../runtime/event_loop.ts";
@@ -43,8 +44,7 @@ export class FullTextTable implements DocumentTable {
     const { primaryKey } = index.table;
     this.#keys = primaryKey.map((_column, position) => `k${position}`);
     const [only, another] = primaryKey;
-    this.#isNumbered = another === undefined &&
-      (only?.kind === "integer" || only?.kind === "bigint");
+    this.#isNumbered = another === undefined && only !== undefined && isWhole(only);
   }
 
   get shape(): string {

@@ -134,21 +134,32 @@ function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
   if (isAny(column)) return "never";
   const affinity = affinityOf(column);
-  const { kind } = column;
-  if (kind === "text") {
-    return affinity === "TEXT" || affinity === "BLOB" ? "but for order" : "never";
+  switch (column.kind) {
+    case "text":
+      return affinity === "TEXT" || affinity === "BLOB" ? "but for order" : "never";
+    case "timestamp":
+      return "never";
+    case "integer":
+    case "real":
+    case "decimal":
+    case "boolean":
+      return affinity === "TEXT" ? "never" : "wholly";
+    case "bigint":
+    case "date":
+    case "uuid":
+    case "json":
+    case "bytes":
+      return "wholly";
   }
-  if (kind === "timestamp") return "never";
-  const isNumber = kind === "integer" || kind === "real" || kind === "decimal" ||
-    kind === "boolean";
-  return isNumber && affinity === "TEXT" ? "never" : "wholly";
 }
 
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   if (isAny(column)) return encodeAny(value, affinityOf(column));
   // JSON has named infinities. As strings they would be greater than any number.
-  if (kindFacts[column.kind].isNumber && (value === "Infinity" || value === "-Infinity")) {
+  if (
+    kindFacts[column.kind].arithmetic !== null && (value === "Infinity" || value === "-Infinity")
+  ) {
     return Number(value);
   }
   switch (column.kind) {
@@ -166,7 +177,11 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
       return writeJson(value);
     case "bytes":
       return typeof value === "string" ? decodeBase64(value) ?? value : bindable(value);
-    default:
+    case "text":
+    case "integer":
+    case "real":
+    case "date":
+    case "uuid":
       return bindable(value);
   }
 }

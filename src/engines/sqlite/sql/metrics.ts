@@ -1,3 +1,4 @@
+import { isWhole, kindFacts } from "../../../schema/kinds/kind_facts.ts";
 import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { MetricDialect, QuickMetrics } from "../../../sql/metric_dialect.ts";
@@ -20,8 +21,7 @@ import { affinityOf } from "./column_type.ts";
 const quickMetrics: QuickMetrics = {
   inexact: "inexact",
   // Another affinity stores numbers as strings, which `sum()` reads in its own way.
-  serves: (column) =>
-    (column.kind === "integer" || column.kind === "bigint") && affinityOf(column) === "INTEGER",
+  serves: (column) => isWhole(column) && affinityOf(column) === "INTEGER",
   sum: (column) => ofIntegers(column, (sum) => sum),
   average: (column) =>
     ofIntegers(column, (sum) => sql`CAST(${sum} AS REAL) / count(${identifier(column.dbName)})`),
@@ -50,13 +50,11 @@ export const sqliteMetrics: MetricDialect = {
   sum: (column) =>
     // A string in a column of numbers counts as 0 if it is not a number, as in SQLite. Without the
     // cast, integers in a column without a type would be added as integers and overflow.
-    column.kind === "real" || column.kind === "text"
-      ? sql`sum(CAST(${identifier(column.dbName)} AS REAL))`
-      : exactSum(column),
+    isDouble(column) ? sql`sum(CAST(${identifier(column.dbName)} AS REAL))` : exactSum(column),
   average(column, digits) {
     const name = identifier(column.dbName);
-    if (column.kind === "real" || column.kind === "text") return sql`avg(CAST(${name} AS REAL))`;
-    return column.kind === "decimal"
+    if (isDouble(column)) return sql`avg(CAST(${name} AS REAL))`;
+    return kindFacts[column.kind].arithmetic === "decimal"
       ? sql`service_average(${exactSum(column)}, count(${name}), ${rawSql(String(digits))})`
       : sql`service_mean(${exactSum(column)}, count(${name}))`;
   },
@@ -69,6 +67,12 @@ export const sqliteMetrics: MetricDialect = {
     return plain;
   },
 };
+
+/** Returns true for doubles, and for a column of any type, whose values are added as doubles. */
+function isDouble({ kind }: ColumnInfo): boolean {
+  const { arithmetic } = kindFacts[kind];
+  return arithmetic === "double" || arithmetic === null;
+}
 
 /** The SQL functions for metrics, which every SQLite driver registers on each connection. */
 export const metricFunctions: readonly (readonly [

@@ -1,3 +1,4 @@
+import { kindsByName } from "../../../../schema/kinds/kind_facts.ts";
 import type { ColumnKind } from "../../../../schema/kind.ts";
 import {
   type ColumnInfo,
@@ -112,7 +113,6 @@ function typeOf(id: string, catalogue: Catalogue): PostgresType {
   const labels = found === null ? null : catalogue.enums.of(String(row.id), found);
   const kind = kinds.get(baseName);
   if (kind !== undefined) return { baseName, kind, databaseType: null, labels };
-  if (textTypes.has(baseName)) return { baseName, kind: "text", databaseType: null, labels };
   const shape = shapeOf(row, catalogue);
   return {
     baseName,
@@ -160,7 +160,7 @@ function isOrdered(row: CatalogueRow, shape: ValueShape, catalogue: Catalogue): 
   if (shape.kind === "text") return row.isOrdered === "t";
   if (shape.kind !== "list") return false;
   const element = baseOf(String(row.element), catalogue);
-  return element.isOrdered === "t" || textTypes.has(String(element.name));
+  return element.isOrdered === "t" || kinds.get(String(element.name)) === "text";
 }
 
 /** Returns a part of a structure as a column. */
@@ -180,22 +180,17 @@ function jsonOf<T>(cell: SqlValue | undefined): T | null {
 }
 
 /** The kinds of the types that need no further description. */
-const kinds: ReadonlyMap<string, ColumnKind> = new Map([
-  ["int2", "integer"],
-  ["int4", "integer"],
-  ["int8", "integer"],
-  ["float4", "real"],
-  ["float8", "real"],
-  ["numeric", "decimal"],
-  ["bool", "boolean"],
-  ["timestamp", "timestamp"],
-  ["timestamptz", "timestamp"],
-  ["date", "date"],
-  ["uuid", "uuid"],
-  ["json", "json"],
-  ["jsonb", "json"],
-  ["bytea", "bytes"],
-]);
-
-/** The types that compare like strings. */
-const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "bpchar"]);
+const kinds = kindsByName({
+  text: ["text", "varchar", "bpchar"],
+  integer: ["int2", "int4", "int8"],
+  // BIGINT is served as an integer.
+  bigint: [],
+  real: ["float4", "float8"],
+  decimal: ["numeric"],
+  boolean: ["bool"],
+  timestamp: ["timestamp", "timestamptz"],
+  date: ["date"],
+  uuid: ["uuid"],
+  json: ["json", "jsonb"],
+  bytes: ["bytea"],
+});

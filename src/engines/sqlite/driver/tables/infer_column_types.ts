@@ -1,3 +1,4 @@
+import { kindEntries } from "../../../../schema/kinds/kind_facts.ts";
 import { anyType, type ColumnInfo, type TimestampFormat } from "../../../../schema/table_info.ts";
 import { type Affinity, affinityOfType } from "../../sql/column_type.ts";
 import type { ColumnKind } from "../../../../schema/kind.ts";
@@ -20,10 +21,9 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
   const moment: InferredType[] = format === null ? [] : [{ ...plain, ...format }];
   const [, name = "", digits] = /^([^(]*)(?:\(([^)]*)\))?/.exec(declared) ?? [];
   const [first = null, second = null] = (digits ?? "").split(",").map(wholeNumber);
-  const kind = declaredKind(name.trim().toUpperCase());
+  const kind = declaredKind(declared, name.trim().toUpperCase());
+  if (kind === null) return [any];
   const affinity = affinityOfType(declared);
-  // SQLite checks for INT before TEXT and FLOAT, and does not know STRING.
-  if (kind === null || affinities[kind]?.includes(affinity) === false) return [any];
   const stored = affinity === "BLOB" ? any : storedShape(sample, affinity);
   switch (kind) {
     case "timestamp":
@@ -37,7 +37,13 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
     }
     case "text":
       return [{ ...plain, kind, maxLength: first }, stored];
-    default:
+    case "integer":
+    case "bigint":
+    case "real":
+    case "boolean":
+    case "uuid":
+    case "json":
+    case "bytes":
       return [{ ...plain, kind }, stored];
   }
 }
@@ -56,32 +62,36 @@ function wholeNumber(text: string): number | null {
   return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
 }
 
-/** Returns null for an ambiguous name, like INTEGER_OR_TEXT. */
-function declaredKind(name: string): ColumnKind | null {
-  return declaredKinds.find(([pattern]) => pattern.test(name))?.[1] ?? null;
+/** Returns the kind that the declared type names; null for an ambiguous name, like INTEGER_OR_TEXT. */
+function declaredKind(declared: string, name: string): ColumnKind | null {
+  const found = kindEntries(declaredKinds).find(([_kind, own]) => own?.[0].test(name) === true);
+  if (found === undefined) return null;
+  const [kind, own] = found;
+  // SQLite checks for INT before TEXT and FLOAT, and does not know STRING.
+  return own?.[1]?.includes(affinityOfType(declared)) === false ? null : kind;
 }
-
-const declaredKinds: readonly (readonly [RegExp, ColumnKind])[] = [
-  [/^BOOL/, "boolean"],
-  [/^(DATETIME|TIMESTAMP)/, "timestamp"],
-  [/^DATE$/, "date"],
-  [/^JSONB?$/, "json"],
-  [/^(UUID|GUID|UNIQUEIDENTIFIER)$/, "uuid"],
-  [/^(DEC|DECIMAL|NUMERIC|NUMBER|MONEY)\b/, "decimal"],
-  [/^(?:(?:UN)?SIGNED )?(?:TINY|SMALL|MEDIUM|BIG|LONG)? ?INT(?:EGER)?\d*\b/, "integer"],
-  [/CHAR|CLOB|TEXT/, "text"],
-  [/BLOB|BINARY/, "bytes"],
-  [/REAL|FLOA|DOUB/, "real"],
-];
 
 const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
 
-/** The affinities of columns that store and compare the values of a kind. Other kinds have all. */
-const affinities: Partial<Readonly<Record<ColumnKind, readonly Affinity[]>>> = {
-  boolean: numeric,
-  decimal: numeric,
-  real: ["REAL"],
-  text: ["TEXT"],
+/**
+ * The names of each kind in declarations, of which the first that matches counts, and the
+ * affinities of columns that store and compare the values of the kind. Other kinds have all.
+ */
+const declaredKinds: Readonly<
+  Record<ColumnKind, readonly [names: RegExp, affinities?: readonly Affinity[]] | null>
+> = {
+  boolean: [/^BOOL/, numeric],
+  timestamp: [/^(DATETIME|TIMESTAMP)/],
+  date: [/^DATE$/],
+  json: [/^JSONB?$/],
+  uuid: [/^(UUID|GUID|UNIQUEIDENTIFIER)$/],
+  decimal: [/^(DEC|DECIMAL|NUMERIC|NUMBER|MONEY)\b/, numeric],
+  integer: [/^(?:(?:UN)?SIGNED )?(?:TINY|SMALL|MEDIUM|BIG|LONG)? ?INT(?:EGER)?\d*\b/],
+  text: [/CHAR|CLOB|TEXT/, ["TEXT"]],
+  bytes: [/BLOB|BINARY/],
+  real: [/REAL|FLOA|DOUB/, ["REAL"]],
+  // BIGINT is served as an integer.
+  bigint: null,
 };
 
 /**
