@@ -8,7 +8,7 @@ const engines: ReadonlySet<unknown> = new Set(["sqlite", "postgres", "postgresql
  * the names, and the certified operators are a table over that type.
  */
 const knowing = [
-  ...["src/engines/", "src/schema/drizzle/", "src/db/migrations/"],
+  ...["src/engines/", "src/schema/drizzle/"],
   ...["src/sql/dialect.ts", "src/sql/certified_operators.ts"],
 ];
 

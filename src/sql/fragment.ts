@@ -124,6 +124,13 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** Returns the SQL name of a table, with its schema where it has one. */
+export function sqlName(
+  { schema, name }: { readonly schema: string | null; readonly name: string },
+): string {
+  return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
+}
+
 /** Joins fragments of SQL with `separator` between them. Without fragments it is empty. */
 export function join(fragments: readonly Fragment[], separator: string): Fragment {
   const values: SqlValue[] = [];

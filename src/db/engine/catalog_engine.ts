@@ -17,8 +17,6 @@ export interface CatalogEngine {
   readonly allowsForwardReferences: boolean;
   /** Runs before the tables of a search index are created, as `creationLock`. */
   readonly searchLock: Statement | null;
-  /** True if the engine stores expressions in another form, so that it must compare them itself. */
-  readonly rewritesExpressions: boolean;
   /** Returns true if a column of the existing type can be served as one of the declared type. */
   canCompareTypes(declared: string, existing: string): boolean;
   /** Returns the form of a table's name by which the engine compares it. */

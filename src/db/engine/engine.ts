@@ -3,6 +3,7 @@ import type { CatalogEngine } from "./catalog_engine.ts";
 import type { ChangesEngine } from "./changes_engine.ts";
 import type { ConstraintsEngine } from "./constraints_engine.ts";
 import type { InstalledEngine } from "./installed_engine.ts";
+import type { MigrationsEngine } from "./migrations_engine.ts";
 import type { RolesEngine } from "./roles_engine.ts";
 
 /**
@@ -16,4 +17,6 @@ export interface DatabaseEngine extends EngineParts {
   readonly installed: InstalledEngine;
   /** Null if databases of the engine have no roles. */
   readonly roles: RolesEngine | null;
+  /** Loads the migrations, which most processes do not need. */
+  migrations(): Promise<MigrationsEngine>;
 }

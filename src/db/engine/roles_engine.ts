@@ -15,8 +15,5 @@ export interface RoleLimits {
 /** The roles of an engine: the users of a database, with rights of their own. */
 export interface RolesEngine {
   /** Reads the limits of the role in these tables. */
-  limits(
-    driver: Driver,
-    tables: readonly TableInfo[],
-  ): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
+  limits(driver: Driver, tables: readonly TableInfo[]): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
 }

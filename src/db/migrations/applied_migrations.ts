@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection } from "../driver.ts";
+import { engineOf } from "../engine/engine_of.ts";
 import { selectNamed } from "../named_columns.ts";
 
 /** A migration to note: its name, and the SQL that was run. */
@@ -44,11 +45,10 @@ export async function recordMigration(
 /** The migrations that were applied, in their order; those of a database without any are none. */
 export async function appliedMigrations(
   connection: Connection,
-  { engine }: Pick<Dialect, "engine">,
+  dialect: Pick<Dialect, "parts">,
 ): Promise<readonly AppliedMigration[]> {
-  const table = engine === "sqlite"
-    ? `FROM sqlite_schema WHERE name = '${migrationsTable}'`
-    : `FROM pg_class WHERE oid = to_regclass('${migrationsTable}')`;
+  const { relations } = engineOf({ dialect }).installed;
+  const table = `FROM ${relations} WHERE name = '${migrationsTable}'`;
   if ((await selectNamed(connection, { found: "1" }, table)).length === 0) return [];
   const rows = await selectNamed(
     connection,

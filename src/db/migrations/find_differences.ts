@@ -1,12 +1,11 @@
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection } from "../driver.ts";
+import { engineOf } from "../engine/engine_of.ts";
 import { compareTables, type DeclaredTable } from "./compare/compare_tables.ts";
-import { declaredShape } from "./compare/declared_shape.ts";
+import { declaredTables } from "./compare/declared_tables.ts";
 import type { Difference } from "./compare/difference.ts";
-import { existingShapes } from "./compare/existing_shapes.ts";
 import type { ExistingShapes, TableName } from "./compare/table_shape.ts";
-import { writtenByPostgres } from "../../engines/postgres/migrations/written_by_postgres.ts";
 
 /** Declared tables beside what a database has, and all that differs. */
 export interface TableComparison {
@@ -25,19 +24,20 @@ export async function findDifferences(
   tables: readonly TableInfo[],
   dropped: readonly TableName[] = [],
 ): Promise<TableComparison> {
-  const declared = tables.map((table) => ({ table, shape: declaredShape(table, dialect) }));
-  const existing = await existingShapes(connection, dialect, tables.flatMap(namesOf));
-  const differences = compareTables(declared, existing, dropped);
-  const unsure = new Set(
-    differences.filter(mayBeSame).map(({ table }) => table),
-  );
-  if (dialect.engine === "sqlite" || unsure.size === 0) {
-    return { declared, existing, differences };
-  }
+  const { comparison } = await engineOf({ dialect }).migrations();
+  const declared = declaredTables(tables, dialect, comparison);
+  const existing = await comparison.shapes(connection, tables.flatMap(namesOf));
+  const differences = compareTables(declared, existing, comparison, dropped);
+  const unsure = new Set(differences.filter(mayBeSame).map(({ table }) => table));
+  if (comparison.written === null || unsure.size === 0) return { declared, existing, differences };
   const isUnsure = ({ table }: DeclaredTable) => unsure.has(table.label);
-  const written = await writtenByPostgres(connection, declared.filter(isUnsure));
+  const written = await comparison.written(connection, declared.filter(isUnsure));
   const whole = declared.map((one) => written.find(({ table }) => table === one.table) ?? one);
-  return { declared: whole, existing, differences: compareTables(whole, existing, dropped) };
+  return {
+    declared: whole,
+    existing,
+    differences: compareTables(whole, existing, comparison, dropped),
+  };
 }
 
 /** The names under which a database may have a table. */

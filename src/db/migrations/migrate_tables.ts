@@ -2,13 +2,9 @@ import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { DatabaseError, fullReasonOf, isLasting } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
+import { engineOf } from "../engine/engine_of.ts";
 import { recordMigration } from "./applied_migrations.ts";
 import { describeDifference } from "./compare/difference.ts";
-import {
-  checkFile,
-  type FileState,
-  fileState,
-} from "../../engines/sqlite/migrations/file_state.ts";
 import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights, MigrationStep } from "./migration_plan.ts";
 import { planMigration } from "./plan_migration.ts";
@@ -57,48 +53,21 @@ async function migrateOnce(run: MigrationRun): Promise<Migration> {
   requireAllowed(shown);
   // Nothing to do is the usual case at a start, and takes no lock.
   if (shown.steps.length === 0) return { ...shown, isApplied: false };
-  return await restructured(driver, async (connection) => await apply(run, connection));
+  const { running } = await engineOf(driver).migrations();
+  return await running.restructure(driver, (connection) => apply(run, connection));
 }
-
-/** Runs `work` in a transaction that may change tables, while no other process migrates. */
-export async function restructured<T>(
-  driver: Driver,
-  work: (connection: Connection) => Promise<T>,
-): Promise<T> {
-  if (driver.dialect.engine === "postgres") {
-    return await driver.transaction(async (connection) => {
-      for (const text of serverLock) await connection.query({ text, values: [] });
-      return await work(connection);
-    });
-  }
-  if (driver.restructure === undefined) {
-    throw new Error(`Cannot migrate ${driver.label}: its driver cannot make tables again`);
-  }
-  return await driver.restructure(work);
-}
-
-/**
- * The lock is the one of `createTables`. Its holder may take long, and so may a statement that
- * rewrites a table; but to wait long for a table would hold up all requests that come after.
- */
-const serverLock: readonly string[] = [
-  "SET LOCAL lock_timeout = 0",
-  "SET LOCAL statement_timeout = 0",
-  "SELECT pg_advisory_xact_lock(7237120945)",
-  "SET LOCAL lock_timeout TO DEFAULT",
-];
 
 async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
   const { driver, tables } = run;
+  const { running } = await engineOf(driver).migrations();
   const plan = async (connection: Connection) =>
     (await planMigration(connection, driver.dialect, tables, run)).plan;
   try {
-    // A file may be open for reading only, and has no temporary tables to make for a comparison.
-    return driver.dialect.engine === "sqlite" ? await plan(driver) : await driver.transaction(plan);
+    return await running.compare(driver, plan);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     // Another process may have changed the tables between two looks at them.
-    return await restructured(driver, plan);
+    return await running.restructure(driver, plan);
   }
 }
 
@@ -114,9 +83,9 @@ async function apply(run: MigrationRun, connection: Connection): Promise<Migrati
   if (plan.steps.length === 0) return { ...plan, isApplied: false };
   requireAgreed(plan, run.agreed);
   const recording = await readRecording(connection, dialect, pairs);
-  const before: FileState | null = dialect.engine === "sqlite" ? await fileState(connection) : null;
+  const check = await (await engineOf({ dialect }).migrations()).running.integrity(connection);
   for (const step of plan.steps) await runStep(step, connection);
-  if (before !== null) await checkFile(connection, before, tables);
+  await check(tables);
   await restoreRecording(connection, run, { recording, differences });
   await requireDone(run, connection);
   await recordMigration(connection, {

@@ -1,10 +1,8 @@
+import { sqlName } from "../../sql/fragment.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { inCreationOrder } from "../../sql/create_table.ts";
-import { sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
-import { sqliteTriggerPrefix } from "../../engines/sqlite/sql/change_log_schema.ts";
 import type { Connection } from "../driver.ts";
-import { selectNamed } from "../named_columns.ts";
 import { requireCreatable } from "../tables/require_creatable.ts";
 import { type PairedTable, pairTables } from "./compare/compare_tables.ts";
 import { describeDifference, type Difference } from "./compare/difference.ts";
@@ -13,10 +11,7 @@ import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
 import { droppedTables, dropSteps, notThere, referrers } from "./plan/dropped_tables.ts";
 import { reportUnused } from "./plan/left_columns.ts";
-import { postgresSteps } from "../../engines/postgres/migrations/postgres_steps.ts";
 import { guardRows } from "./plan/row_guards.ts";
-import type { OtherTrigger } from "../../engines/sqlite/migrations/sqlite_rebuild.ts";
-import { sqliteSteps } from "../../engines/sqlite/migrations/sqlite_steps.ts";
 import { type PlanContext, TableMigration } from "./plan/table_migration.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
@@ -39,14 +34,16 @@ export async function planMigration(
   tables: readonly TableInfo[],
   rights: MigrationRights,
 ): Promise<PlannedMigration> {
-  requireCreatable(tables, engineOf({ dialect }).catalog);
-  const dropped = await droppedTables(connection, dialect, tables, rights);
+  const engine = engineOf({ dialect });
+  requireCreatable(tables, engine.catalog);
+  const { comparison, planning } = await engine.migrations();
+  const dropped = await droppedTables(connection, comparison, tables, rights);
   const { declared, existing, differences } = await findDifferences(
     ...[connection, dialect, tables, dropped] as const,
   );
   const { pairs, missing } = pairTables(declared, existing);
   const context: PlanContext = {
-    ...{ connection, dialect, rights, differences },
+    ...{ connection, planning, dialect, rights, differences },
     ...{ refusals: [], questions: [], left: [] },
   };
   const changes: TableMigration[] = [];
@@ -60,19 +57,13 @@ export async function planMigration(
   const created = inCreationOrder(tables).flatMap((table) =>
     missing.flatMap((one) => one.table === table ? [one.shape] : [])
   );
-  const steps = dialect.engine === "sqlite"
-    ? sqliteSteps(changes, created, await otherTriggers(connection))
-    : postgresSteps(changes, created);
+  const steps = await planning.steps(connection, changes, created);
   const { refusals, questions, left } = context;
   left.push(...notThere(rights, tables, dropped), ...tableTwins(pairs, existing.tables));
-  refusals.push(...await referrers(connection, dialect, tables, dropped));
-  const texts = differences.map(describeDifference);
+  refusals.push(...await referrers(connection, planning, tables, dropped));
   const plan = {
-    differences: texts,
-    steps: [...steps, ...dropSteps(dialect, dropped)],
-    refusals,
-    questions,
-    left,
+    ...{ differences: differences.map(describeDifference), refusals, questions, left },
+    steps: [...steps, ...dropSteps(planning, dropped)],
   };
   return { plan, pairs, differences };
 }
@@ -80,21 +71,6 @@ export async function planMigration(
 async function hasRows({ existing }: PairedTable, connection: Connection): Promise<boolean> {
   const text = `SELECT 1 FROM ${sqlName(existing)} LIMIT 1`;
   return (await connection.query({ text, values: [] })).rows.length > 0;
-}
-
-async function otherTriggers(connection: Connection): Promise<readonly OtherTrigger[]> {
-  const rows = await selectNamed(
-    connection,
-    { name: "name", table: "tbl_name", sql: "sql" },
-    `FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, ?) <> ? ORDER BY rowid`,
-    sqliteTriggerPrefix.length,
-    sqliteTriggerPrefix,
-  );
-  return rows.map(({ name, table, sql }) => ({
-    name: String(name),
-    table: String(table),
-    sql: String(sql),
-  }));
 }
 
 /** Tables under the former names of others that exist as well. */

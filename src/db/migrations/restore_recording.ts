@@ -1,14 +1,9 @@
-import { hexToBytes } from "../../protocol/byte_text.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import { postgresTriggerName, sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
-import { sqliteTriggerPrefix } from "../../engines/sqlite/sql/change_log_schema.ts";
-import { sqliteLiteral, valuesOf } from "../../engines/sqlite/sql/image_json.ts";
-import { recordGap, recordOnServer } from "../../engines/postgres/changes/set_up_postgres_log.ts";
-import { recordInFile } from "../../engines/sqlite/changes/set_up_sqlite_log.ts";
 import type { Connection, Driver } from "../driver.ts";
-import { selectNamed } from "../named_columns.ts";
+import { engineOf } from "../engine/engine_of.ts";
+import type { ExistingRecording } from "../engine/migrations_engine.ts";
 import type { PairedTable } from "./compare/compare_tables.ts";
 import type { Difference } from "./compare/difference.ts";
 import { isSameName } from "./compare/table_shape.ts";
@@ -27,65 +22,17 @@ export async function readRecording(
   pairs: readonly PairedTable[],
 ): Promise<readonly TriggeredRecording[]> {
   const found: TriggeredRecording[] = [];
+  const { recording } = await engineOf({ dialect }).migrations();
   for (const pair of pairs) {
-    const recording = dialect.engine === "sqlite"
-      ? await recordingInFile(connection, pair)
-      : await recordingOnServer(connection, pair);
-    if (recording !== null) found.push(recording);
+    const existing = await recording.of(connection, pair.existing);
+    if (existing !== null) found.push(recordingOf(pair, existing));
   }
   return found;
 }
 
-async function recordingInFile(
-  connection: Connection,
-  pair: PairedTable,
-): Promise<TriggeredRecording | null> {
-  const [trigger] = await selectNamed(
-    connection,
-    { sql: "sql", isTemporary: "temporary" },
-    `FROM (SELECT sql, name, tbl_name, 0 AS temporary FROM main.sqlite_schema
-       UNION ALL SELECT sql, name, tbl_name, 1 FROM temp.sqlite_schema)
-     WHERE name LIKE ? ESCAPE '~' AND tbl_name = ? COLLATE NOCASE`,
-    `${sqliteTriggerPrefix.replaceAll("_", "~_")}%~_insert`,
-    pair.existing.name,
-  );
-  if (trigger === undefined) return null;
-  const hidden = hiddenInTrigger(String(trigger.sql), pair.existing.columns);
-  return recordingOf(pair, hidden, Number(trigger.isTemporary) === 1 ? "service" : "triggers");
-}
-
-/** The columns that the trigger for new rows of a SQLite table leaves out. */
-export function hiddenInTrigger(
-  trigger: string,
-  columns: readonly { readonly name: string }[],
-): readonly string[] {
-  const valueOf = valuesOf("NEW");
-  return columns.flatMap(({ name }) =>
-    trigger.includes(`${sqliteLiteral(name)}, CASE typeof(${valueOf(name)})`) ? [] : [name]
-  );
-}
-
-/** The trigger has the name of the table as its first argument, and what it leaves out after it. */
-async function recordingOnServer(
-  connection: Connection,
-  pair: PairedTable,
-): Promise<TriggeredRecording | null> {
-  const [trigger] = await selectNamed(
-    connection,
-    { args: "encode(tgargs, 'hex')" },
-    "FROM pg_trigger WHERE tgrelid = to_regclass($1) AND tgname = $2",
-    sqlName(pair.existing),
-    postgresTriggerName,
-  );
-  if (trigger === undefined) return null;
-  const text = new TextDecoder().decode(hexToBytes(String(trigger.args)));
-  return recordingOf(pair, text.split("\0").slice(1, -1), "triggers");
-}
-
 function recordingOf(
   { table, columns }: PairedTable,
-  hidden: readonly string[],
-  mode: TriggeredRecording["mode"],
+  { hidden, mode }: ExistingRecording,
 ): TriggeredRecording {
   const isHidden = ({ dbName }: ColumnInfo) => {
     const before = columns.renamed.get(dbName) ?? dbName;
@@ -109,17 +56,13 @@ export async function restoreRecording(
   { driver: { dialect }, random }: { readonly driver: Driver; readonly random: Random },
   { recording, differences }: RecordedTables,
 ): Promise<void> {
+  const engine = (await engineOf({ dialect }).migrations()).recording;
   for (const { table, hidden, mode } of recording) {
     const changes = { mode, schema: null, exclude: new Set(hidden) };
-    if (dialect.engine === "sqlite") {
-      await recordInFile(connection, [table], changes, random);
-      continue;
-    }
-    const described = await recordOnServer(connection, [table], changes, random);
-    const isOther = differences.some((one) =>
+    const startsAgain = differences.some((one) =>
       one.table === table.label && changesRows.has(one.kind)
     );
-    if (isOther) { for (const one of described) await recordGap(one, connection); }
+    await engine.record(connection, table, { changes, random, startsAgain });
   }
 }
 

@@ -3,9 +3,8 @@ import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import { compareTables } from "../migrations/compare/compare_tables.ts";
-import { declaredShape } from "../migrations/compare/declared_shape.ts";
+import { declaredTables } from "../migrations/compare/declared_tables.ts";
 import { describeDifference, type Difference, isNeeded } from "../migrations/compare/difference.ts";
-import { existingShapes } from "../migrations/compare/existing_shapes.ts";
 import { isSameSet, shapeOf, type TableShape } from "../migrations/compare/table_shape.ts";
 import { findDifferences, mayBeSame, namesOf } from "../migrations/find_differences.ts";
 
@@ -26,10 +25,11 @@ export interface NamedDifference {
 /** Compares declared tables with those of the database, which it only reads. */
 export async function findDrift(driver: Driver, tables: readonly TableInfo[]): Promise<Drift> {
   const { dialect } = driver;
-  const declared = tables.map((table) => ({ table, shape: declaredShape(table, dialect) }));
-  const existing = await existingShapes(driver, dialect, tables.flatMap(namesOf));
-  const found = compareTables(declared, existing);
-  const differences = found.some(mayBeSame) && engineOf(driver).catalog.rewritesExpressions
+  const { comparison } = await engineOf(driver).migrations();
+  const declared = declaredTables(tables, dialect, comparison);
+  const existing = await comparison.shapes(driver, tables.flatMap(namesOf));
+  const found = compareTables(declared, existing, comparison);
+  const differences = found.some(mayBeSame) && comparison.written !== null
     ? await findSurely(driver, tables) ?? found.filter((one) => !mayBeSame(one))
     : found;
   const isFault = (one: Difference) => {

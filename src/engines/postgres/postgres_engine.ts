@@ -24,7 +24,6 @@ export const postgresEngine: DatabaseEngine = {
     // The numbers of the locks are arbitrary, and equal in every process of the service.
     creationLock: { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] },
     searchLock: { text: "SELECT pg_advisory_xact_lock(7237120946)", values: [] },
-    rewritesExpressions: true,
     canCompareTypes,
     allowsForwardReferences: false,
     foldName: (name) => name,
@@ -47,4 +46,5 @@ export const postgresEngine: DatabaseEngine = {
       "streams show",
   },
   roles: { limits: postgresRoleLimits },
+  migrations: async () => (await import("./migrations/postgres_migrations.ts")).postgresMigrations,
 };

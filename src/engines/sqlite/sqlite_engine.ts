@@ -19,7 +19,6 @@ export const sqliteEngine: DatabaseEngine = {
     }),
     creationLock: null,
     searchLock: null,
-    rewritesExpressions: false,
     // SQLite compares values of any type.
     canCompareTypes: () => true,
     allowsForwardReferences: true,
@@ -51,4 +50,5 @@ export const sqliteEngine: DatabaseEngine = {
     logParts: "tables named _service_* are to be added, for the changes that live streams show",
   },
   roles: null,
+  migrations: async () => (await import("./migrations/sqlite_migrations.ts")).sqliteMigrations,
 };

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { describeDifference } from "../../../src/db/migrations/compare/difference.ts";
-import { existingShapes } from "../../../src/db/migrations/compare/existing_shapes.ts";
+import { engineOf } from "../../../src/db/engine/engine_of.ts";
 import { findDifferences } from "../../../src/db/migrations/find_differences.ts";
 import { migrateTables, type Migration } from "../../../src/db/migrations/migrate_tables.ts";
 import type { MigrateOptions } from "../../../src/db/migrations/migrate_options.ts";
@@ -25,8 +25,9 @@ function migrate(
  * constraints, which stay when a table is renamed.
  */
 async function stateOf(db: Database, tables: readonly TableInfo[]): Promise<unknown> {
+  const { comparison } = await engineOf(db).migrations();
   const { tables: shapes } = await db.driver.transaction((connection) =>
-    existingShapes(connection, db.dialect, tables)
+    comparison.shapes(connection, tables)
   );
   const sorted = (values: readonly unknown[]) =>
     values.map((one) =>

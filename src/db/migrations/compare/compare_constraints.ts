@@ -1,6 +1,5 @@
 import { normalSql, sqlNames } from "../../../sql/statements/normal_sql.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
-import { syntaxOf } from "./syntax_of.ts";
 import type { DifferenceKind } from "./difference.ts";
 import {
   type CheckShape,
@@ -29,26 +28,34 @@ export function compareConstraints(
   declared: TableShape,
   existing: TableShape,
   own: OwnNames,
+  syntax: SqlSyntax,
 ): readonly Found[] {
   const isOwn = (columns: readonly string[]) =>
     columns.every((name) => own.columns.some((one) => isSameName(one, name)));
+  const pair = { declared, existing, isOwn, syntax };
   return [
-    ...compareUniques(declared, existing, isOwn),
-    ...compareChecks(declared, existing, isOwn),
+    ...compareUniques(pair),
+    ...compareChecks(pair),
     ...compareForeignKeys(declared, existing, (key) =>
       isOwn(key.columns) &&
       own.tables.some(({ schema, name }) => schema === key.schema && isSameName(name, key.table))),
-    ...compareIndexes(declared, existing, isOwn),
+    ...compareIndexes(pair),
   ];
 }
 
-type IsOwn = (columns: readonly string[]) => boolean;
+/** The two shapes of a table. */
+interface ShapePair {
+  readonly declared: TableShape;
+  readonly existing: TableShape;
+  readonly isOwn: (columns: readonly string[]) => boolean;
+  readonly syntax: SqlSyntax;
+}
 
 function only(columns: readonly string[]): string | null {
   return columns.length === 1 ? columns[0] ?? null : null;
 }
 
-function compareUniques(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
+function compareUniques({ declared, existing, isOwn }: ShapePair): Found[] {
   const missing = declared.uniques.filter(({ columns }) =>
     ![...existing.uniques.map((one) => one.columns), existing.key].some((one) =>
       isSameSet(one, columns)
@@ -69,8 +76,7 @@ function compareUniques(declared: TableShape, existing: TableShape, isOwn: IsOwn
   ];
 }
 
-function compareChecks(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
-  const syntax = syntaxOf(existing.sql === null ? "postgres" : "sqlite");
+function compareChecks({ declared, existing, isOwn, syntax }: ShapePair): Found[] {
   const names = new Set(existing.columns.map(({ name }) => name.toLowerCase()));
   const columnsOf = ({ sql }: CheckShape) =>
     [...new Set(sqlNames(sql))].filter((name) => names.has(name));
@@ -116,8 +122,7 @@ function isSameKey(left: ForeignKeyShape, right: ForeignKeyShape): boolean {
     isSameSet(pairsOf(left), pairsOf(right));
 }
 
-function compareIndexes(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
-  const syntax = syntaxOf(existing.sql === null ? "postgres" : "sqlite");
+function compareIndexes({ declared, existing, isOwn, syntax }: ShapePair): Found[] {
   const isSame = (left: IndexShape, right: IndexShape) => isSameIndex(left, right, syntax);
   return [
     ...declared.indexes.filter((one) => !existing.indexes.some((has) => isSame(one, has)))

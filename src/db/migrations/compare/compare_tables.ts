@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { normalSql } from "../../../sql/statements/normal_sql.ts";
-import { syntaxOf } from "./syntax_of.ts";
-import { affinityOfType } from "../../../engines/sqlite/sql/column_type.ts";
+import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+import type { ComparisonFacts } from "../../engine/migration_facts.ts";
 import { compareConstraints } from "./compare_constraints.ts";
 import type { Difference, DifferenceKind } from "./difference.ts";
 import { newNames, withNewNames } from "./new_names.ts";
@@ -116,13 +116,14 @@ function isLeaving(
 export function compareTables(
   declared: readonly DeclaredTable[],
   existing: ExistingShapes,
+  comparison: ComparisonFacts,
   dropped: readonly TableName[] = [],
 ): readonly Difference[] {
   const { pairs, missing } = pairTables(declared, existing);
   const own = [...declared.map(({ shape }) => shape), ...dropped];
   return declared.flatMap(({ table, shape }): readonly Difference[] => {
     const pair = pairs.find((one) => one.table === table);
-    if (pair !== undefined) return compareTable(pair, own);
+    if (pair !== undefined) return compareTable(pair, own, comparison);
     const isMissing = missing.some((one) => one.table === table);
     return isMissing
       ? [{ table: table.label, column: null, kind: "missing-table", declared: shape }]
@@ -133,6 +134,7 @@ export function compareTables(
 function compareTable(
   { table, shape, existing, current, columns }: PairedTable,
   own: readonly TableName[],
+  comparison: ComparisonFacts,
 ): readonly Difference[] {
   const found: Difference[] = [];
   const add = (column: string | null, difference: DifferenceKind) =>
@@ -146,21 +148,19 @@ function compareTable(
     add(one.name, { kind: "superfluous-column", existing: one });
   }
   for (const [wanted, has] of columns.pairs) {
-    for (const one of compareColumn(wanted, has, existing.sql !== null)) add(wanted.name, one);
+    for (const one of compareColumn(wanted, has, comparison)) add(wanted.name, one);
   }
   if (!isSameList(shape.key, current.key)) {
     add(null, { kind: "key", declared: shape.key, existing: current.key });
   }
   const ownNames = { columns: shape.columns.map(({ name }) => name), tables: own };
-  for (const [column, one] of compareConstraints(shape, current, ownNames)) add(column, one);
+  for (const [column, one] of compareConstraints(shape, current, ownNames, comparison.syntax)) {
+    add(column, one);
+  }
   return found;
 }
 
-function pairColumns(
-  table: TableInfo,
-  declared: TableShape,
-  existing: TableShape,
-): PairedColumns {
+function pairColumns(table: TableInfo, declared: TableShape, existing: TableShape): PairedColumns {
   const named = (name: string) =>
     existing.columns.find((one) => isNamedAlike(existing, one.name, name));
   const renamed = new Map<string, string>();
@@ -186,10 +186,10 @@ function pairColumns(
 function compareColumn(
   wanted: ColumnShape,
   has: ColumnShape,
-  isFile: boolean,
+  { isSameType, syntax }: ComparisonFacts,
 ): readonly DifferenceKind[] {
   const found: DifferenceKind[] = [];
-  if (!isSameType(wanted.type, has.type, isFile)) {
+  if (!isSameType(wanted.type, has.type)) {
     found.push({ kind: "type", declared: wanted.type, existing: has.type });
   }
   if (wanted.collation !== null && wanted.collation !== has.collation) {
@@ -201,7 +201,7 @@ function compareColumn(
     found.push({ kind: "counting", declared: wanted.countsUp, existing: has.countsUp });
   }
   for (const kind of ["default", "generated"] as const) {
-    if (!isSameExpression(wanted[kind], has[kind], isFile)) {
+    if (!isSameExpression(wanted[kind], has[kind], syntax)) {
       found.push({ kind, declared: wanted[kind], existing: has[kind] });
     }
   }
@@ -213,28 +213,9 @@ function compareColumn(
   return found;
 }
 
-/**
- * Returns true if two types keep the same values. SQLite knows affinities; the digits of a decimal, which it
- * ignores, document the declaration.
- */
-function isSameType(wanted: string, has: string, isFile: boolean): boolean {
-  if (wanted.toLowerCase() === has.toLowerCase()) return true;
-  if (!isFile) return false;
-  const digits = /\(\s*(\d+)\s*,\s*(\d+)\s*\)/;
-  const [one, other] = [digits.exec(wanted), digits.exec(has)];
-  const isSameNumber = one === null || other === null ||
-    one[1] === other[1] && one[2] === other[2];
-  return affinityOfType(wanted) === affinityOfType(has) && isSameNumber;
-}
-
 /** Returns true if two expressions of the same engine certainly mean the same. */
-export function isSameExpression(
-  left: string | null,
-  right: string | null,
-  isFile: boolean,
-): boolean {
+function isSameExpression(left: string | null, right: string | null, syntax: SqlSyntax): boolean {
   if (left === null || right === null) return left === right;
-  const syntax = syntaxOf(isFile ? "sqlite" : "postgres");
   return normalSql(left, syntax) === normalSql(right, syntax);
 }
 

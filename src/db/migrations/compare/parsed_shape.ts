@@ -2,7 +2,7 @@ import {
   parseCreateTable,
   type ParsedConstraint,
 } from "../../../sql/statements/parse_create_table.ts";
-import { parseCreateIndex } from "../../../engines/sqlite/sql/parse_create_index.ts";
+import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts";
 import { sqliteEnumChecks } from "../../tables/enum_checks.ts";
 import {
   type CheckShape,
@@ -105,11 +105,7 @@ function foreignKey(
   };
 }
 
-function parsedIndex(
-  sql: string,
-  table: string,
-  columns: readonly ColumnShape[],
-): IndexShape {
+function parsedIndex(sql: string, table: string, columns: readonly ColumnShape[]): IndexShape {
   const names = columns.map(({ name }) => name);
   const { parts, where } = parseCreateIndex(sql, table, names);
   const plain = parts.map((part) => part.replace(/^["`[](.*)["`\]]$/, "$1").replaceAll('""', '"'));

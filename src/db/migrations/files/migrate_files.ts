@@ -1,15 +1,14 @@
 import type { Random } from "../../../runtime/runtime.ts";
 import { DatabaseError, fullReasonOf } from "../../database_error.ts";
 import type { Connection, Driver } from "../../driver.ts";
+import { engineOf } from "../../engine/engine_of.ts";
 import {
   type AppliedMigration,
   appliedMigrations,
   checksumOf,
   recordMigration,
 } from "../applied_migrations.ts";
-import { checkFile, fileState } from "../../../engines/sqlite/migrations/file_state.ts";
-import { restructured } from "../migrate_tables.ts";
-import { pauseRecording, resumeRecording } from "../pause_recording.ts";
+import { resumeRecording } from "../resume_recording.ts";
 import { type MigrationFile, readMigrationFiles } from "./migration_files.ts";
 
 /** How the files of a folder are applied. */
@@ -45,6 +44,7 @@ export async function migrateFiles(
   before: (file: MigrationFile) => void = () => {},
 ): Promise<readonly string[]> {
   const { driver } = run;
+  const { running } = await engineOf(driver).migrations();
   const files = await readMigrationFiles(run.folder, driver.dialect);
   const done: string[] = [];
   for (const file of pendingOf(files, await appliedMigrations(driver, driver.dialect)).pending) {
@@ -55,8 +55,8 @@ export async function migrateFiles(
       await applyFile(file, connection, run);
       done.push(file.name);
     };
-    const isPlain = driver.dialect.engine === "sqlite" && !file.withoutKeys;
-    await (isPlain ? driver.transaction(apply) : restructured(driver, apply));
+    const isPlain = running.hasOneWriter && !file.withoutKeys;
+    await (isPlain ? driver.transaction(apply) : running.restructure(driver, apply));
   }
   return done;
 }
@@ -67,7 +67,8 @@ export async function migrateFiles(
  */
 export async function recordFiles({ driver, folder }: FilesRun): Promise<readonly string[]> {
   const files = await readMigrationFiles(folder, driver.dialect);
-  return await restructured(driver, async (connection) => {
+  const { running } = await engineOf(driver).migrations();
+  return await running.restructure(driver, async (connection) => {
     const { pending } = pendingOf(files, await appliedMigrations(connection, driver.dialect));
     for (const file of pending) await recordMigration(connection, file);
     return pending.map(({ name }) => name);
@@ -107,8 +108,9 @@ async function applyFile(
   connection: Connection,
   { driver: { dialect }, random }: FilesRun,
 ): Promise<void> {
-  const before = withoutKeys ? await fileState(connection) : null;
-  const recorded = await pauseRecording(connection, dialect);
+  const engine = await engineOf({ dialect }).migrations();
+  const check = withoutKeys ? await engine.running.integrity(connection) : null;
+  const recorded = await engine.recording.pause(connection);
   for (const text of statements) {
     try {
       await connection.query({ text, values: [] });
@@ -120,7 +122,7 @@ async function applyFile(
       });
     }
   }
-  if (before !== null) await checkFile(connection, before, [], name);
-  await resumeRecording(connection, dialect, { recorded, random });
+  await check?.([], name);
+  await resumeRecording(connection, engine, { recorded, random });
   await recordMigration(connection, { name, sql });
 }

@@ -1,5 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { Dialect } from "../../../sql/dialect.ts";
+import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+import { engineOf } from "../../engine/engine_of.ts";
+import type { RunningEngine } from "../../engine/migrations_engine.ts";
 import {
   isTransactionBoundary,
   splitStatements,
@@ -20,11 +23,13 @@ export interface MigrationFile {
 /** Reads the files of a folder. Throws an Error for a name or a string that cannot be meant. */
 export async function readMigrationFiles(
   folder: string,
-  dialect: Pick<Dialect, "engine" | "syntax">,
+  dialect: Pick<Dialect, "parts" | "syntax">,
 ): Promise<readonly MigrationFile[]> {
+  const { running } = await engineOf({ dialect }).migrations();
   const files: MigrationFile[] = [];
   for (const name of (await namesOf(folder)).filter((name) => name.endsWith(".sql"))) {
-    files.push(parseFile(name, textOf(name, await readFile(`${folder}/${name}`)), dialect));
+    const text = textOf(name, await readFile(`${folder}/${name}`));
+    files.push(parseFile(name, text, dialect.syntax, running));
   }
   files.sort((left, right) => left.number - right.number);
   files.forEach(({ name, number }, index) => {
@@ -55,7 +60,8 @@ function textOf(name: string, bytes: Uint8Array): string {
 function parseFile(
   name: string,
   text: string,
-  dialect: Pick<Dialect, "engine" | "syntax">,
+  syntax: SqlSyntax,
+  running: RunningEngine,
 ): MigrationFile {
   const [, digits] = /^(\d+)_[^/]*\.sql$/.exec(name) ?? [];
   if (digits === undefined) {
@@ -63,32 +69,23 @@ function parseFile(
   }
   // A checkout on another system has other line ends, and the same statements.
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-  const all = statementsOf(name, sql, dialect);
+  const all = statementsOf(name, sql, syntax);
   const boundary = all.find(isTransactionBoundary);
   if (boundary !== undefined) {
     throw new Error(`Cannot migrate: ${name} has ${boundary}, and runs in a transaction by itself`);
   }
-  if (dialect.engine === "postgres" && all.some((one) => copying.test(one))) {
-    throw new Error(
-      `Cannot migrate: ${name} has a COPY from or to its client, which only psql runs: write INSERT`,
-    );
+  for (const statement of all) {
+    const reason = running.whyNot(statement);
+    if (reason !== null) throw new Error(`Cannot migrate: ${name} ${reason}`);
   }
-  const withoutKeys = dialect.engine === "sqlite" && keysOff.test(all[0] ?? "");
+  const withoutKeys = running.turnsKeysOff(all[0] ?? "");
   const statements = withoutKeys ? all.slice(1) : all;
   return { name, number: Number(digits), sql, statements, withoutKeys };
 }
 
-const copying = /^(?:\s|--[^\n]*\n)*COPY\b[^]*\b(?:FROM\s+STDIN|TO\s+STDOUT)\b/i;
-
-const keysOff = /^(?:\s|--[^\n]*\n)*PRAGMA\s+foreign_keys\s*=\s*(?:off|0|false|no)\s*$/i;
-
-function statementsOf(
-  name: string,
-  sql: string,
-  dialect: Pick<Dialect, "engine" | "syntax">,
-): readonly string[] {
+function statementsOf(name: string, sql: string, syntax: SqlSyntax): readonly string[] {
   try {
-    return splitStatements(sql, dialect.syntax);
+    return splitStatements(sql, syntax);
   } catch (cause) {
     if (!(cause instanceof Error)) throw cause;
     throw new Error(`Cannot migrate: in ${name}, ${cause.message}`, { cause });

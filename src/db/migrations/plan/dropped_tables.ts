@@ -1,17 +1,16 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
-import type { Dialect } from "../../../sql/dialect.ts";
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 import type { Connection } from "../../driver.ts";
-import { selectNamed } from "../../named_columns.ts";
-import { existingShapes } from "../compare/existing_shapes.ts";
+import type { ComparisonEngine, PlanningEngine } from "../../engine/migrations_engine.ts";
 import type { TableShape } from "../compare/table_shape.ts";
 import type { MigrationRights, MigrationStep } from "../migration_plan.ts";
+import { selectNamed } from "../../named_columns.ts";
 import { isNamed, step } from "./table_migration.ts";
 
 /** Tables that are not declared are dropped where they are named, and are never looked at else. */
 export async function droppedTables(
   connection: Connection,
-  dialect: Dialect,
+  { shapes }: ComparisonEngine,
   tables: readonly TableInfo[],
   { allowDrop }: MigrationRights,
 ): Promise<readonly TableShape[]> {
@@ -21,7 +20,7 @@ export async function droppedTables(
   );
   if (named.length === 0) return [];
   const names = named.map((name) => ({ schema: null, name }));
-  return (await existingShapes(connection, dialect, names)).tables;
+  return (await shapes(connection, names)).tables;
 }
 
 /** A name that is written wrongly must not look as if it had been dropped. */
@@ -35,14 +34,12 @@ export function notThere(
     .map((name) => `there is no table ${name} to drop`);
 }
 
-/** Postgres drops tables that refer to one another by one statement; SQLite checks them at the end. */
+/** Returns the steps that drop tables: one step if the engine needs one for tables that refer to one another. */
 export function dropSteps(
-  { engine }: Dialect,
+  { dropsTogether }: PlanningEngine,
   tables: readonly TableShape[],
 ): readonly MigrationStep[] {
-  const together = engine === "postgres" && tables.length > 0
-    ? [tables]
-    : tables.map((one) => [one]);
+  const together = dropsTogether && tables.length > 0 ? [tables] : tables.map((one) => [one]);
   return together.map((dropped) => {
     const names = dropped.map(({ name }) => name).join(", ");
     const listed = dropped.map(({ name }) => quoteIdentifier(name)).join(", ");
@@ -53,27 +50,17 @@ export function dropSteps(
 /** Why tables may not be dropped: foreign keys of others, which are neither declared nor dropped. */
 export async function referrers(
   connection: Connection,
-  { engine }: Dialect,
+  { references: { from, to, rows } }: PlanningEngine,
   tables: readonly TableInfo[],
   dropped: readonly TableShape[],
 ): Promise<readonly string[]> {
   if (dropped.length === 0) return [];
-  const rows = engine === "sqlite"
-    ? await selectNamed(
-      connection,
-      { from: "t.name", to: 'k."table"' },
-      `FROM main.sqlite_schema AS t, pragma_foreign_key_list(t.name) AS k WHERE t.type = 'table'`,
-    )
-    : await selectNamed(
-      connection,
-      { from: "conrelid::regclass::text", to: "c.relname" },
-      "FROM pg_constraint JOIN pg_class c ON c.oid = confrelid WHERE contype = 'f'",
-    );
   const mayStay = [
     ...dropped.map(({ name }) => name),
     ...tables.flatMap(({ name, formerName }) => [name, formerName ?? name]),
   ];
-  const found = rows.map(({ from, to }) => ({ from: String(from), to: String(to) }))
+  const keys = await selectNamed(connection, { from, to }, rows);
+  const found = keys.map((key) => ({ from: String(key.from), to: String(key.to) }))
     .filter(({ from, to }) =>
       isNamed(dropped.map(({ name }) => name), to) && !isNamed(mayStay, from.replaceAll('"', ""))
     );

@@ -1,4 +1,4 @@
-import { affinityOfType } from "../../../engines/sqlite/sql/column_type.ts";
+import type { PlanningFacts } from "../../engine/migration_facts.ts";
 import type { ColumnShape } from "../compare/table_shape.ts";
 import { type TableMigration, wantedNames } from "./table_migration.ts";
 
@@ -12,7 +12,7 @@ export function reportUnused(table: TableMigration): void {
     const { name } = existing;
     if (table.mayLose(name)) continue;
     const place = `${table.label}.${name}`;
-    const twin = added.find((one) => isSameKind(one, existing, table.dialect.engine));
+    const twin = added.find((one) => isSameKind(one, existing, table.planning));
     if (twin !== undefined && !table.isKept(name)) {
       table.ask({ table: table.label, from: name, to: twin.name });
       table.refuse(
@@ -38,9 +38,10 @@ export function reportUnused(table: TableMigration): void {
   }
 }
 
-function isSameKind(left: ColumnShape, right: ColumnShape, engine: string): boolean {
-  if (left.generated !== null || right.generated !== null) return false;
-  return engine === "sqlite"
-    ? affinityOfType(left.type) === affinityOfType(right.type)
-    : left.type === right.type;
+function isSameKind(
+  left: ColumnShape,
+  right: ColumnShape,
+  { mayBeRename }: PlanningFacts,
+): boolean {
+  return left.generated === null && right.generated === null && mayBeRename(left.type, right.type);
 }

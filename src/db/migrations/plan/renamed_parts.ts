@@ -19,7 +19,7 @@ export interface RenamedPart {
  * takes the name. Constraints have names of their own on Postgres alone.
  */
 export function renamedParts(table: TableMigration): readonly RenamedPart[] {
-  const { pair: { shape, current, columns }, dialect: { engine, syntax } } = table;
+  const { pair: { shape, current, columns }, dialect: { syntax }, planning } = table;
   const isRenamed = columns.renamed.size > 0 || table.of("renamed-table").length > 0;
   const wanted = wantedNames(table);
   const found: { from: string | null; to: string | null; sql: string | null }[] = [];
@@ -33,7 +33,7 @@ export function renamedParts(table: TableMigration): readonly RenamedPart[] {
     );
     if (has !== undefined) found.push({ from: has.name, to: name, sql: index });
   }
-  for (const { name, sql } of engine === "postgres" ? shape.checks : []) {
+  for (const { name, sql } of planning.renamesConstraints ? shape.checks : []) {
     const has = current.checks.find((one) => normalSql(one.sql, syntax) === normalSql(sql, syntax));
     if (has !== undefined) found.push({ from: has.name, to: name, sql: null });
   }
@@ -42,7 +42,8 @@ export function renamedParts(table: TableMigration): readonly RenamedPart[] {
   );
   return found.flatMap(({ from, to, sql }) => {
     const isMoved = from !== null && to !== null && from !== to && !names.has(to);
-    return isMoved && (isRenamed || wanted.has(from)) && (sql !== null || engine === "postgres")
+    return isMoved && (isRenamed || wanted.has(from)) &&
+        (sql !== null || planning.renamesConstraints)
       ? [{ from, to, sql }]
       : [];
   });

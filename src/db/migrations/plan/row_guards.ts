@@ -1,10 +1,8 @@
-import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { sqlName } from "../../../engines/postgres/sql/change_log_schema.ts";
+import { quoteIdentifier, sqlName } from "../../../sql/fragment.ts";
 import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
 import { isSameName } from "../compare/table_shape.ts";
 import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
-import { isWiderInPostgres, isWiderInSqlite } from "./widened_types.ts";
 
 /**
  * Finds what the rows of a table do not allow, and refuses it with what to do. `existing` are all
@@ -56,8 +54,7 @@ async function guardValues(table: TableMigration): Promise<void> {
 }
 
 async function guardTypes(table: TableMigration): Promise<void> {
-  const isFile = table.dialect.engine === "sqlite";
-  const isWider = isFile ? isWiderInSqlite : isWiderInPostgres;
+  const { isWider, notNumeric } = table.planning;
   for (const { column, declared, existing } of table.of("type")) {
     if (column === null || isWider(existing, declared) || isComputed(table, column)) continue;
     const name = quoteIdentifier(column);
@@ -67,7 +64,10 @@ async function guardTypes(table: TableMigration): Promise<void> {
         `${table.label}.${column} would become ${declared} from ${existing}, which may change or ` +
           `lose values: --allow-drop ${table.label}.${column} does it all the same`,
       );
-    } else if (isFile && /INT|REAL|NUM/i.test(declared) && await hasWords(table, name)) {
+      continue;
+    }
+    const words = notNumeric(declared, name);
+    if (words !== null && await table.hasRowWith(words)) {
       table.refuse(
         `${table.label}.${column} would become ${declared}, and has texts that are no numbers: ` +
           "change these first",
@@ -90,13 +90,6 @@ async function guardTypes(table: TableMigration): Promise<void> {
 function isComputed({ pair: { shape, current } }: TableMigration, column: string): boolean {
   return [shape, current].every(({ columns }) =>
     columns.some(({ name, generated }) => name === column && generated !== null)
-  );
-}
-
-/** SQLite would take 0 for them. */
-async function hasWords(table: TableMigration, name: string): Promise<boolean> {
-  return await table.hasRowWith(
-    `typeof(${name}) IN ('text', 'blob') AND (${name} = '' OR ${name} GLOB '*[^-+.0-9eE]*')`,
   );
 }
 

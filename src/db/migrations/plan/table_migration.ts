@@ -1,7 +1,7 @@
-import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { quoteIdentifier, sqlName } from "../../../sql/fragment.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
-import { sqlName } from "../../../engines/postgres/sql/change_log_schema.ts";
 import type { Connection } from "../../driver.ts";
+import type { PlanningFacts } from "../../engine/migration_facts.ts";
 import type { PairedTable } from "../compare/compare_tables.ts";
 import type { Difference } from "../compare/difference.ts";
 import { isSameName, type TableShape } from "../compare/table_shape.ts";
@@ -16,12 +16,14 @@ export class TableMigration {
   /** True if there is any row in it. */
   readonly hasRows: boolean;
   readonly dialect: Dialect;
+  readonly planning: PlanningFacts;
   readonly #context: PlanContext;
 
   constructor(pair: PairedTable, context: PlanContext, hasRows: boolean) {
     this.pair = pair;
     this.hasRows = hasRows;
     this.dialect = context.dialect;
+    this.planning = context.planning;
     this.differences = context.differences.filter(({ table }) => table === pair.table.label);
     this.#context = context;
   }
@@ -108,9 +110,7 @@ export class TableMigration {
     });
     const added = columns.missing.filter(({ generated }) => generated === null).map((column) => {
       const value = column.default === null ? "NULL" : `(${column.default})`;
-      // Postgres would take it for a string.
-      const typed = this.dialect.engine === "sqlite" ? value : `CAST(${value} AS ${column.type})`;
-      return `${typed} AS ${quoteIdentifier(column.name)}`;
+      return `${this.planning.cast(value, column.type)} AS ${quoteIdentifier(column.name)}`;
     });
     const from = sqlName(existing);
     return `(SELECT ${[...present, ...added].join(", ")} FROM ${from}) AS ${
@@ -122,6 +122,7 @@ export class TableMigration {
 /** What all tables of a plan share. */
 export interface PlanContext {
   readonly connection: Connection;
+  readonly planning: PlanningFacts;
   readonly dialect: Dialect;
   readonly rights: MigrationRights;
   readonly differences: readonly Difference[];

@@ -1,8 +1,8 @@
 import { jsonMembers } from "../../../schema/exact_json.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
-import type { SqlValue } from "../../../sql/fragment.ts";
+import { sqlName, type SqlValue } from "../../../sql/fragment.ts";
 import type { ChangesEngine } from "../../../db/engine/changes_engine.ts";
-import { decodePostgresCell, logName, sqlName } from "../sql/change_log_schema.ts";
+import { decodePostgresCell, logName } from "../sql/change_log_schema.ts";
 import { postgresChangeLog } from "./postgres_change_log.ts";
 import { recordingDriver } from "./recording_driver.ts";
 import { setUpPostgresLog } from "./set_up_postgres_log.ts";

@@ -1,5 +1,5 @@
+import { sqlName } from "../../../sql/fragment.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
-import { sqlName } from "../sql/change_log_schema.ts";
 
 /** Called when the set of tables whose row policies restrict the role has changed. */
 export type OnSecured = (tables: ReadonlySet<TableInfo>) => void;

@@ -1,7 +1,7 @@
 import { bytesToHex } from "../../../protocol/byte_text.ts";
 import type { Random } from "../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
-import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
+import { quoteIdentifier, sqlName, type SqlValue } from "../../../sql/fragment.ts";
 import {
   isTextInImages,
   logName,
@@ -9,7 +9,6 @@ import {
   postgresTriggerName,
   postgresTriggers,
   postgresTruncateTriggerName,
-  sqlName,
 } from "../sql/change_log_schema.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";

@@ -1,6 +1,5 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
-import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
-import { sqlName } from "../sql/change_log_schema.ts";
+import { quoteIdentifier, sqlName, type SqlValue } from "../../../sql/fragment.ts";
 import type { Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";

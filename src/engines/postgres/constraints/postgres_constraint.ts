@@ -1,5 +1,5 @@
+import { sqlName } from "../../../sql/fragment.ts";
 import { refersTo, type TableInfo } from "../../../schema/table_info.ts";
-import { sqlName } from "../sql/change_log_schema.ts";
 import type { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 

@@ -50,8 +50,7 @@ function raisedError(code: string, error: Error, showsMessage: boolean): RaisedE
   // Node has names of five letters, too, like EPIPE.
   const isOwn = "severity" in error && isOwnCode(code);
   if (!isRaise && code !== "P0001" && !isOwn) return null;
-  // A 405, a 407 and a 426 need a header that no code names.
-  const [, status] = /^PT(?!405|407|426)([45]\d\d)$/.exec(code) ?? [];
+  const [, status] = /^PT([45]\d\d)$/.exec(code) ?? [];
   return {
     message: showsMessage ? raisedMessage(error.message) : null,
     status: status === undefined ? null : Number(status),

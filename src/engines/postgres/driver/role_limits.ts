@@ -2,7 +2,7 @@ import { selectNamed } from "../../../db/named_columns.ts";
 import type { Driver } from "../../../db/driver.ts";
 import type { RoleLimits } from "../../../db/engine/roles_engine.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
-import { sqlName } from "../sql/change_log_schema.ts";
+import { sqlName } from "../../../sql/fragment.ts";
 
 /** Reads the limits of the role in these tables. */
 export async function postgresRoleLimits(

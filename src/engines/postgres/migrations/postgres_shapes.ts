@@ -1,5 +1,4 @@
-import type { SqlValue } from "../../../sql/fragment.ts";
-import { sqlName } from "../sql/change_log_schema.ts";
+import { sqlName, type SqlValue } from "../../../sql/fragment.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
 import { postgresEnumCheck } from "../../../db/tables/enum_checks.ts";

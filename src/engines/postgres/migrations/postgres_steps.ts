@@ -1,5 +1,4 @@
-import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { sqlName } from "../sql/change_log_schema.ts";
+import { quoteIdentifier, sqlName } from "../../../sql/fragment.ts";
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
 import type { ForeignKeyShape, TableShape } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";

@@ -1,6 +1,5 @@
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
-import { quoteIdentifier, type Statement } from "../../../sql/fragment.ts";
-import { sqlName } from "./change_log_schema.ts";
+import { quoteIdentifier, sqlName, type Statement } from "../../../sql/fragment.ts";
 
 /**
  * Returns the statement that advances the sequence of a key to its largest value, or nothing

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
+import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 import { shapeOfColumn } from "./stored_values.ts";
 import { structureOfImage } from "./structured_values.ts";
@@ -93,11 +93,6 @@ export function postgresTriggers(
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${rows}`,
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${truncate}`,
   ];
-}
-
-/** Returns the SQL name of a table of the Postgres change log, as the search path finds it. */
-export function sqlName({ schema, name }: Pick<TableInfo, "schema" | "name">): string {
-  return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
 }
 
 /** Returns an SQL expression for the log's name of a table that the search path finds. */

@@ -1,6 +1,6 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { columnsOfCheck } from "../sql/parse_checks.ts";
-import { parseCreateIndex } from "../sql/parse_create_index.ts";
+import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts";
 import type { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 

@@ -2,7 +2,7 @@ import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import { affinityOfType } from "../sql/column_type.ts";
-import { parseCreateIndex } from "../sql/parse_create_index.ts";
+import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts";
 import {
   type RecordedColumn,
   type RecordedTable,

@@ -1,3 +1,6 @@
+import type { Connection } from "../../../db/driver.ts";
+import { selectNamed } from "../../../db/named_columns.ts";
+import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 import {
   parseCreateTable,
@@ -27,11 +30,12 @@ import {
  * The steps of a migration on SQLite: what ALTER TABLE can do is done by it, and a table that takes
  * more is rebuilt, as https://sqlite.org/lang_altertable.html#otheralter describes.
  */
-export function sqliteSteps(
+export async function sqliteSteps(
+  connection: Connection,
   tables: readonly TableMigration[],
   missing: readonly TableShape[],
-  triggers: readonly OtherTrigger[],
-): readonly MigrationStep[] {
+): Promise<readonly MigrationStep[]> {
+  const triggers = await otherTriggers(connection);
   const rebuilt = tables.filter(takesRebuild);
   return [
     ...inRenameOrder(tables).flatMap(renames),
@@ -45,6 +49,21 @@ export function sqliteSteps(
       step("PRAGMA legacy_alter_table = OFF", "as before"),
     ]),
   ];
+}
+
+async function otherTriggers(connection: Connection): Promise<readonly OtherTrigger[]> {
+  const rows = await selectNamed(
+    connection,
+    { name: "name", table: "tbl_name", sql: "sql" },
+    `FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, ?) <> ? ORDER BY rowid`,
+    sqliteTriggerPrefix.length,
+    sqliteTriggerPrefix,
+  );
+  return rows.map(({ name, table, sql }) => ({
+    name: String(name),
+    table: String(table),
+    sql: String(sql),
+  }));
 }
 
 function renames(table: TableMigration): readonly MigrationStep[] {

@@ -1,4 +1,4 @@
-import { tokens, unquoted } from "../../../sql/statements/sql_tokens.ts";
+import { tokens, unquoted } from "./sql_tokens.ts";
 
 /** The parts of a unique index that only its CREATE INDEX statement contains. */
 export interface ParsedIndex {

@@ -1,0 +1,95 @@
+import type { Random } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { ResolvedChangesOptions } from "../changes/changes_options.ts";
+import type { Connection, Driver } from "../driver.ts";
+import type { DeclaredTable } from "../migrations/compare/compare_tables.ts";
+import type { ExistingShapes, TableName, TableShape } from "../migrations/compare/table_shape.ts";
+import type { MigrationStep } from "../migrations/migration_plan.ts";
+import type { TableMigration } from "../migrations/plan/table_migration.ts";
+import type { ComparisonFacts, PlanningFacts } from "./migration_facts.ts";
+
+/** The migrations of an engine: how tables are compared, changed and recorded again. */
+export interface MigrationsEngine {
+  readonly comparison: ComparisonEngine;
+  readonly planning: PlanningEngine;
+  readonly running: RunningEngine;
+  readonly recording: RecordingEngine;
+}
+
+/** How an engine compares declared tables with existing ones. */
+export interface ComparisonEngine extends ComparisonFacts {
+  /** Reads the shapes of the tables with these names that exist. */
+  shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
+  /** Returns a declared shape with the types that the catalog would show. */
+  declaredShape(parsed: TableShape): TableShape;
+  /** Returns tables with the expressions that the catalog would show. Null if they are not changed. */
+  readonly written:
+    | ((
+      connection: Connection,
+      declared: readonly DeclaredTable[],
+    ) => Promise<readonly DeclaredTable[]>)
+    | null;
+}
+
+/** How an engine plans a migration. */
+export interface PlanningEngine extends PlanningFacts {
+  /** Returns the statements that change tables and create the missing ones. */
+  steps(
+    connection: Connection,
+    changed: readonly TableMigration[],
+    missing: readonly TableShape[],
+  ): Promise<readonly MigrationStep[]>;
+  /** A query for all foreign keys: the expressions of their two tables, and the FROM clause. */
+  readonly references: { readonly from: string; readonly to: string; readonly rows: string };
+}
+
+/** Throws an Error if statements broke foreign keys, views or triggers. `file` contains them. */
+export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
+
+/** How an engine runs a migration. */
+export interface RunningEngine {
+  /** Runs a comparison, which may create temporary tables. */
+  compare<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Runs `work` in a transaction that may change tables, while no other process migrates. */
+  restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** True if a transaction keeps all other writers waiting. */
+  readonly hasOneWriter: boolean;
+  /** Reads the state before the statements. Returns the check to run after them. */
+  integrity(connection: Connection): Promise<IntegrityCheck>;
+  /** Returns why the statement of a file cannot be run, as a clause, or null. */
+  whyNot(statement: string): string | null;
+  /** Returns true if a statement turns foreign keys off, for a table that a file rebuilds. */
+  turnsKeysOff(statement: string): boolean;
+}
+
+/** A table whose changes were recorded by triggers. */
+export interface PausedTable extends TableName {
+  /** The names of the columns that were excluded. */
+  readonly hidden: readonly string[];
+}
+
+/** How the triggers of a table record its changes. */
+export interface ExistingRecording {
+  readonly hidden: readonly string[];
+  readonly mode: "triggers" | "service";
+}
+
+/** How changes are recorded again. */
+export interface RecordingSetup {
+  readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
+  readonly random: Random;
+  /** True if the streams of the table begin again, because its rows have other members. */
+  readonly startsAgain: boolean;
+}
+
+/** How an engine keeps the change log while it migrates tables. */
+export interface RecordingEngine {
+  /** Drops the triggers that prevent statements. Returns the recorded tables. */
+  pause(connection: Connection): Promise<readonly PausedTable[]>;
+  /** Returns the tables to record after the statements, under their new names. */
+  resumed(connection: Connection, paused: readonly PausedTable[]): Promise<readonly PausedTable[]>;
+  /** Returns how the changes of a table are recorded, or null if no trigger records them. */
+  of(connection: Connection, table: TableShape): Promise<ExistingRecording | null>;
+  /** Records the changes of a table by triggers that match its columns. */
+  record(connection: Connection, table: TableInfo, setup: RecordingSetup): Promise<void>;
+}

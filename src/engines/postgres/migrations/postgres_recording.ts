@@ -1,0 +1,53 @@
+import type { PausedTable, RecordingEngine } from "../../../db/engine/migrations_engine.ts";
+import type { Connection } from "../../../db/driver.ts";
+import { selectNamed } from "../../../db/named_columns.ts";
+import { hexToBytes } from "../../../protocol/byte_text.ts";
+import { sqlName, type SqlValue } from "../../../sql/fragment.ts";
+import { recordGap, recordOnServer } from "../changes/set_up_postgres_log.ts";
+import { postgresTriggerName } from "../sql/change_log_schema.ts";
+
+/** The change log of Postgres during a migration. */
+export const postgresRecording: RecordingEngine = {
+  // A trigger of Postgres names no column but those that it excludes, and stays.
+  pause: recordedOnServer,
+  // A table that was renamed keeps its triggers.
+  resumed: recordedOnServer,
+  async of(connection, table) {
+    const [trigger] = await selectNamed(
+      connection,
+      { args: "encode(tgargs, 'hex')" },
+      "FROM pg_trigger WHERE tgrelid = to_regclass($1) AND tgname = $2",
+      sqlName(table),
+      postgresTriggerName,
+    );
+    return trigger === undefined ? null : { hidden: hiddenIn(trigger.args), mode: "triggers" };
+  },
+  async record(connection, table, { changes, random, startsAgain }) {
+    const described = await recordOnServer(connection, [table], changes, random);
+    if (startsAgain) { for (const one of described) await recordGap(one, connection); }
+  },
+};
+
+async function recordedOnServer(connection: Connection): Promise<readonly PausedTable[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      name: "c.relname",
+      schema: "CASE WHEN n.nspname <> current_schema() THEN n.nspname END",
+      args: "encode(t.tgargs, 'hex')",
+    },
+    `FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE t.tgname = $1 AND t.tgparentid = 0`,
+    postgresTriggerName,
+  );
+  return rows.map(({ name, schema, args }) => ({
+    name: String(name),
+    schema: schema === null ? null : String(schema),
+    hidden: hiddenIn(args),
+  }));
+}
+
+/** The first argument of the trigger is the name of the table, and the others are the columns. */
+function hiddenIn(args: SqlValue | undefined): readonly string[] {
+  return new TextDecoder().decode(hexToBytes(String(args))).split("\0").slice(1, -1);
+}
