@@ -1,16 +1,17 @@
 /**
  * Checks that the compiler names every file that a recipe of CONTRIBUTING.md lists, and no other:
  * `deno task recipes`. Each experiment adds a name to a union of types, in a copy of the repository
- * in a temporary folder, and reads the errors of `deno check`.
+ * in a temporary folder, and reads the errors of `deno check`. The last experiment writes an engine
+ * with the members that CONTRIBUTING.md lists.
  */
 const root = new URL("../", import.meta.url);
 
 interface Recipe {
   /** The heading in CONTRIBUTING.md. The first step of the section lists the files. */
   readonly heading: string;
-  /** The file that declares the union, and the beginning of its declaration. */
+  /** The file that declares the union, and the name of the union. */
   readonly file: string;
-  readonly declaration: string;
+  readonly union: string;
   /** The name that the experiment adds to the union. */
   readonly added: string;
 }
@@ -19,14 +20,20 @@ const recipes: readonly Recipe[] = [
   {
     heading: "An operation, an endpoint",
     file: "src/resource/model/operation.ts",
-    declaration: "export type OperationName =\n",
+    union: "OperationName",
     added: "distinct",
   },
   {
     heading: "A column kind",
     file: "src/schema/kind.ts",
-    declaration: "export type ColumnKind =\n",
+    union: "ColumnKind",
     added: "duration",
+  },
+  {
+    heading: "An engine",
+    file: "src/sql/dialect.ts",
+    union: "Engine",
+    added: "mysql",
   },
 ];
 
@@ -50,14 +57,16 @@ try {
   ];
   for (const path of copied) await copy(new URL(path, root), `${folder}/${path}`);
   for (const recipe of recipes) await tryOut(recipe);
+  await tryEngine("An engine");
 } finally {
   await Deno.remove(folder, { recursive: true });
 }
 
-async function tryOut({ heading, file, declaration, added }: Recipe): Promise<void> {
+async function tryOut({ heading, file, union, added }: Recipe): Promise<void> {
   const types = await Deno.readTextFile(`${folder}/${file}`);
-  if (!types.includes(declaration)) throw new Error(`${file} has no ${declaration}`);
-  const extended = types.replace(declaration, `${declaration}  | "${added}"\n`);
+  const start = new RegExp(`^export type ${union} =\\s*\\|?`, "m");
+  if (!start.test(types)) throw new Error(`${file} has no ${union}`);
+  const extended = types.replace(start, `export type ${union} = "${added}" |`);
   await Deno.writeTextFile(`${folder}/${file}`, extended);
   const named = await filesOfErrors();
   await Deno.writeTextFile(`${folder}/${file}`, types);
@@ -69,27 +78,104 @@ async function tryOut({ heading, file, declaration, added }: Recipe): Promise<vo
     console.log(`${heading}: the compiler does not name ${path}`);
   }
   if (named.symmetricDifference(listed).size > 0) Deno.exitCode = 1;
-  else console.log(`${heading}: the compiler names ${named.size} files, as CONTRIBUTING.md`);
+  else console.log(`${heading}: the compiler names the files of CONTRIBUTING.md (${named.size})`);
 }
 
 /** Returns the files in which `deno check` finds errors, relative to the folder. */
 async function filesOfErrors(): Promise<Set<string>> {
+  const errors = await errorsIn(["mod.ts", "cli.ts", "src", ...tests]);
+  const real = await Deno.realPath(folder);
+  return new Set(errors.map(({ path }) => path.slice(real.length + 1)));
+}
+
+/** An error of the compiler. */
+interface CompilerError {
+  readonly path: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Returns the errors that `deno check` finds in files of the copy. */
+async function errorsIn(files: readonly string[]): Promise<readonly CompilerError[]> {
   const { stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["check", "mod.ts", "cli.ts", "src", ...tests],
+    args: ["check", ...files],
     cwd: folder,
     env: { NO_COLOR: "1" },
   }).output();
-  const places = new TextDecoder().decode(stderr).matchAll(/^ {4}at file:\/\/(\S+?):\d+:\d+$/gm);
-  const real = await Deno.realPath(folder);
-  return new Set([...places].map(([, path = ""]) => path.slice(real.length + 1)));
+  const found = new TextDecoder().decode(stderr).matchAll(
+    /^(TS\d+ \[ERROR\][^]*?)^ {4}at file:\/\/(\S+?):(\d+):\d+$/gm,
+  );
+  return [...found].map(([, message = "", path = "", line]) => ({
+    ...{ path, line: Number(line), message },
+  }));
+}
+
+/**
+ * Writes an engine with the members that CONTRIBUTING.md lists, and one without each of them. The
+ * compiler must accept the first, and must name the missing member of each other.
+ */
+async function tryEngine(heading: string): Promise<void> {
+  const members = await membersListed(heading);
+  const engines = [[], ...members.map((path) => [path])].map((left) =>
+    members.filter((path) => !left.some((one) => path === one || path.startsWith(`${one}.`)))
+  );
+  const head = [
+    'import type { DatabaseEngine } from "../../db/engine/engine.ts";',
+    "declare const value: never;",
+  ];
+  const lines = engines.map((paths, index) =>
+    `export const engine${index}: DatabaseEngine = ${literalOf(paths, members, "")};`
+  );
+  const file = "src/engines/mysql/mysql_engine.ts";
+  await Deno.mkdir(`${folder}/src/engines/mysql`);
+  await Deno.writeTextFile(`${folder}/${file}`, [...head, ...lines].join("\n"));
+  const errors = await errorsIn([file]);
+  const messagesOf = (index: number) =>
+    errors.filter(({ line }) => line === head.length + index + 1).map(({ message }) => message);
+  const unnamed = members.filter((path, index) => {
+    const name = path.slice(path.lastIndexOf(".") + 1);
+    return !messagesOf(index + 1).some((message) => message.includes(`'${name}'`));
+  });
+  const faults = messagesOf(0).length > 0
+    ? messagesOf(0).map((message) => message.trim())
+    : unnamed.map((path) => `the compiler does not name ${path} if it is missing`);
+  const accepted = `the compiler wants the members of CONTRIBUTING.md (${members.length})`;
+  for (const line of faults.length > 0 ? faults : [accepted]) console.log(`${heading}: ${line}`);
+  if (faults.length > 0) Deno.exitCode = 1;
+}
+
+/** Returns an object with those `paths` that are below a path. Migrations are loaded by a function. */
+function literalOf(paths: readonly string[], all: readonly string[], parent: string): string {
+  if (!all.some((path) => path.startsWith(parent))) return "value";
+  const own = paths.filter((path) =>
+    path.startsWith(parent) && !path.slice(parent.length).includes(".")
+  );
+  const members = own.map((path) =>
+    `${path.slice(parent.length)}: ${literalOf(paths, all, `${path}.`)}`
+  );
+  const literal = `{ ${members.join(", ")} }`;
+  return parent === "migrations." ? `() => Promise.resolve(${literal})` : literal;
+}
+
+/** Returns the paths of the members that the second step of a section of CONTRIBUTING.md lists. */
+async function membersListed(heading: string): Promise<readonly string[]> {
+  const [, , list = ""] = (await sectionOf(heading)).split(/\n(?=\d\. )/);
+  return list.split(/\n +- /).slice(1).flatMap((item) => {
+    const [path = "", ...members] = [...item.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+    return [path, ...members.map((name) => `${path}.${name}`)];
+  });
 }
 
 /** Returns the files that the first step of a section of CONTRIBUTING.md lists. */
 async function filesListed(heading: string): Promise<Set<string>> {
+  const [list = ""] = (await sectionOf(heading)).split("\n2. ");
+  return new Set([...list.matchAll(/^ +- `([^`]+)`/gm)].map(([, path = ""]) => path));
+}
+
+async function sectionOf(heading: string): Promise<string> {
   const text = await Deno.readTextFile(new URL("CONTRIBUTING.md", root));
   const [, section = ""] = text.split(`### ${heading}\n`);
-  const [list = ""] = section.split("\n2. ");
-  return new Set([...list.matchAll(/^ +- `([^`]+)`/gm)].map(([, path = ""]) => path));
+  return section.split("\n### ")[0] ?? "";
 }
 
 async function copy(from: URL, to: string): Promise<void> {
