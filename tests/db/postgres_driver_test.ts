@@ -8,7 +8,7 @@ import { testOnPostgresDriver as test } from "../support/postgres_tests.ts";
 import { gate, runScript } from "../support/scratch.ts";
 
 test("a request without a free connection is refused after the deadline", async (open) => {
-  const driver = await open({ maxConnections: 2, waitLimitMs: 200 });
+  const driver = await open({ maxConnections: 2, waitLimitMs: 500 });
   const [end, both] = [gate(), gate()];
   let running = 0;
   const holders = [1, 2].map(() =>
@@ -103,7 +103,7 @@ test("statements of a transaction that were not waited for end before it", async
 });
 
 test("a statement that runs too long is ended by the server", async (open) => {
-  const driver = await open({ statementTimeoutMs: 50 });
+  const driver = await open({ statementTimeoutMs: 300 });
   await fails(query(driver, "SELECT pg_sleep(5)"), "timeout");
 });
 
@@ -196,7 +196,7 @@ test("a refusal of the server at the start is thrown and is no notice", async (o
 });
 
 test("a statement that waits for a lock is refused after the deadline", async (open) => {
-  const [holder, driver] = [await open(), await open({ maxConnections: 2, waitLimitMs: 100 })];
+  const [holder, driver] = [await open(), await open({ maxConnections: 2, waitLimitMs: 500 })];
   await runScript(holder, "CREATE TABLE t (n int PRIMARY KEY);\nINSERT INTO t VALUES (1)");
   await holder.transaction(async (connection) => {
     await connection.query({ text: "UPDATE t SET n = 2", values: [] });

@@ -79,7 +79,7 @@ test("a request that gives up waiting leaves the connection to the next", async 
     if (++asked === 2) await slow.passed;
     return true;
   });
-  const driver = await openPostgres(proxy.url, { maxConnections: 1, waitLimitMs: 500 });
+  const driver = await openPostgres(proxy.url, { maxConnections: 1, waitLimitMs: 1_500 });
   const other = await openPostgres(url, { maxConnections: 1 });
   try {
     await sql(driver, "CREATE TABLE t (id text)");

@@ -55,7 +55,7 @@ for (const engine of engines.filter(({ name }) => name !== "pglite")) {
               const began = performance.now();
               const { status } = await get(`${path}?${query}`);
               assert(status === 200 || (status >= 400 && status < 500), `${status} ${query}`);
-              assert(performance.now() - began < 1_000, `${query} took too long`);
+              assert(performance.now() - began < 10_000, `${query} took too long`);
               seen.set(status, (seen.get(status) ?? 0) + 1);
             },
           ),

@@ -380,7 +380,7 @@ Deno.test("a server of keys that hangs delays a request by five seconds, and onc
         200,
       );
     }
-    assert(performance.now() - startedAt < 2_000);
+    assert(performance.now() - startedAt < 4_000);
     hanging.resolve(right());
     // The test ends once the fetch has.
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -84,7 +84,7 @@ Deno.test("streams end in every process when the lifetime of their session is ov
     const events = await stream.untilEnd();
     assertEquals(events.at(-1)?.data, { type: "invalidate", reason: "auth_expired" });
   }
-  assert(performance.now() - startedAt < 1_500 + limitMs);
+  assert(performance.now() - startedAt < 10_000 + limitMs);
 });
 
 Deno.test("a process that is killed once a password was replaced leaves no session of the old one", async () => {
