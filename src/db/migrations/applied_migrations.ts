@@ -4,23 +4,23 @@ import type { Connection } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import { selectNamed } from "../named_columns.ts";
 
-/** A migration to note: its name, and the SQL that was run. */
+/** A migration to record: its name, and the SQL that was run. */
 export interface NotedMigration {
   readonly name: string;
   readonly sql: string;
 }
 
-/** A migration that was applied, as the database knows it. */
+/** A recorded migration. */
 export interface AppliedMigration {
   readonly name: string;
-  /** Of its SQL. */
+  /** The checksum of the SQL. */
   readonly checksum: string;
 }
 
-/** The table in which migrations are noted, by name. */
+/** The name of the table that records migrations. */
 export const migrationsTable = "_service_migrations";
 
-/** Notes a migration in the transaction that applies it. */
+/** Records a migration in the transaction that applies it. */
 export async function recordMigration(
   connection: Connection,
   { name, sql }: NotedMigration,
@@ -42,7 +42,7 @@ export async function recordMigration(
   });
 }
 
-/** The migrations that were applied, in their order; those of a database without any are none. */
+/** Returns the applied migrations in their order, or none for a database without the table. */
 export async function appliedMigrations(
   connection: Connection,
   dialect: Pick<Dialect, "parts">,
@@ -58,12 +58,12 @@ export async function appliedMigrations(
   return rows.map(({ name, checksum }) => ({ name: String(name), checksum: String(checksum) }));
 }
 
-/** The checksum by which a changed migration is found. */
+/** Returns the checksum by which a changed file is detected. */
 export function checksumOf(sql: string): string {
   return createHash("sha256").update(sql).digest("hex");
 }
 
-/** The same on both engines. */
+/** The statement is the same on every engine. */
 async function createMigrationsTable(connection: Connection): Promise<void> {
   await connection.query({
     text: `CREATE TABLE IF NOT EXISTS "${migrationsTable}" (

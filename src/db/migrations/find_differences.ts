@@ -7,7 +7,7 @@ import { declaredTables } from "./compare/declared_tables.ts";
 import type { Difference } from "./compare/difference.ts";
 import type { ExistingShapes, TableName } from "./compare/table_shape.ts";
 
-/** Declared tables beside what a database has, and all that differs. */
+/** Declared tables, existing tables and their differences. */
 export interface TableComparison {
   readonly declared: readonly DeclaredTable[];
   readonly existing: ExistingShapes;
@@ -15,8 +15,8 @@ export interface TableComparison {
 }
 
 /**
- * Compares declared tables with a database that is to lose the `dropped` ones, inside a transaction
- * of it. It changes nothing, but on Postgres it may need the right to create temporary tables.
+ * Compares declared tables with a database in a transaction, and changes nothing. The migration
+ * will drop the `dropped` tables. On Postgres it may need the right to create temporary tables.
  */
 export async function findDifferences(
   connection: Connection,
@@ -40,12 +40,12 @@ export async function findDifferences(
   };
 }
 
-/** The names under which a database may have a table. */
+/** Returns the names under which a database may have a table. */
 export function namesOf({ schema, name, formerName }: TableInfo) {
   return [name, ...(formerName === null ? [] : [formerName])].map((name) => ({ schema, name }));
 }
 
-/** Returns true if two strings differ that may mean the same. */
+/** Returns true if the two expressions of a difference may have the same meaning. */
 export function mayBeSame(difference: Difference): boolean {
   switch (difference.kind) {
     case "default":

@@ -4,17 +4,17 @@ import { flag, textLike } from "../../options/option_kinds.ts";
 /** Options of a migration of declared tables. */
 export interface MigrateOptions {
   /**
-   * What may be lost: `notes.size` is a column, or the values in it that its new type does not keep;
-   * `notes.by_size` is an index, and `notes` a whole table, neither of which is declared.
+   * The parts that may be lost. `notes.size` is a column, or the values that its new type cannot
+   * store. `notes.by_size` is an undeclared index, and `notes` is a whole undeclared table.
    */
   readonly allowDrop?: readonly string[] | undefined;
-  /** Columns that are not declared and stay, and are not to be asked about: `notes.size`. */
+  /** Undeclared columns that stay, and that the plan asks no question about: `notes.size`. */
   readonly keep?: readonly string[] | undefined;
-  /** Only plans: nothing is changed. */
+  /** True to plan only. Nothing is changed. */
   readonly dryRun?: boolean | undefined;
 }
 
-/** The options of a migration, described. */
+/** The description of the options of a migration. */
 export const migrateOptions = group(
   {
     allowDrop: listOf("names like notes.size", textLike("a name like notes.size", /./)).unlessSet(

@@ -10,34 +10,35 @@ import type { MigrationPlan, MigrationRights, MigrationStep } from "./migration_
 import { planMigration } from "./plan_migration.ts";
 import { readRecording, restoreRecording } from "./restore_recording.ts";
 
-/** A migration that was planned, and what became of it. */
+/** The plan of a migration, and its result. */
 export interface Migration extends MigrationPlan {
-  /** True if its steps were run: not for an empty plan, nor for one that is only shown. */
+  /** True if the steps were run. An empty plan and a shown plan are not run. */
   readonly isApplied: boolean;
 }
 
-/** How declared tables are migrated. */
+/** Input of the migration of declared tables. */
 export interface MigrationRun extends MigrationRights {
   readonly driver: Driver;
   readonly tables: readonly TableInfo[];
   readonly random: Random;
-  /** True if nothing is run. */
+  /** True if no statement is run. */
   readonly dryRun: boolean;
-  /** The plan that was agreed to; with another one nothing is run. */
+  /** The plan that the operator has accepted. With a different plan no statement is run. */
   readonly agreed: MigrationPlan | null;
 }
 
 /**
- * Makes a database as its tables are declared, all or nothing, and gives what was done. Processes
- * that start together do it once: each compares again once it is its turn. Throws an Error that lists
- * all that stands in the way.
+ * Changes a database in one transaction until its tables are as declared. Processes that start
+ * together do this once, because each compares again in its transaction. Throws an Error with all
+ * obstacles.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
   for (let tries = 1;; tries++) {
     try {
       return await migrateOnce(run);
     } catch (error) {
-      // One process changes the tables that the other looks at, and the server ends one of the two.
+      // While one process changes the tables, another reads them, and the server ends one of the
+      // two.
       const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
       if (!isRetryable || tries === maxTries) throw error;
     }
@@ -51,7 +52,7 @@ async function migrateOnce(run: MigrationRun): Promise<Migration> {
   const shown = await showPlan(run);
   if (run.dryRun) return { ...shown, isApplied: false };
   requireAllowed(shown);
-  // Nothing to do is the usual case at a start, and takes no lock.
+  // An empty plan is the usual case at a start, and needs no lock.
   if (shown.steps.length === 0) return { ...shown, isApplied: false };
   const { running } = await engineOf(driver).migrations();
   return await running.restructure(driver, (connection) => apply(run, connection));
@@ -66,7 +67,7 @@ async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
     return await running.compare(driver, plan);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    // Another process may have changed the tables between two looks at them.
+    // Another process may have changed the tables between two queries of the comparison.
     return await running.restructure(driver, plan);
   }
 }
@@ -95,7 +96,7 @@ async function apply(run: MigrationRun, connection: Connection): Promise<Migrati
   return { ...plan, isApplied: true };
 }
 
-/** The deployer needs the reason: which value does not convert, or what refers to a table. */
+/** The operator needs the reason: the value that does not convert, or the reference to a table. */
 async function runStep({ sql, purpose }: MigrationStep, connection: Connection): Promise<void> {
   try {
     await connection.query({ text: sql, values: [] });
@@ -113,7 +114,7 @@ function requireAgreed({ steps }: MigrationPlan, agreed: MigrationPlan | null): 
   );
 }
 
-/** What the steps were to mend is mended, or nothing is kept of them. */
+/** Throws an Error if the tables still differ, so that the transaction rolls back. */
 async function requireDone(run: MigrationRun, connection: Connection): Promise<void> {
   const { driver: { dialect }, tables } = run;
   const { differences } = await findDifferences(connection, dialect, tables);

@@ -1,24 +1,24 @@
-/** What a migration of declared tables does to a database, in its order. */
+/** The plan of a migration of declared tables. */
 export interface MigrationPlan {
-  /** All that differs between the declared tables and the database, in words. */
+  /** The differences between the declared tables and the database, in words. */
   readonly differences: readonly string[];
-  /** The statements that are run. */
+  /** The statements to run, in their order. */
   readonly steps: readonly MigrationStep[];
-  /** What stands in the way, each with what to do about it: with one of these nothing is run. */
+  /** The obstacles, each with its remedy. If there is one, no statement is run. */
   readonly refusals: readonly string[];
-  /** What may be renames: a column that is declared no more, and a new one of its type. */
+  /** The possible renames: an undeclared column, and a new one of its type. */
   readonly questions: readonly PossibleRename[];
-  /** What is left as it is although it is not declared, and how to have it taken away. */
+  /** The parts that stay although they are undeclared, and how to drop them. */
   readonly left: readonly string[];
 }
 
-/** In the plan of a migration: a column that may be another one under its old name. */
+/** In the plan of a migration: a column that may be a renamed one. */
 export interface PossibleRename {
   /** The declared table. */
   readonly table: string;
-  /** The column that the database has. */
+  /** The existing column. */
   readonly from: string;
-  /** The column that is declared. */
+  /** The declared column. */
   readonly to: string;
 }
 
@@ -26,19 +26,19 @@ export interface PossibleRename {
 export interface MigrationStep {
   /** The statement. */
   readonly sql: string;
-  /** What it is for: `add notes.size`. */
+  /** The purpose: `add notes.size`. */
   readonly purpose: string;
-  /** What is lost by it, as `allowDrop` names it: `notes.size`; null if nothing is lost. */
+  /** The part that the statement discards, as in `allowDrop`: `notes.size`; or null. */
   readonly loses: string | null;
 }
 
-/** What a migration may do beside adding to the tables. */
+/** The permissions of a migration besides additions. */
 export interface MigrationRights {
   /**
-   * What may be lost: `notes.size` is a column, or the values in it that its new type does not keep;
-   * `notes.by_size` is an index that is not declared, and `notes` a whole table that is not declared.
+   * The parts that may be lost. `notes.size` is a column, or the values that its new type cannot
+   * store. `notes.by_size` is an undeclared index, and `notes` is a whole undeclared table.
    */
   readonly allowDrop: readonly string[];
-  /** Columns that are not declared and stay, and so are not taken for ones to be renamed: `notes.size`. */
+  /** Undeclared columns that stay, and that no rename is assumed for: `notes.size`. */
   readonly keep: readonly string[];
 }

@@ -15,19 +15,16 @@ import { guardRows } from "./plan/row_guards.ts";
 import { type PlanContext, TableMigration } from "./plan/table_migration.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/** A plan with the tables that it concerns, as they are so far. */
+/** A plan, and the tables before it is run. */
 export interface PlannedMigration {
   readonly plan: MigrationPlan;
-  /** Those that exist. */
+  /** The declared tables that exist. */
   readonly pairs: readonly PairedTable[];
-  /** What the plan says in words. */
+  /** The differences that the plan describes in words. */
   readonly differences: readonly Difference[];
 }
 
-/**
- * Plans what makes a database as the tables are declared; changes nothing. On Postgres it runs in a
- * transaction.
- */
+/** Plans the migration of a database, and changes nothing. On Postgres it runs in a transaction. */
 export async function planMigration(
   connection: Connection,
   dialect: Dialect,
@@ -59,7 +56,7 @@ export async function planMigration(
   );
   const steps = await planning.steps(connection, changes, created);
   const { refusals, questions, left } = context;
-  left.push(...notThere(rights, tables, dropped), ...tableTwins(pairs, existing.tables));
+  left.push(...notThere(rights, tables, dropped), ...conflictingTables(pairs, existing.tables));
   refusals.push(...await referrers(connection, planning, tables, dropped));
   const plan = {
     ...{ differences: differences.map(describeDifference), refusals, questions, left },
@@ -73,8 +70,8 @@ async function hasRows({ existing }: PairedTable, connection: Connection): Promi
   return (await connection.query({ text, values: [] })).rows.length > 0;
 }
 
-/** Tables under the former names of others that exist as well. */
-function tableTwins(
+/** Returns notices of tables that exist under their former and their new names. */
+function conflictingTables(
   pairs: readonly PairedTable[],
   existing: readonly TableShape[],
 ): readonly string[] {
@@ -84,11 +81,11 @@ function tableTwins(
     ) {
       return [];
     }
-    const isTwin = existing.some((one) => one.schema === schema && one.name === formerName) &&
+    const hasBoth = existing.some((one) => one.schema === schema && one.name === formerName) &&
       !pairs.some(({ existing: { name }, table }) =>
         name === formerName || table.name === formerName
       );
-    return isTwin
+    return hasBoth
       ? [`${name} was ${formerName} before, and both are there: their rows are not merged`]
       : [];
   });

@@ -8,14 +8,14 @@ import type { PairedTable } from "./compare/compare_tables.ts";
 import type { Difference } from "./compare/difference.ts";
 import { isSameName } from "./compare/table_shape.ts";
 
-/** A table whose changes are recorded, and the columns that are left out of that. */
+/** A table whose changes are recorded, and the columns that the recording excludes. */
 export interface TriggeredRecording {
   readonly table: TableInfo;
   readonly hidden: readonly ColumnInfo[];
   readonly mode: "triggers" | "service";
 }
 
-/** Reads which of the tables are recorded by triggers, before anything is changed. */
+/** Returns the tables that triggers record. It is called before the first statement. */
 export async function readRecording(
   connection: Connection,
   dialect: Dialect,
@@ -41,15 +41,15 @@ function recordingOf(
   return { table, hidden: table.columns.filter(isHidden), mode };
 }
 
-/** What is restored after the statements of a migration. */
+/** The recording to restore after the statements of a migration. */
 export interface RecordedTables {
   readonly recording: readonly TriggeredRecording[];
   readonly differences: readonly Difference[];
 }
 
 /**
- * Records the tables again as they were, by triggers that fit their columns. The rows before and
- * after have other members, so that streams of tables with changed columns begin again.
+ * Records the tables again as before, by triggers that match their columns. Rows from before and
+ * after a change of columns have different members, so the streams of such tables begin again.
  */
 export async function restoreRecording(
   connection: Connection,

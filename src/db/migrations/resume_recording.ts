@@ -3,13 +3,13 @@ import { createTableInfo, plainColumn, type TableInfo } from "../../schema/table
 import type { Connection } from "../driver.ts";
 import type { MigrationsEngine, PausedTable } from "../engine/migrations_engine.ts";
 
-/** What a recording needs to be resumed. */
+/** The tables to record again after the statements. */
 export interface PausedRecording {
   readonly recorded: readonly PausedTable[];
   readonly random: Random;
 }
 
-/** Records the tables again that are still there. Their streams begin again. */
+/** Records the tables again, except for dropped ones. Their streams begin again. */
 export async function resumeRecording(
   connection: Connection,
   { comparison, recording }: MigrationsEngine,

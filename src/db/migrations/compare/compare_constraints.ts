@@ -12,18 +12,18 @@ import {
   type TableShape,
 } from "./table_shape.ts";
 
-/** A difference of a constraint, after the column that it concerns alone. */
+/** A difference of a constraint, and the only column of the constraint or null. */
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
-/** What a declaration speaks of: constraints of all else are the affair of the database. */
+/** The names that declarations use. Constraints with other names are left to the database. */
 export interface OwnNames {
-  /** The columns of the table. */
+  /** The declared columns of the table. */
   readonly columns: readonly string[];
-  /** All tables, and those that are dropped. */
+  /** All declared tables, and the dropped ones. */
   readonly tables: readonly TableName[];
 }
 
-/** Compares what holds for the rows of a table, and its indexes. */
+/** Compares the constraints and the indexes of a table. */
 export function compareConstraints(
   declared: TableShape,
   existing: TableShape,
@@ -43,7 +43,7 @@ export function compareConstraints(
   ];
 }
 
-/** The two shapes of a table. */
+/** The two shapes of a table, and the comparison of names and expressions. */
 interface ShapePair {
   readonly declared: TableShape;
   readonly existing: TableShape;
@@ -114,7 +114,7 @@ function compareForeignKeys(
   return found;
 }
 
-/** Returns true if two foreign keys pair the same columns, in whichever order. */
+/** Returns true if two foreign keys pair the same columns, in any order. */
 function isSameKey(left: ForeignKeyShape, right: ForeignKeyShape): boolean {
   const pairsOf = ({ columns, references }: ForeignKeyShape) =>
     columns.map((name, index) => JSON.stringify([name, references[index]]));

@@ -16,38 +16,38 @@ import {
   type TableShape,
 } from "./table_shape.ts";
 
-/** A declared table with the shape that it asks for. */
+/** A declared table, and its shape. */
 export interface DeclaredTable {
   readonly table: TableInfo;
   readonly shape: TableShape;
 }
 
-/** A declared table beside the existing one that stands for it, whatever that is called now. */
+/** A declared table, and the existing table under its new or old name. */
 export interface PairedTable extends DeclaredTable {
   readonly existing: TableShape;
-  /** The existing table as it is once it and its columns have their new names. */
+  /** The existing table, in which the table and its columns have their new names. */
   readonly current: TableShape;
   readonly columns: PairedColumns;
 }
 
-/** Which existing columns stand for which declared ones, by their new names. */
+/** The pairs of existing and declared columns. */
 export interface PairedColumns {
-  /** The names now, and those before. */
+  /** The old names by the new names. */
   readonly renamed: ReadonlyMap<string, string>;
   readonly pairs: readonly (readonly [wanted: ColumnShape, has: ColumnShape])[];
   readonly missing: readonly ColumnShape[];
   readonly superfluous: readonly ColumnShape[];
 }
 
-/** Declared tables, those that stand for them, and those that are missing. */
+/** The pairs of declared and existing tables, and the missing tables. */
 export interface PairedTables {
   readonly pairs: readonly PairedTable[];
   readonly missing: readonly DeclaredTable[];
 }
 
 /**
- * Finds for each declared table the existing one: that of its name, or else of its former name. What
- * is no table, such as a view, is in neither list.
+ * Finds the existing table of each declared one, by its name or else its former name. A declared
+ * table is in neither list if a view has its name.
  */
 export function pairTables(
   declared: readonly DeclaredTable[],
@@ -61,7 +61,7 @@ export function pairTables(
       ? []
       : [{ ...one, existing, columns: pairColumns(one.table, one.shape, existing) }]
   );
-  // A foreign key follows the new names of the table that it refers to.
+  // The columns of a foreign key have the new names of the table that it refers to.
   const targetOf = (key: ForeignKeyShape): ForeignKeyShape => {
     const target = present.find(({ existing }) =>
       existing.schema === key.schema && isNamedAlike(existing, existing.name, key.table)
@@ -91,7 +91,7 @@ function existingOf(
   return formerName === null ? null : shapeOf(tables, { schema, name: formerName }) ?? null;
 }
 
-/** Returns true if a table of the database is to be renamed, and makes place for another one of its name. */
+/** Returns true if an existing table will be renamed, so that its name becomes free. */
 function isLeaving(
   found: TableShape,
   table: TableInfo,
@@ -101,7 +101,7 @@ function isLeaving(
 ): boolean {
   return declared.some(({ table: other }) => {
     const { schema, formerName } = other;
-    // Tables that have each other's names have been renamed already.
+    // Two tables that have exchanged their names were renamed already.
     if (other === table || seen.includes(other) || formerName === null) return false;
     if (schema !== table.schema || !isNamedAlike(found, found.name, formerName)) return false;
     const inPlace = shapeOf(tables, other);
@@ -110,8 +110,8 @@ function isLeaving(
 }
 
 /**
- * Compares declared tables with those that a database has: all that differs, as data. Tables that
- * are not declared are not looked at; those that are `dropped` must not be referred to any more.
+ * Compares declared tables with existing ones, and returns all differences. Undeclared tables are
+ * ignored. No foreign key may refer to a `dropped` table.
  */
 export function compareTables(
   declared: readonly DeclaredTable[],
@@ -213,13 +213,13 @@ function compareColumn(
   return found;
 }
 
-/** Returns true if two expressions of the same engine certainly mean the same. */
+/** Returns true if two expressions certainly have the same meaning. */
 function isSameExpression(left: string | null, right: string | null, syntax: SqlSyntax): boolean {
   if (left === null || right === null) return left === right;
   return normalSql(left, syntax) === normalSql(right, syntax);
 }
 
-/** The existing table as it is once its columns are renamed. */
+/** Returns an existing table whose columns have their new names. */
 function withNames(
   existing: TableShape,
   renamed: ReadonlyMap<string, string>,

@@ -7,17 +7,17 @@ import type {
   UniqueShape,
 } from "./table_shape.ts";
 
-/** One difference between a declared table and the one that the database has. */
+/** One difference between a declared table and the existing one. */
 export type Difference =
   & {
-    /** The declared table, by its name in paths. */
+    /** The name of the declared table in paths. */
     readonly table: string;
-    /** The column, by its name in the database, where it concerns one. */
+    /** The database name of the column, or null for a difference of the table. */
     readonly column: string | null;
   }
   & DifferenceKind;
 
-/** What differs; `declared` is what the declaration asks for, `existing` what the database has. */
+/** A difference. `declared` is the declared value, and `existing` that of the database. */
 export type DifferenceKind =
   | { readonly kind: "missing-table"; readonly declared: TableShape }
   | { readonly kind: "renamed-table"; readonly existing: string }
@@ -39,12 +39,12 @@ export type DifferenceKind =
   | { readonly kind: "missing-index"; readonly declared: IndexShape }
   | { readonly kind: "superfluous-index"; readonly existing: IndexShape };
 
-/** One member for each kind, so that the kind says what the values are. */
+/** Each kind has one member, so that the kind determines the types of the values. */
 type Changed<Kind extends string, Value> = Kind extends string
   ? { readonly kind: Kind; readonly declared: Value; readonly existing: Value }
   : never;
 
-/** A difference in words: `notes.size is bigint, and declared as text`. */
+/** Describes a difference: `notes.size is bigint, and declared as text`. */
 export function describeDifference(difference: Difference): string {
   const { table, column } = difference;
   const place = column === null ? table : `${table}.${column}`;
@@ -128,7 +128,7 @@ function describeConstraint(difference: ConstraintDifference, table: string): st
   }
 }
 
-/** Returns true if a column that is not declared refuses each new row. */
+/** Returns true if an undeclared column rejects each new row. */
 export function isNeeded({ notNull, default: given, generated, countsUp }: ColumnShape): boolean {
   return notNull && given === null && generated === null && !countsUp;
 }
@@ -161,7 +161,7 @@ function foreignKey(key: ForeignKeyShape): string {
   }`;
 }
 
-/** `ON DELETE CASCADE ON UPDATE SET NULL`. */
+/** Returns the actions as SQL: `ON DELETE CASCADE ON UPDATE SET NULL`. */
 export function actionsOf({ onDelete, onUpdate }: ForeignKeyShape): string {
   const clauses = [["DELETE", onDelete], ["UPDATE", onUpdate]] as const;
   return clauses.flatMap(([event, action]) =>

@@ -14,17 +14,17 @@ import {
   type UniqueShape,
 } from "./table_shape.ts";
 
-/** A table by its CREATE statements. */
+/** The statements that create a table. */
 export interface ParsedTableFacts {
   readonly schema: string | null;
   readonly name: string;
   readonly createTable: string;
   readonly createIndexes: readonly string[];
-  /** The key of a table that a foreign key of this one names without columns. */
+  /** Returns the primary key of a table, for foreign keys without target columns. */
   readonly keyOf?: (table: string) => readonly string[];
 }
 
-/** The shape of a table by the statements that create it. */
+/** Parses the statements that create a table to its shape. */
 export function parsedShape(facts: ParsedTableFacts): TableShape {
   const { schema, name, createTable, createIndexes, keyOf = () => [] } = facts;
   const { definitions } = parseCreateTable(createTable);
@@ -36,7 +36,7 @@ export function parsedShape(facts: ParsedTableFacts): TableShape {
     const { column, constraints: own } = definition;
     const isKey = key.length === 1 && isSameName(key[0] ?? "", column.name);
     const values = enums.get(column.name.toLowerCase());
-    // A key that is the row id has no NULL.
+    // A primary key that is the row id is never NULL.
     const isRowId = isKey && /^integer$/i.test(column.type);
     return [{
       name: column.name,
@@ -73,7 +73,7 @@ export function parsedShape(facts: ParsedTableFacts): TableShape {
   };
 }
 
-/** Returns true if an index keeps whole columns distinct, as a UNIQUE constraint does. */
+/** Returns true if an index is unique over whole columns, like a UNIQUE constraint. */
 export function isWholeUnique({ unique, where, isPlain, isValid }: IndexShape): boolean {
   return unique && where === null && isPlain && isValid;
 }

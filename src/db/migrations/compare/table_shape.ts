@@ -1,21 +1,18 @@
-/**
- * The shape of a table: what its declaration asks of the database, or what the database has, in the
- * same terms, so that the two are compared.
- */
+/** The shape of a declared or an existing table. Both have the same form. */
 export interface TableShape {
   readonly schema: string | null;
   readonly name: string;
   readonly columns: readonly ColumnShape[];
-  /** The names of the key columns, in key order. */
+  /** The names of the columns of the primary key, in their order. */
   readonly key: readonly string[];
-  /** The name of the constraint of the key, where the engine gives it one. */
+  /** The name of the primary key's constraint, or null if the engine names none. */
   readonly keyName: string | null;
-  /** The sets of columns that no two rows share, beside the key. */
+  /** The unique constraints and indexes besides the primary key. */
   readonly uniques: readonly UniqueShape[];
   readonly checks: readonly CheckShape[];
   readonly foreignKeys: readonly ForeignKeyShape[];
   readonly indexes: readonly IndexShape[];
-  /** The CREATE TABLE statement, where there is one: of a declared table, and of SQLite. */
+  /** The CREATE TABLE statement of a declared table or of SQLite, or null. */
   readonly sql: string | null;
 }
 
@@ -24,30 +21,30 @@ export interface ColumnShape {
   readonly name: string;
   /** The type as the engine prints it. */
   readonly type: string;
-  /** The collation that it names; null for the one that comes with the type. */
+  /** The collation, or null for the default collation of the type. */
   readonly collation: string | null;
-  /** True if no row may have NULL. A key column of SQLite says so only where it is declared. */
+  /** True if the column is declared NOT NULL. A primary key of SQLite need not be. */
   readonly notNull: boolean;
   /** The expression of the DEFAULT clause. */
   readonly default: string | null;
   /** The expression of a generated column. */
   readonly generated: string | null;
-  /** True if the database gives the values: an identity column, or a row id of SQLite. */
+  /** True if the database generates the values: an identity column, or a row id of SQLite. */
   readonly countsUp: boolean;
-  /** The strings that a check allows, and its name where it has one. */
+  /** The strings that a check allows, and the name of the check or null. */
   readonly members: { readonly values: readonly string[]; readonly check: string | null } | null;
 }
 
-/** In the shape of a table: columns that no two rows share. */
+/** In the shape of a table: a unique constraint or index. */
 export interface UniqueShape {
-  /** The name of the constraint or of the index, where it has one. */
+  /** The name of the constraint or of the index, or null if it has none. */
   readonly name: string | null;
   readonly columns: readonly string[];
-  /** The statement of the index, where no constraint stands for it. */
+  /** The statement of the index, or null for a constraint. */
   readonly index: string | null;
 }
 
-/** In the shape of a table: a check that is no list of allowed strings. */
+/** In the shape of a table: a check, except for lists of allowed strings. */
 export interface CheckShape {
   readonly name: string | null;
   readonly sql: string;
@@ -60,41 +57,41 @@ export interface ForeignKeyShape {
   readonly schema: string | null;
   readonly table: string;
   readonly references: readonly string[];
-  /** In lower case, e.g. `set null`; null if nothing is done. */
+  /** The action in lower case, such as `set null`, or null for no action. */
   readonly onDelete: string | null;
   readonly onUpdate: string | null;
 }
 
-/** In the shape of a table: an index, except for those that keep whole columns distinct. */
+/** In the shape of a table: an index, except for unique indexes of whole columns. */
 export interface IndexShape {
   readonly name: string;
-  /** Columns or expressions. */
+  /** The columns or expressions. */
   readonly parts: readonly string[];
   readonly unique: boolean;
   /** The condition of a partial index. */
   readonly where: string | null;
-  /** True if a declaration could ask for it: no expression, no other kind of index. */
+  /** True if a declaration can have such an index: no expression, and the default kind of index. */
   readonly isPlain: boolean;
-  /** False for what a failed `CREATE INDEX CONCURRENTLY` of Postgres leaves: it keeps nothing distinct. */
+  /** False after a failed `CREATE INDEX CONCURRENTLY` of Postgres, when it enforces nothing. */
   readonly isValid: boolean;
-  /** The statement that creates it. */
+  /** The statement that creates the index. */
   readonly sql: string;
 }
 
-/** The name of a table, with its schema where it is not the default one. */
+/** The name of a table. The schema is null for the default one. */
 export interface TableName {
   readonly schema: string | null;
   readonly name: string;
 }
 
-/** What a database has under the names of tables. */
+/** The existing relations with given names. */
 export interface ExistingShapes {
   readonly tables: readonly TableShape[];
-  /** Views, and others that are no tables: these are never compared nor changed. */
+  /** Views and other relations that are no tables. A migration never compares or changes them. */
   readonly others: readonly TableName[];
 }
 
-/** The table of a name among those that were read. */
+/** Returns the table with a name among existing tables. */
 export function shapeOf<T extends TableName & { readonly sql?: string | null }>(
   tables: readonly T[],
   { schema, name }: TableName,
@@ -102,7 +99,10 @@ export function shapeOf<T extends TableName & { readonly sql?: string | null }>(
   return tables.find((table) => table.schema === schema && isNamedAlike(table, table.name, name));
 }
 
-/** Returns true if two names are the same in the database of a table: Postgres, which has no `sql` of tables, heeds case. */
+/**
+ * Returns true if two names are the same in the table's database. Only Postgres, which has no
+ * `sql`, distinguishes case.
+ */
 export function isNamedAlike(
   { sql }: { readonly sql?: string | null },
   left: string,
@@ -111,7 +111,7 @@ export function isNamedAlike(
   return sql === null ? left === right : isSameName(left, right);
 }
 
-/** Returns true if two lists of names are the same set, by the comparison of names of SQLite. */
+/** Returns true if two lists have the same names, ignoring case. */
 export function isSameSet(left: readonly string[], right: readonly string[]): boolean {
   return left.length === right.length &&
     left.every((name) => right.some((other) => isSameName(name, other)));
@@ -123,7 +123,7 @@ export function isSameList(left: readonly string[], right: readonly string[]): b
     left.every((name, index) => isSameName(name, right[index] ?? ""));
 }
 
-/** Returns true if two names are the same to SQLite. */
+/** Returns true if two names are the same without case, as SQLite compares them. */
 export function isSameName(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }

@@ -11,24 +11,24 @@ import {
 import { resumeRecording } from "../resume_recording.ts";
 import { type MigrationFile, readMigrationFiles } from "./migration_files.ts";
 
-/** How the files of a folder are applied. */
+/** Input of the migration by the files of a folder. */
 export interface FilesRun {
   readonly driver: Driver;
   readonly folder: string;
   readonly random: Random;
 }
 
-/** The files of a folder, by what is to be done with them. */
+/** The files to apply, and the applied files that are missing. */
 export interface PendingFiles {
-  /** Those that were not applied so far, in their order. */
+  /** The files that were not applied yet, in their order. */
   readonly pending: readonly MigrationFile[];
-  /** The names of those that were applied and are not in the folder. */
+  /** The names of applied files that the folder does not contain. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Reads which files of a folder are to be applied. Throws an Error for one that was applied and has
- * changed since, and for one that comes before another that was applied.
+ * Returns the files to apply. Throws an Error for a file that has changed since it was applied, and
+ * for a file that precedes an applied one.
  */
 export async function pendingFiles({ driver, folder }: FilesRun): Promise<PendingFiles> {
   const files = await readMigrationFiles(folder, driver.dialect);
@@ -36,8 +36,9 @@ export async function pendingFiles({ driver, folder }: FilesRun): Promise<Pendin
 }
 
 /**
- * Applies the files of a folder in their order, each in a transaction of its own, and gives their
- * names. Processes that start together apply each once. `before` is called with each before it runs.
+ * Applies the files of a folder in their order, each in a separate transaction, and returns their
+ * names. Processes that start together apply each file once. `before` is called with each file
+ * before the file runs.
  */
 export async function migrateFiles(
   run: FilesRun,
@@ -62,8 +63,8 @@ export async function migrateFiles(
 }
 
 /**
- * Notes the files of a folder as applied without running them, in one transaction, and gives their
- * names: the tables of a new database are as the files would leave them.
+ * Records the files of a folder as applied without running them, in one transaction, and returns
+ * their names. For a new database, whose tables are as the files would leave them.
  */
 export async function recordFiles({ driver, folder }: FilesRun): Promise<readonly string[]> {
   const files = await readMigrationFiles(folder, driver.dialect);

@@ -8,19 +8,19 @@ import {
   splitStatements,
 } from "../../../sql/statements/split_statements.ts";
 
-/** A file of SQL that is run once, in the order of the numbers that the names begin with. */
+/** A file of SQL that is run once. The numbers at the beginning of the names are the order. */
 export interface MigrationFile {
-  /** `0001_notes.sql`. */
+  /** The name, such as `0001_notes.sql`. */
   readonly name: string;
   readonly number: number;
-  /** The whole text, with line ends of one form. */
+  /** The whole SQL, with `\n` as the line end. */
   readonly sql: string;
   readonly statements: readonly string[];
-  /** True if it begins by switching foreign keys off, as a table of SQLite that is made again needs. */
+  /** True if the file first turns foreign keys off, in order to rebuild a table of SQLite. */
   readonly withoutKeys: boolean;
 }
 
-/** Reads the files of a folder. Throws an Error for a name or a string that cannot be meant. */
+/** Reads the files of a folder. Throws an Error for an invalid name or invalid SQL. */
 export async function readMigrationFiles(
   folder: string,
   dialect: Pick<Dialect, "parts" | "syntax">,
@@ -67,7 +67,7 @@ function parseFile(
   if (digits === undefined) {
     throw new Error(`Cannot migrate: ${name} has no name like 0001_notes.sql`);
   }
-  // A checkout on another system has other line ends, and the same statements.
+  // A checkout on another system may have other line ends.
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const all = statementsOf(name, sql, syntax);
   const boundary = all.find(isTransactionBoundary);

@@ -2,7 +2,7 @@ import { quoteIdentifier } from "../../../sql/fragment.ts";
 import { actionsOf } from "../compare/difference.ts";
 import type { ColumnShape, ForeignKeyShape } from "../compare/table_shape.ts";
 
-/** A column of Postgres as ADD COLUMN takes it; its constraints beside NOT NULL are added after it. */
+/** Returns a column of Postgres for ADD COLUMN. Constraints other than NOT NULL are added later. */
 export function postgresColumn(column: ColumnShape): string {
   const { name, type, collation, notNull, default: given, generated, countsUp } = column;
   return [
@@ -16,29 +16,29 @@ export function postgresColumn(column: ColumnShape): string {
   ].join(" ");
 }
 
-/** The check of a column whose strings are members of a list. */
+/** Returns the check of a column whose strings are members of a list. */
 export function membersCheck(column: string, members: readonly string[]): string {
   return `${quoteIdentifier(column)} IN (${members.map(textLiteral).join(", ")})`;
 }
 
-/** A string as SQL: only of declarations and catalogues, never of input. */
+/** Returns a string literal. Only declarations and catalogs supply the string, never input. */
 export function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** What stands after REFERENCES. */
+/** Returns the clause after REFERENCES. */
 export function targetSql({ schema, table, references, ...key }: ForeignKeyShape): string {
   const name = [...(schema === null ? [] : [schema]), table].map(quoteIdentifier).join(".");
   const actions = actionsOf({ schema, table, references, ...key });
   return `${name} (${columnList(references)})${actions === "" ? "" : ` ${actions}`}`;
 }
 
-/** A foreign key as a constraint of a table. */
+/** Returns a foreign key as a constraint of a table. */
 export function foreignKeySql(key: ForeignKeyShape): string {
   return `FOREIGN KEY (${columnList(key.columns)}) REFERENCES ${targetSql(key)}`;
 }
 
-/** Names, quoted, with commas between them. */
+/** Returns quoted names with commas between them. */
 export function columnList(columns: readonly string[]): string {
   return columns.map(quoteIdentifier).join(", ");
 }

@@ -7,7 +7,10 @@ import type { MigrationRights, MigrationStep } from "../migration_plan.ts";
 import { selectNamed } from "../../named_columns.ts";
 import { isNamed, step } from "./table_migration.ts";
 
-/** Tables that are not declared are dropped where they are named, and are never looked at else. */
+/**
+ * Returns the tables to drop: undeclared tables that `allowDrop` names. Other undeclared tables are
+ * ignored.
+ */
 export async function droppedTables(
   connection: Connection,
   { shapes }: ComparisonEngine,
@@ -23,7 +26,7 @@ export async function droppedTables(
   return (await shapes(connection, names)).tables;
 }
 
-/** A name that is written wrongly must not look as if it had been dropped. */
+/** Returns notices of names in `allowDrop` that are no table, such as misspelled ones. */
 export function notThere(
   { allowDrop }: MigrationRights,
   tables: readonly TableInfo[],
@@ -34,7 +37,7 @@ export function notThere(
     .map((name) => `there is no table ${name} to drop`);
 }
 
-/** Returns the steps that drop tables: one step if the engine needs one for tables that refer to one another. */
+/** Returns the steps that drop tables, which is one step if the engine drops them together. */
 export function dropSteps(
   { dropsTogether }: PlanningEngine,
   tables: readonly TableShape[],
@@ -47,7 +50,9 @@ export function dropSteps(
   });
 }
 
-/** Why tables may not be dropped: foreign keys of others, which are neither declared nor dropped. */
+/**
+ * Returns the foreign keys that prevent the drop, of tables that are neither declared nor dropped.
+ */
 export async function referrers(
   connection: Connection,
   { references: { from, to, rows } }: PlanningEngine,

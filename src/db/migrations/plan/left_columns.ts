@@ -3,8 +3,8 @@ import type { ColumnShape } from "../compare/table_shape.ts";
 import { type TableMigration, wantedNames } from "./table_migration.ts";
 
 /**
- * Says what is left of a table although it is not declared. A column that could be a new one under
- * its old name is asked about first: a rename that is taken for a drop loses the values.
+ * Reports the columns and indexes that stay although they are undeclared. If such a column could be
+ * a new column under its old name, the plan asks first, because a drop would lose the values.
  */
 export function reportUnused(table: TableMigration): void {
   const added = table.of("missing-column").map(({ declared }) => declared);
@@ -12,17 +12,17 @@ export function reportUnused(table: TableMigration): void {
     const { name } = existing;
     if (table.mayLose(name)) continue;
     const place = `${table.label}.${name}`;
-    const twin = added.find((one) => isSameKind(one, existing, table.planning));
-    if (twin !== undefined && !table.isKept(name)) {
-      table.ask({ table: table.label, from: name, to: twin.name });
+    const candidate = added.find((one) => isSameKind(one, existing, table.planning));
+    if (candidate !== undefined && !table.isKept(name)) {
+      table.ask({ table: table.label, from: name, to: candidate.name });
       table.refuse(
-        `${place} is not declared any more, and ${table.label}.${twin.name} of the same type is new: ` +
+        `${place} is not declared any more, and ${table.label}.${candidate.name} of the same type is new: ` +
           `is it a rename? Then declare .was(${JSON.stringify(name)}); if not, ` +
           `--allow-drop ${place} drops it, and --keep ${place} leaves it`,
       );
     } else table.leave(`${place} is not declared and stays: --allow-drop ${place} drops it`);
   }
-  for (const { from, to } of table.twins) {
+  for (const { from, to } of table.conflictingRenames) {
     const place = `${table.label}.${from}`;
     if (table.mayLose(from) || table.isKept(from)) continue;
     table.refuse(

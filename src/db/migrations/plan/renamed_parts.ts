@@ -3,20 +3,19 @@ import { isSameIndex } from "../compare/compare_constraints.ts";
 import { isSameSet } from "../compare/table_shape.ts";
 import { type TableMigration, wantedNames } from "./table_migration.ts";
 
-/** An index or a constraint that has the name of an old table or column. */
+/** An index or a constraint that is named after the old name of a table or column. */
 export interface RenamedPart {
-  /** The name that it has. */
+  /** The existing name. */
   readonly from: string;
-  /** The name that it is declared with. */
+  /** The declared name. */
   readonly to: string;
-  /** The statement that creates the declared index; null for a constraint. */
+  /** The statement that creates the declared index, or null for a constraint. */
   readonly sql: string | null;
 }
 
 /**
- * The indexes and constraints of a table whose names change: where it or its columns were renamed,
- * because a new table or column of the old name would want the same ones, and where another index
- * takes the name. Constraints have names of their own on Postgres alone.
+ * Returns the indexes and constraints of a table whose names change: because the table or a column
+ * is renamed, whose old name may be used again, or because another index takes the name.
  */
 export function renamedParts(table: TableMigration): readonly RenamedPart[] {
   const { pair: { shape, current, columns }, dialect: { syntax }, planning } = table;

@@ -5,8 +5,8 @@ import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
 
 /**
- * Finds what the rows of a table do not allow, and refuses it with what to do. `existing` are all
- * tables that the database has of those that are declared.
+ * Refuses differences that the rows of a table prevent, with a remedy. `existing` are the declared
+ * tables that exist.
  */
 export async function guardRows(
   table: TableMigration,
@@ -86,7 +86,7 @@ async function guardTypes(table: TableMigration): Promise<void> {
   }
 }
 
-/** Returns true if the values of a column follow from others, before and after. */
+/** Returns true if a column is generated, both before and after. */
 function isComputed({ pair: { shape, current } }: TableMigration, column: string): boolean {
   return [shape, current].every(({ columns }) =>
     columns.some(({ name, generated }) => name === column && generated !== null)
@@ -115,7 +115,7 @@ async function guardConstraints(
       );
     if (isShared) table.refuse(`${label} has rows that its declared key does not distinguish`);
   }
-  // Conditions on values that are not there yet are found to fail when they are added.
+  // A condition on new values is tested when the constraint is added.
   const isRetyped = table.of("type").length > 0 || table.of("generated").length > 0 ||
     table.of("missing-column").some(({ declared }) => declared.generated !== null);
   for (const { declared: { sql } } of isRetyped ? [] : table.of("missing-check")) {
@@ -131,7 +131,7 @@ async function guardConstraints(
   }
 }
 
-/** The target may be called otherwise, or be missing so far: then no row refers to anything. */
+/** Returns a condition for rows that refer to no row, which are all if the target is missing. */
 function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string {
   const present = key.columns.map((name) => `${quoteIdentifier(name)} IS NOT NULL`).join(" AND ");
   const target = existing.find(({ schema, name }) =>
@@ -139,7 +139,7 @@ function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string
   );
   if (target === undefined) return present;
   const has = (name: string) => target.columns.some((column) => isSameName(column.name, name));
-  // A key that is renamed as well is compared when the foreign key is added.
+  // If the key is renamed too, the database tests the values when it adds the foreign key.
   if (!key.references.every(has)) return "1 = 0";
   const from = `SELECT ${columnList(key.references)} FROM ${sqlName(target)}`;
   return `${present} AND (${columnList(key.columns)}) NOT IN (${from})`;

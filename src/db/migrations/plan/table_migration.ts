@@ -7,13 +7,13 @@ import type { Difference } from "../compare/difference.ts";
 import { isSameName, type TableShape } from "../compare/table_shape.ts";
 import type { MigrationRights, MigrationStep, PossibleRename } from "../migration_plan.ts";
 
-/** What changes in one existing table, and what its plan is made from. */
+/** The changes of one existing table, and the facts for its plan. */
 export class TableMigration {
-  /** The table, whatever it is called now. */
+  /** The declared table and the existing one, which may have another name. */
   readonly pair: PairedTable;
-  /** Those of this table. */
+  /** The differences of this table. */
   readonly differences: readonly Difference[];
-  /** True if there is any row in it. */
+  /** True if the table has rows. */
   readonly hasRows: boolean;
   readonly dialect: Dialect;
   readonly planning: PlanningFacts;
@@ -28,29 +28,29 @@ export class TableMigration {
     this.#context = context;
   }
 
-  /** Its name in paths and for `allowDrop`. */
+  /** The name of the table in paths and for `allowDrop`. */
   get label(): string {
     return this.pair.table.label;
   }
 
-  /** Its new name as SQL. */
+  /** The new name of the table as SQL. */
   get name(): string {
     return sqlName(this.pair.shape);
   }
 
-  /** The differences of one kind. */
+  /** Returns the differences of one kind. */
   of<Kind extends Difference["kind"]>(kind: Kind): readonly Extract<Difference, { kind: Kind }>[] {
     return this.differences.filter((one): one is Extract<Difference, { kind: Kind }> =>
       one.kind === kind
     );
   }
 
-  /** Returns true if what is called `name` in this table may be lost. */
+  /** Returns true if `allowDrop` names this part of the table. */
   mayLose(name: string): boolean {
     return isNamed(this.#context.rights.allowDrop, `${this.label}.${name}`);
   }
 
-  /** Returns true if a column that is not declared was said to stay. */
+  /** Returns true if `keep` names an undeclared column. */
   isKept(name: string): boolean {
     return isNamed(this.#context.rights.keep, `${this.label}.${name}`);
   }
@@ -63,8 +63,8 @@ export class TableMigration {
     this.#context.questions.push(question);
   }
 
-  /** Columns that are declared under new names, and which the table has under both. */
-  get twins(): readonly PossibleRename[] {
+  /** The renamed columns of which the table has both the old and the new one. */
+  get conflictingRenames(): readonly PossibleRename[] {
     const { table, shape, existing } = this.pair;
     const has = (name: string) => existing.columns.some((one) => one.name === name);
     return shape.columns.flatMap(({ name }) => {
@@ -75,7 +75,7 @@ export class TableMigration {
     });
   }
 
-  /** Returns true if a new column may be one that is declared no more, under its new name. */
+  /** Returns true if a new column may be a renamed column that is not declared any more. */
   mayBeRename(name: string): boolean {
     return this.#context.questions.some(({ table, to }) => table === this.label && to === name);
   }
@@ -84,7 +84,7 @@ export class TableMigration {
     this.#context.left.push(notice);
   }
 
-  /** Returns true if a row of the existing table meets a condition, in which columns have their new names. */
+  /** Returns true if a row of the existing table meets a condition on the new names. */
   async hasRowWith(condition: string): Promise<boolean> {
     if (!this.hasRows) return false;
     const { connection } = this.#context;
@@ -92,7 +92,7 @@ export class TableMigration {
     return (await connection.query({ text, values: [] })).rows.length > 0;
   }
 
-  /** Returns true if several rows, of those that `where` is about, share the values of these columns: no NULL. */
+  /** Returns true if several rows that meet `where` have the same values, without NULL. */
   async sharesValues(columns: readonly string[], where: string | null = null): Promise<boolean> {
     const names = columns.map(quoteIdentifier);
     const conditions = names.map((name) => `${name} IS NOT NULL`);
@@ -101,7 +101,7 @@ export class TableMigration {
     return await this.hasRowWith(`${present} GROUP BY ${names.join(", ")} HAVING count(*) > 1`);
   }
 
-  /** The rows as they are now, under the new names; columns that are added have their defaults. */
+  /** Returns a subquery of the existing rows under the new names, with defaults in new columns. */
   #rows(): string {
     const { existing, columns } = this.pair;
     const present = existing.columns.map((column) => {
@@ -119,7 +119,7 @@ export class TableMigration {
   }
 }
 
-/** What all tables of a plan share. */
+/** The facts and results that all tables of a plan share. */
 export interface PlanContext {
   readonly connection: Connection;
   readonly planning: PlanningFacts;
@@ -131,17 +131,17 @@ export interface PlanContext {
   readonly left: string[];
 }
 
-/** Returns true if a name is among those that were given. */
+/** Returns true if a list has a name, in upper or lower case. */
 export function isNamed(names: readonly string[], name: string): boolean {
   return names.some((one) => isSameName(one, name));
 }
 
-/** A statement that loses nothing. */
+/** Returns a step of a migration. `loses` names the part whose values the statement discards. */
 export function step(sql: string, purpose: string, loses: string | null = null): MigrationStep {
   return { sql, purpose, loses };
 }
 
-/** A statement that alters a table. */
+/** Returns a step that alters a table. */
 export function alter(
   { name, label }: Pick<TableMigration, "name" | "label">,
   action: string,
@@ -151,7 +151,7 @@ export function alter(
   return step(`ALTER TABLE ${name} ${action}`, `${label}: ${purpose}`, loses);
 }
 
-/** The names of the indexes that are missing. */
+/** Returns the names of the missing indexes. */
 export function wantedNames(table: TableMigration): ReadonlySet<string | null> {
   return new Set(
     [...table.of("missing-index"), ...table.of("missing-unique")].map(({ declared }) =>
@@ -160,7 +160,9 @@ export function wantedNames(table: TableMigration): ReadonlySet<string | null> {
   );
 }
 
-/** Those that may be dropped, and those whose name another one takes. */
+/**
+ * Returns the indexes to drop: those that may be dropped, and those whose name another index takes.
+ */
 export function droppedIndexes(table: TableMigration): readonly string[] {
   const wanted = wantedNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>
@@ -168,7 +170,7 @@ export function droppedIndexes(table: TableMigration): readonly string[] {
   );
 }
 
-/** The steps that create the indexes of a new table, those that keep columns distinct included. */
+/** Returns the steps that create the indexes of a new table, including unique ones. */
 export function createdIndexes({ name, indexes, uniques }: TableShape): readonly MigrationStep[] {
   const all = [
     ...indexes.map(({ name, sql }) => [name, sql]),
@@ -179,7 +181,7 @@ export function createdIndexes({ name, indexes, uniques }: TableShape): readonly
   );
 }
 
-/** The steps that add indexes, those that keep columns distinct included. */
+/** Returns the steps that add indexes, including unique ones. */
 export function addedIndexes(table: TableMigration): readonly MigrationStep[] {
   const uniques = table.of("missing-unique").flatMap(({ declared: { name, index } }) =>
     index === null ? [] : [{ name, sql: index }]
@@ -189,7 +191,7 @@ export function addedIndexes(table: TableMigration): readonly MigrationStep[] {
   );
 }
 
-/** Tables in the order in which they can be renamed: a name is free once its table has another one. */
+/** Returns tables in the order of their renames. A name is free once its table has another name. */
 export function inRenameOrder(tables: readonly TableMigration[]): readonly TableMigration[] {
   const ordered = new Set<TableMigration>();
   const visit = (table: TableMigration, above: readonly TableMigration[]) => {

@@ -1,4 +1,4 @@
-/** The parts of a type: its name, and its numbers. */
+/** The name of a type, and its numbers. */
 export interface TypeParts {
   readonly name: string;
   readonly numbers: readonly number[];
@@ -10,7 +10,10 @@ export function typeParts(type: string): TypeParts {
   return { name: type.replace(/\([\d,]+\)/, ""), numbers };
 }
 
-/** `numeric(12,2)` has room for `numeric(10,2)`; a type without numbers has room for all. */
+/**
+ * Returns true if the second type has enough digits for the first: `numeric(12,2)` for
+ * `numeric(10,2)`. A type without numbers has room for all.
+ */
 export function hasRoom(
   { name, numbers }: TypeParts,
   { numbers: [size, scale = 0] }: TypeParts,

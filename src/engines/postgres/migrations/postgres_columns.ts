@@ -8,8 +8,9 @@ import { conversion } from "./postgres_conversion.ts";
 import { alter, step, type TableMigration } from "../../../db/migrations/plan/table_migration.ts";
 
 /**
- * The steps that change the columns of a table of Postgres: drops, those of computed columns first,
- * then new columns, then changes, and at last computed columns, from what has its type by now.
+ * Returns the steps that change the columns of a table of Postgres. The order is: drops (generated
+ * columns first), new columns, changes, and at last generated columns, whose sources then have
+ * their types.
  */
 export function columnSteps(table: TableMigration): readonly MigrationStep[] {
   const missing = table.of("missing-column").map(({ declared }) => declared);
@@ -34,9 +35,8 @@ export function columnSteps(table: TableMigration): readonly MigrationStep[] {
 }
 
 /**
- * Columns that are dropped and made again, because Postgres neither computes an existing column again
- * nor changes the type of what one is computed from: all declared as computed, where the expression
- * or the type differs, or the type of one that they are computed from.
+ * Returns the generated columns to drop and add again, because Postgres changes neither their
+ * expressions nor the types of their sources.
  */
 function computedAgain(table: TableMigration): readonly ColumnShape[] {
   const isOf = (name: string, ...kinds: readonly Difference["kind"][]) =>
@@ -58,7 +58,7 @@ function droppedBefore(table: TableMigration, { name }: ColumnShape): MigrationS
   return alter(table, `DROP COLUMN ${quoteIdentifier(name)}`, `${name}: is computed again`, loses);
 }
 
-/** The indexes and constraints that went with a column and did not differ. */
+/** Returns the steps that restore the unchanged indexes and constraints of a dropped column. */
 function partsOf(table: TableMigration, { name }: ColumnShape): readonly MigrationStep[] {
   const { indexes, uniques, checks } = table.pair.shape;
   const isNew = (part: unknown) =>
@@ -86,7 +86,7 @@ function partsOf(table: TableMigration, { name }: ColumnShape): readonly Migrati
 
 type Superfluous = Extract<Difference, { kind: "superfluous-column" }>;
 
-/** A column that may not be dropped stays, and must not refuse rows without a value of it. */
+/** Returns the steps for an undeclared column. If it stays, it must accept rows without a value. */
 function takenAway(table: TableMigration, { existing }: Superfluous): readonly MigrationStep[] {
   const { name, notNull, default: given, countsUp, generated } = existing;
   const column = quoteIdentifier(name);
@@ -124,11 +124,11 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
   if (isComputed) {
     steps.push(set("DROP EXPRESSION", "is computed no more"));
   } else if (type !== undefined) {
-    // Nor can a column of strings count up.
+    // A column of strings cannot be an identity column.
     if (counting?.declared === false) {
       steps.push(set("DROP IDENTITY IF EXISTS", "counts up no more"));
     }
-    // A default is not converted with the column.
+    // Postgres does not convert the default with the column.
     if (has.default !== null || counting?.declared === false) {
       steps.push(set("DROP DEFAULT", "before its type changes"));
     }
@@ -149,7 +149,7 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
   return counting?.declared === true ? [...steps, ...counted(table, name)] : steps;
 }
 
-/** The numbers continue after the largest one. */
+/** Returns the steps for an identity column, whose numbers continue after the largest value. */
 function counted(table: TableMigration, name: string): readonly MigrationStep[] {
   const column = quoteIdentifier(name);
   const sequence = `pg_get_serial_sequence(${textLiteral(table.name)}, ${textLiteral(name)})`;

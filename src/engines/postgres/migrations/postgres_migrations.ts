@@ -17,7 +17,7 @@ export const postgresMigrations: MigrationsEngine = {
       columns: parsed.columns.map((column) => ({
         ...column,
         type: postgresTypeName(column.type),
-        // A key is NOT NULL by itself.
+        // A primary key is NOT NULL even if its declaration does not say so.
         notNull: column.notNull || parsed.key.includes(column.name),
       })),
     }),
@@ -35,7 +35,7 @@ export const postgresMigrations: MigrationsEngine = {
     mayBeRename: (left, right) => left === right,
     isWider: isWiderInPostgres,
     notNumeric: () => null,
-    // Postgres takes a bare value for a string.
+    // Postgres treats a bare literal as a string.
     cast: (value, type) => `CAST(${value} AS ${type})`,
   },
   running: {
@@ -57,8 +57,8 @@ export const postgresMigrations: MigrationsEngine = {
 };
 
 /**
- * The lock is the one of `createTables`. Its holder may take long, and so may a statement that
- * rewrites a table; but to wait long for a table would hold up all requests that come after.
+ * The lock is that of `createTables`. Its wait and the rewriting of a table have no time limit. The
+ * wait for a table has one, because later requests for the table wait too.
  */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",

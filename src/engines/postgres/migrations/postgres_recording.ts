@@ -8,9 +8,9 @@ import { postgresTriggerName } from "../sql/change_log_schema.ts";
 
 /** The change log of Postgres during a migration. */
 export const postgresRecording: RecordingEngine = {
-  // A trigger of Postgres names no column but those that it excludes, and stays.
+  // A trigger of Postgres names only the excluded columns, so it can stay.
   pause: recordedOnServer,
-  // A table that was renamed keeps its triggers.
+  // A renamed table keeps its triggers.
   resumed: recordedOnServer,
   async of(connection, table) {
     const [trigger] = await selectNamed(
@@ -47,7 +47,7 @@ async function recordedOnServer(connection: Connection): Promise<readonly Paused
   }));
 }
 
-/** The first argument of the trigger is the name of the table, and the others are the columns. */
+/** Returns the excluded columns: the arguments of a trigger after the name of its table. */
 function hiddenIn(args: SqlValue | undefined): readonly string[] {
   return new TextDecoder().decode(hexToBytes(String(args))).split("\0").slice(1, -1);
 }

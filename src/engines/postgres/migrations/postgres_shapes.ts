@@ -14,7 +14,7 @@ import type {
   UniqueShape,
 } from "../../../db/migrations/compare/table_shape.ts";
 
-/** Reads the shapes of tables of a Postgres database from its catalogue. */
+/** Reads the shapes of Postgres tables from the catalog. */
 export async function postgresShapes(
   connection: Connection,
   names: readonly TableName[],
@@ -154,7 +154,7 @@ const actions: ReadonlyMap<string, string> = new Map([
   ["d", "set default"],
 ]);
 
-/** Those that no constraint stands for. */
+/** Reads the indexes that belong to no constraint. */
 async function readIndexes(
   connection: Connection,
   ids: string,
@@ -231,7 +231,7 @@ function shapeOf(
   };
 }
 
-/** The names of the numbered columns, as JSON, in the order of the numbers. */
+/** Returns SQL for the names of numbered columns, as JSON, in the order of the numbers. */
 function namesOf(table: string, numbers: string): string {
   return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
     FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)

@@ -16,8 +16,8 @@ import {
 } from "../../../db/migrations/plan/table_migration.ts";
 
 /**
- * The steps of a migration on Postgres, which alters its tables: first what is renamed, then what is
- * taken away, then columns, and constraints and indexes last, when all that they speak of is there.
+ * Returns the steps of a migration on Postgres, which alters its tables. The order is: renames,
+ * drops, columns, and at last the constraints and indexes, which refer to columns.
  */
 export function postgresSteps(
   tables: readonly TableMigration[],
@@ -45,7 +45,7 @@ export function postgresSteps(
   ];
 }
 
-/** Foreign keys that stay, of which one end gets another type: the types of both would not fit. */
+/** Returns the unchanged foreign keys that would be invalid while the type of a column changes. */
 function retypedKeys(
   tables: readonly TableMigration[],
 ): readonly (readonly [TableMigration, ForeignKeyShape])[] {
@@ -104,7 +104,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Foreign keys before the constraints that they need. */
+/** Returns the drops of constraints. Foreign keys precede the constraints that they need. */
 function constraintDrops(table: TableMigration): readonly MigrationStep[] {
   const drop = (name: string | null, purpose: string) => dropConstraint(table, name, purpose);
   const dropIndex = (name: string | null) =>
@@ -136,7 +136,9 @@ function memberCheckName({ pair }: TableMigration, column: string | null): strin
   return pair.current.columns.find(({ name }) => name === column)?.members?.check ?? null;
 }
 
-/** Foreign keys are added once all tables are there: two may refer to one another. */
+/**
+ * Returns the creation of a table. Foreign keys follow, since two tables may refer to each other.
+ */
 function creation(shape: TableShape): readonly MigrationStep[] {
   const { name, schema, sql } = shape;
   const { definitions } = parseCreateTable(sql ?? "()");
@@ -186,7 +188,7 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Strings that are members no more become the default, or NULL, where that was allowed. */
+/** Returns the update that replaces undeclared strings by the default or NULL, if allowed. */
 function emptied(
   table: TableMigration,
   column: string,

@@ -1,6 +1,6 @@
 import { hasRoom, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 
-/** Returns true if a type of Postgres keeps every value of another one. */
+/** Returns true if a type of Postgres keeps every value of another type. */
 export function isWiderInPostgres(from: string, to: string): boolean {
   const [one, other] = [typeParts(from), typeParts(to)];
   if (other.name === "text") return !binary.has(one.name);
@@ -13,7 +13,7 @@ export function isWiderInPostgres(from: string, to: string): boolean {
     !(other.name === "numeric" && one.name.includes("real"));
 }
 
-/** Those whose strings are not what a reader expects. */
+/** The types whose conversion to a string a reader would not expect. */
 const binary: ReadonlySet<string> = new Set(["bytea"]);
 
 const wider: ReadonlyMap<string, readonly string[]> = new Map([

@@ -7,9 +7,8 @@ import { postgresShapes } from "./postgres_shapes.ts";
 import { isSameName, type TableShape } from "../../../db/migrations/compare/table_shape.ts";
 
 /**
- * Declared tables with their expressions as Postgres writes them: it prints none as it was given, so
- * that only the server itself can compare two. They are made as temporary tables in a part of the
- * transaction that is rolled back.
+ * Returns declared tables with their expressions as Postgres prints them, because only Postgres can
+ * compare two. It creates temporary tables and rolls them back.
  */
 export async function writtenByPostgres(
   connection: Connection,
@@ -34,7 +33,7 @@ export async function writtenByPostgres(
   });
 }
 
-/** Foreign keys would lead out of the temporary tables, and have no expressions. */
+/** Returns the statements of a temporary table. It has no foreign keys to permanent tables. */
 function temporaryTable({ name, sql, indexes }: TableShape): readonly string[] {
   const definitions = parseCreateTable(sql ?? "()").definitions
     .filter(({ column, constraints: [constraint] }) =>
@@ -61,7 +60,7 @@ function withExpressions({ shape }: DeclaredTable, written: TableShape): TableSh
       const members = found.members === null ? null : { values: found.members.values, check: null };
       return { ...column, default: found.default, generated: found.generated, members };
     }),
-    // Names that the server has made up are those of the temporary table.
+    // Names that the server generates are those of the temporary table.
     checks: written.checks.map(({ name, sql }) => ({
       name: namedChecks.has(name) ? name : null,
       sql,

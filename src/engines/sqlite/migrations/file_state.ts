@@ -4,17 +4,17 @@ import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
-/** What must be no worse in a SQLite file after its tables were made again. */
+/** The state of a SQLite file that rebuilding its tables must not make worse. */
 export interface FileState {
-  /** How many rows refer to a row that is not there. */
+  /** The number of rows that refer to a missing row. */
   readonly broken: number;
-  /** The tables that refer to one that is not there, with its name. */
+  /** The tables that refer to a missing table, with its name. */
   readonly dangling: ReadonlySet<string>;
   /** The views that can be read. */
   readonly views: ReadonlySet<string>;
 }
 
-/** Reads it before the first statement. */
+/** Reads the state before the first statement. */
 export async function fileState(connection: Connection): Promise<FileState> {
   const views = await selectNamed(
     connection,
@@ -33,9 +33,8 @@ export async function fileState(connection: Connection): Promise<FileState> {
 }
 
 /**
- * Checks what SQLite does not check automatically while tables are made again: foreign keys, views, and
- * the triggers of the tables. Throws an Error that names what would not work any more, and the `file`
- * of SQL that did it.
+ * Checks the foreign keys, the views and the triggers of rebuilt tables, which SQLite does not
+ * check. Throws an Error that names the broken part, and the `file` of SQL that broke it.
  */
 export async function checkFile(
   connection: Connection,
@@ -74,7 +73,7 @@ async function brokenReferences(connection: Connection): Promise<number> {
   return Number(row?.count);
 }
 
-/** A row of such a table can be neither written nor deleted. */
+/** Returns the tables that refer to a missing table. Writes to their rows fail. */
 async function danglingTables(connection: Connection): Promise<ReadonlySet<string>> {
   const rows = await selectNamed(
     connection,
@@ -92,7 +91,7 @@ function readNothing(view: string): string {
   return `SELECT 1 FROM ${quoteIdentifier(view)} LIMIT 0`;
 }
 
-/** Compiles the statement; null if that succeeds. */
+/** Compiles a statement. Returns the reason of a failure, or null. */
 async function whyNot(connection: Connection, text: string): Promise<string | null> {
   try {
     await connection.query({ text, values: [] });

@@ -27,7 +27,7 @@ import {
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
-/** A trigger that another program has created. */
+/** A trigger of another program. */
 export interface OtherTrigger {
   readonly name: string;
   readonly table: string;
@@ -35,8 +35,8 @@ export interface OtherTrigger {
 }
 
 /**
- * The steps that make a table of SQLite again with all its rows: under another name, which becomes
- * that of the table once it is dropped. Its indexes and the triggers of others follow.
+ * Returns the steps that rebuild a table of SQLite with all its rows. The new table has a temporary
+ * name until the old table is dropped. Then the indexes and the triggers of other programs follow.
  */
 export function rebuildSteps(
   table: TableMigration,
@@ -98,11 +98,11 @@ function lossesOf(table: TableMigration): string | null {
 interface NewDefinitions {
   readonly definitions: readonly string[];
   readonly options: string;
-  /** True if its key is AUTOINCREMENT. */
+  /** True if the primary key is AUTOINCREMENT. */
   readonly isCounted: boolean;
 }
 
-/** Those that are declared, and those of the existing table that no declaration speaks of. */
+/** Returns the declared columns and constraints, and those that stay undeclared. */
 function newDefinitions(table: TableMigration): NewDefinitions {
   const { shape, existing, current } = table.pair;
   const { definitions: old, options } = parseCreateTable(existing.sql ?? "()");
@@ -136,7 +136,7 @@ function newDefinitions(table: TableMigration): NewDefinitions {
   };
 }
 
-/** The constraints that speak of columns which stay undeclared, as they were. */
+/** Returns the existing constraints of undeclared columns that stay. */
 function keptConstraints(
   table: TableMigration,
   old: readonly ParsedDefinition[],
@@ -150,7 +150,7 @@ function keptConstraints(
     return names.some((name) => has(kept, name)) && !names.some((name) => has(gone, name));
   };
   return old.flatMap(({ column, constraints }) => {
-    // Those of a column that stays are in its definition.
+    // The constraints of such a column are in its definition.
     if (column !== null && has(kept, column.name)) return [];
     return constraints.filter(({ kind }) => column === null || kind === "check").filter(isKept);
   }).map(({ text }) => renamedIn(table, text));
@@ -168,7 +168,7 @@ function namesIn(constraint: ParsedConstraint): readonly string[] {
   }
 }
 
-/** Those that are not declared and may not be dropped. */
+/** Returns the undeclared columns that may not be dropped. */
 function keptColumns(table: TableMigration): readonly ColumnShape[] {
   return table.pair.columns.superfluous.filter(({ name }) => !table.mayLose(name));
 }
@@ -189,7 +189,7 @@ function definitionOf(
   return definitionNamed(old, pair.columns.renamed.get(name) ?? name);
 }
 
-/** With the collation and the way of counting that the column has. */
+/** Returns a declared column with its existing collation and AUTOINCREMENT. */
 function declaredColumn(
   { text, constraints }: ParsedDefinition,
   old: ParsedDefinition | undefined,
@@ -204,7 +204,7 @@ function declaredColumn(
   return collation === undefined || isCollated ? counted : `${counted} ${collation}`;
 }
 
-/** A column that is not declared may be left out by new rows. */
+/** Returns an undeclared column, which new rows may omit. */
 function keptColumn(old: ParsedDefinition | undefined, { default: given }: ColumnShape): string[] {
   if (old?.column === null || old === undefined) return [];
   const { column: { name, type }, constraints } = old;
@@ -212,7 +212,7 @@ function keptColumn(old: ParsedDefinition | undefined, { default: given }: Colum
   return [[quoteIdentifier(name), type, ...kept.map(({ text }) => text)].join(" ")];
 }
 
-/** The columns of the new table that have a value of the old one, and the values. */
+/** Returns the columns that are copied from the old table, and the copied values. */
 function copied(
   table: TableMigration,
   options: string,
@@ -228,7 +228,7 @@ function copied(
   const rowId = rowIdNames.find((one) => !names.some((name) => isSameName(name, one)));
   const isNumbered = !/\bWITHOUT\s+ROWID\b/i.test(options) &&
     !shape.columns.some(({ countsUp }) => countsUp);
-  // Others may know the rows by their numbers.
+  // Other programs may refer to rows by their row ids.
   if (isNumbered && rowId !== undefined) copy(rowId, quoteIdentifier(rowId));
   for (const [wanted, has] of pairs) {
     if (wanted.generated === null) copy(wanted.name, copiedValue(table, wanted, has));
@@ -253,7 +253,7 @@ function copiedValue(table: TableMigration, wanted: ColumnShape, has: ColumnShap
     : value;
 }
 
-/** The statements of the indexes that stay: those of the table by now, and of others. */
+/** Returns the statements of the indexes that stay, with the new names. */
 function keptIndexes(table: TableMigration): readonly string[] {
   const { current, shape, columns } = table.pair;
   const dropped = new Set(droppedIndexes(table));
@@ -280,7 +280,7 @@ function keptIndexes(table: TableMigration): readonly string[] {
   ];
 }
 
-/** The statement of an index or a trigger with the new names of the table and its columns. */
+/** Returns the statement of an index or a trigger with the new names. */
 function renamedIn({ pair: { existing, shape, columns } }: TableMigration, sql: string): string {
   const renamed = new Map(columns.renamed);
   if (!isSameName(existing.name, shape.name)) renamed.set(shape.name, existing.name);

@@ -8,7 +8,7 @@ import type {
   TableShape,
 } from "../../../db/migrations/compare/table_shape.ts";
 
-/** Reads the shapes of tables of a SQLite file by their statements, which it keeps as they were. */
+/** Reads the shapes of tables of a SQLite file from their stored statements. */
 export async function sqliteShapes(
   connection: Connection,
   names: readonly TableName[],
@@ -45,7 +45,7 @@ export async function sqliteShapes(
   };
 }
 
-/** What a foreign key without columns refers to. */
+/** Returns the primary key, for foreign keys without target columns. */
 function declaredKey(createTable: string): readonly string[] {
   for (const { constraints } of parseCreateTable(createTable).definitions) {
     for (const one of constraints) if (one.kind === "key") return one.columns;

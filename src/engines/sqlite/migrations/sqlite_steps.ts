@@ -27,8 +27,8 @@ import {
 } from "../../../db/migrations/plan/table_migration.ts";
 
 /**
- * The steps of a migration on SQLite: what ALTER TABLE can do is done by it, and a table that takes
- * more is rebuilt, as https://sqlite.org/lang_altertable.html#otheralter describes.
+ * Returns the steps of a migration on SQLite. ALTER TABLE makes the changes that it supports. Other
+ * changes rebuild the table, as https://sqlite.org/lang_altertable.html#otheralter describes.
  */
 export async function sqliteSteps(
   connection: Connection,
@@ -43,7 +43,7 @@ export async function sqliteSteps(
     ...missing.flatMap(creation),
     ...tables.filter((table) => !rebuilt.includes(table)).flatMap(alterations),
     ...(rebuilt.length === 0 ? [] : [
-      // The new table takes the name of the old one: what refers to that name must stay as it is.
+      // The new table gets the name of the old one, so references to that name must not change.
       step("PRAGMA legacy_alter_table = ON", "renames change no other table, trigger or view"),
       ...rebuilt.flatMap((table) => rebuildSteps(table, triggers)),
       step("PRAGMA legacy_alter_table = OFF", "as before"),
@@ -85,7 +85,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** SQLite has no statement that renames an index. */
+/** Returns the steps that create renamed indexes again, because SQLite cannot rename them. */
 function renamedIndexes(table: TableMigration): readonly MigrationStep[] {
   return renamedParts(table).flatMap(({ from, to, sql }) =>
     sql === null ? [] : [
@@ -117,7 +117,7 @@ function alterations(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Returns true if ALTER TABLE cannot do what a table needs. */
+/** Returns true if ALTER TABLE cannot make the changes of a table. */
 function takesRebuild(table: TableMigration): boolean {
   const added = table.of("missing-column");
   const isCovered = (columns: readonly string[]) =>
@@ -153,7 +153,7 @@ function takesRebuild(table: TableMigration): boolean {
   });
 }
 
-/** What ADD COLUMN takes: nothing unique, and in a table with rows a default that is a constant. */
+/** Returns true if ADD COLUMN accepts a column: not unique, and with rows a constant default. */
 function canBeAdded(table: TableMigration, column: ColumnShape): boolean {
   const definition = definitionOf(table, column);
   const isFit = definition?.constraints.every((one) => one.kind !== "key" && one.kind !== "unique");

@@ -14,13 +14,13 @@ export function isSameInSqlite(wanted: string, has: string): boolean {
   return affinityOfType(wanted) === affinityOfType(has) && isSameNumber;
 }
 
-/** Returns true if a type of SQLite keeps every value of another one, as far as it converts them. */
+/** Returns true if a type of SQLite keeps every value of another type that SQLite converts. */
 export function isWiderInSqlite(from: string, to: string): boolean {
   const [one, other] = [affinityOfType(from), affinityOfType(to)];
   const [before, after] = [typeParts(from), typeParts(to)];
   if (one === other) return hasRoom({ ...before, name: "numeric" }, after);
   if (other === "TEXT") return one === "INTEGER";
   if (other === "NUMERIC") return one === "INTEGER" && after.numbers.length === 0;
-  // A column without a type keeps all values as they are.
+  // A column without a type stores all values unchanged.
   return other === "BLOB" && to === "";
 }
