@@ -16,7 +16,7 @@ export interface TableComparison {
 
 /**
  * Compares declared tables with a database in a transaction, and changes nothing. The migration
- * will drop the `dropped` tables. On Postgres it may need the right to create temporary tables.
+ * will drop the `dropped` tables. Postgres may require the right to create temporary tables.
  */
 export async function findDifferences(
   connection: Connection,

@@ -72,7 +72,7 @@ export interface IndexShape {
   readonly where: string | null;
   /** True if a declaration can have such an index: no expression, and the default kind of index. */
   readonly isPlain: boolean;
-  /** False after a failed `CREATE INDEX CONCURRENTLY` of Postgres, when it enforces nothing. */
+  /** False after a failed `CREATE INDEX CONCURRENTLY` of Postgres: the index enforces nothing. */
   readonly isValid: boolean;
   /** The statement that creates the index. */
   readonly sql: string;

@@ -8,7 +8,7 @@ import { isSameName, type TableShape } from "../../../db/migrations/compare/tabl
 
 /**
  * Returns declared tables with their expressions as Postgres prints them, because only Postgres can
- * compare two. It creates temporary tables and rolls them back.
+ * compare two. The temporary tables for this are rolled back.
  */
 export async function writtenByPostgres(
   connection: Connection,
