@@ -4,13 +4,16 @@ import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { faultyKv, type KvFault } from "../support/faulty_kv.ts";
 import { checkLedger, randomOf } from "./ledger_model.ts";
+import { repeats } from "../support/repeats.ts";
 
 const { random, clock } = systemRuntime(() => {});
 
-// `deno task check-ledger 1000000` runs twenty times as many.
-Deno.test("50,000 random operations from 64 callers agree with the model", async () => {
+// `deno task check-ledger 1000000` runs many more.
+const operations = repeats(50_000);
+
+Deno.test(`${operations} random operations from 64 callers agree with the model`, async () => {
   const store = createMemoryKeyValue(clock, 2 ** 30);
-  await checkLedger({ store, operations: 50_000, callers: 64, seed: 1 });
+  await checkLedger({ store, operations, callers: 64, seed: 1 });
   await store.close();
 });
 

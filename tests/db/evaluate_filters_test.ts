@@ -30,6 +30,7 @@ import { engines } from "../support/engines.ts";
 import { insertRows, testOnDialects } from "../support/http.ts";
 import { runScript } from "../support/scratch.ts";
 import type { Database } from "../../src/db/database.ts";
+import { repeats } from "../support/repeats.ts";
 
 // A failure is found again by `SEED=… deno task test tests/db/evaluate_filters_test.ts`.
 const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]! >>> 1);
@@ -50,7 +51,7 @@ testOnDialects(
       world.db,
       info,
       [],
-      fc.sample(filterOf(info), { seed, numRuns: 700 }),
+      fc.sample(filterOf(info), { seed, numRuns: repeats(700) }),
     );
   },
 );
@@ -67,7 +68,7 @@ testOnDialects(
       const tables = (await db.introspect()).tables;
       const oddities = tables.find(({ name }) => name === "oddities")!;
       await requireEqualAnswers(db, oddities, joins(oddities), [
-        ...fc.sample(filterOf(oddities), { seed, numRuns: 1_500 }),
+        ...fc.sample(filterOf(oddities), { seed, numRuns: repeats(1_500) }),
       ]);
     } finally {
       await db.close();

@@ -1,8 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { all, eq, integer, resource, table, text, timestamp, type User } from "../../mod.ts";
 import { databaseSearch, memorySearch, type SearchAdapter } from "../../exports/search.ts";
-import type { Engine } from "../support/engines.ts";
-import { everyEngine } from "../support/engines.ts";
+import { type Engine, engines, everyEngine } from "../support/engines.ts";
 import { hiddenMark, type Service, withService } from "../support/http.ts";
 import { testUnless } from "../support/skip.ts";
 
@@ -26,11 +25,18 @@ export interface SearchEngine {
   readonly adapter: () => SearchAdapter;
 }
 
-/** Every search adapter over every database that it works with. */
-export const searchEngines: readonly SearchEngine[] = everyEngine.flatMap((engine) => [
-  { name: `memory on ${engine.name}`, engine, adapter: () => memorySearch() },
-  { name: `database on ${engine.name}`, engine, adapter: () => databaseSearch() },
-]);
+/**
+ * Every search adapter over every database that it works with. The index in memory has no SQL of
+ * its own: `TEST_PGLITE=everywhere` adds the one over PGlite.
+ */
+export const searchEngines: readonly SearchEngine[] = [
+  ...engines.map((engine): SearchEngine => ({
+    ...{ name: `memory on ${engine.name}`, engine, adapter: () => memorySearch() },
+  })),
+  ...everyEngine.map((engine): SearchEngine => ({
+    ...{ name: `database on ${engine.name}`, engine, adapter: () => databaseSearch() },
+  })),
+];
 
 /** One test for each search engine. */
 export function testOnSearchEngines(

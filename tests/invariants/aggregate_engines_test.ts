@@ -13,6 +13,7 @@ import {
 import { table } from "../../src/schema/table.ts";
 import type { Engine } from "../../src/sql/dialect.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import { repeats } from "../support/repeats.ts";
 
 const trips = table("trips", {
   id: integer().primaryKey(),
@@ -222,7 +223,7 @@ testOnEngines(
           assert(Math.abs(Number(sum.speed) - Number(speed)) < 1e-3, `${sum.speed} ${speed}`);
         }
       });
-      await fc.assert(property, { seed, numRuns: engine.name === "pglite" ? 150 : 400 });
+      await fc.assert(property, { seed, numRuns: repeats(engine.name === "pglite" ? 150 : 400) });
     }),
 );
 
@@ -258,7 +259,7 @@ testOnEngines(
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         assertEquals(status === 200 || status === 400, true, `${status} for ${text}`);
       });
-      await fc.assert(property, { seed, numRuns: engine.name === "pglite" ? 300 : 1_500 });
+      await fc.assert(property, { seed, numRuns: repeats(engine.name === "pglite" ? 300 : 1_500) });
       assertEquals([...statuses.keys()].sort(), [200, 400]);
     }),
 );

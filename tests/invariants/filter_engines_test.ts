@@ -22,6 +22,7 @@ import {
   things,
 } from "./filter_worlds.ts";
 import { randomFilters } from "./random_filters.ts";
+import { repeats } from "../support/repeats.ts";
 
 const info = tableInfoOf(things);
 const tree = randomFilters(info.columns);
@@ -29,7 +30,7 @@ const context = { table: info, operators: createOperatorRegistry({}), mayFilter:
 
 // A failure is found again by `SEED=… deno task test tests/invariants`; `RUNS=100000` takes longer.
 const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]! >>> 1);
-const runs = Number(Deno.env.get("RUNS") ?? 800);
+const runs = Number(Deno.env.get("RUNS") ?? repeats(800));
 
 for (const engine of everyEngine) {
   testUnless(

@@ -2,14 +2,14 @@ import { assert, assertEquals } from "@std/assert";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { startChild } from "../serve/child_process.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
+import { repeats } from "../support/repeats.ts";
 
 const script = new URL("kill_process.ts", import.meta.url).pathname;
 const writers = 16;
 
-/** Thirty kills in all. */
 const kills: readonly (readonly [scheme: string, rounds: number])[] = [
-  ["sqlite", 20],
-  ["node-sqlite", 10],
+  ["sqlite", repeats(20)],
+  ["node-sqlite", repeats(10)],
 ];
 
 for (const [scheme, rounds] of kills) {

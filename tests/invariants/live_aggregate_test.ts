@@ -17,6 +17,7 @@ import type { TableInfo } from "../../src/schema/table_info.ts";
 import type { Engine } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { insertRows, type Service, testOnDialects, withService } from "../support/http.ts";
+import { repeats } from "../support/repeats.ts";
 
 const trips = table("trips", {
   id: integer().primaryKey(),
@@ -271,7 +272,7 @@ async function requireSame(
     ...service,
     send: (method, path, body) => service.send(method, path, toBody(body), user),
   };
-  const questions = fc.sample(question, { seed, numRuns: engine === "pglite" ? 20 : 40 });
+  const questions = fc.sample(question, { seed, numRuns: repeats(engine === "pglite" ? 20 : 40) });
   const subscribed = [];
   for (const query of questions) {
     const stream = await service.subscribe(`/api/trips/aggregate/subscribe?${query}`, user);

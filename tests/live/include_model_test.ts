@@ -21,6 +21,7 @@ import {
   listed,
   updateRow,
 } from "./include_streams.ts";
+import { repeats } from "../support/repeats.ts";
 
 /** The scopes of ada and bob: they overlap, and neither sees all. Rows move between them. */
 const scopes = {
@@ -50,7 +51,7 @@ testOnDialects(
           followers.push(await follow(service, path, query, user));
         }
       }
-      const rounds = engine.name === "pglite" ? 10 : 20;
+      const rounds = repeats(engine.name === "pglite" ? 10 : 20);
       for (let round = 0; round < rounds; round++) {
         const writers = Array.from({ length: 3 }, () => writeSome(service, dice));
         for (const follower of followers) if (dice(6) === 0) await reconnect(follower, service);

@@ -17,6 +17,7 @@ import type { Connection } from "../../src/db/driver.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
 import { testOnDialects } from "../support/http.ts";
 import { Client, spied, type TestHub, untilIdle, withHub } from "./hub_support.ts";
+import { repeats } from "../support/repeats.ts";
 
 const projects = table("projects", {
   id: integer().primaryKey(),
@@ -165,7 +166,7 @@ for (const { seed, maxHeldRows, memory } of cases) {
             }
           }
         }
-        const rounds = engine.name === "pglite" ? 3 : 12;
+        const rounds = repeats(engine.name === "pglite" ? 9 : 12);
         for (let round = 0; round < rounds; round++) {
           const late = await Follower.open(
             model,

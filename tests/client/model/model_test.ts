@@ -4,6 +4,7 @@ import { scratchFolder } from "../../support/scratch.ts";
 import { runModel } from "./model.ts";
 import { createModelTables } from "./model_service.ts";
 import { startHere } from "./model_servers.ts";
+import { repeats } from "../../support/repeats.ts";
 
 Deno.test("clients come to what the service has, and each of their writes is carried out once", async () => {
   await using folder = await scratchFolder();
@@ -14,7 +15,7 @@ Deno.test("clients come to what the service has, and each of their writes is car
     await using one = await startHere(url);
     await using other = await startHere(url);
     const report = await runModel({
-      ...{ seed: 1, rounds: 2, stepsInRound: 2_000, restartsInRound: 3, db },
+      ...{ seed: 1, rounds: repeats(2), stepsInRound: 2_000, restartsInRound: 3, db },
       servers: [one, other],
     });
     assert(

@@ -4,6 +4,7 @@ import { afterPendingIo } from "../../../src/runtime/event_loop.ts";
 import { randomOf } from "../../billing/ledger_model.ts";
 import { StoreError } from "../../../src/kv/store_error.ts";
 import { openOutboxWorld, type OutboxProcess } from "./outbox_world.ts";
+import { repeats } from "../../support/repeats.ts";
 
 const turn = () => new Promise<void>(afterPendingIo);
 
@@ -64,10 +65,12 @@ async function drainOrFail(process: OutboxProcess): Promise<void> {
   }
 }
 
-Deno.test("two drainers, 1,000 seeded interleavings of updates and deletes of three documents", async () => {
+const seeds = repeats(1_000);
+
+Deno.test(`two drainers, ${seeds} seeded interleavings of updates and deletes of three documents`, async () => {
   await using world = await openOutboxWorld();
   const results = { stalls: 0, writes: 0 };
-  for (let seed = 1; seed <= 1_000; seed++) {
+  for (let seed = 1; seed <= seeds; seed++) {
     await world.reset();
     const random = randomOf(seed);
     let writing = 0;
@@ -101,7 +104,7 @@ Deno.test("two drainers, 1,000 seeded interleavings of updates and deletes of th
     });
     await world.converge(`seed ${seed}`);
   }
-  assertEquals(results.writes, 6_000);
+  assertEquals(results.writes, 6 * seeds);
   // How many there are depends on the machine too.
-  assertEquals(results.stalls > 50, true, `only ${results.stalls} stalls`);
+  assertEquals(results.stalls > seeds / 20, true, `only ${results.stalls} stalls`);
 });

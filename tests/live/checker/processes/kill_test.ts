@@ -5,6 +5,7 @@ import { scratchFolder } from "../../../support/scratch.ts";
 import { testPostgres, testUnless } from "../../../support/skip.ts";
 import { Chance } from "../chance.ts";
 import { EventSourceParser } from "../event_source_parser.ts";
+import { repeats } from "../../../support/repeats.ts";
 
 const script = new URL("service_process.ts", import.meta.url).pathname;
 const server = testPostgres();
@@ -18,10 +19,12 @@ interface ResumePoint {
 
 testUnless(
   null,
-  "sqlite: kill -9, 10 times: acknowledged writes are sent from any earlier position on",
+  `sqlite: kill -9, ${
+    repeats(10)
+  } times: acknowledged writes are sent from any earlier position on`,
   async () => {
     await using folder = await scratchFolder();
-    await killAgainAndAgain(`sqlite:${folder.path}/a.db`, 10);
+    await killAgainAndAgain(`sqlite:${folder.path}/a.db`, repeats(10));
   },
 );
 
