@@ -10,6 +10,8 @@ import { reportFailure } from "./report_failure.ts";
 export interface OpenService {
   readonly service: CliService;
   readonly app: App;
+  /** Resolves when the current tables are served. Absent if the tables do not change. */
+  readonly current?: () => Promise<void>;
 }
 
 /** Opens the app of a prepared service. `GET /` redirects to the index of its resources. */

@@ -72,6 +72,7 @@ function serverFor(
       observe({ kind: "mcp_call", tool: name, user: call.user });
       const question = name === "delete_row" ? questionOf(args, call, mcpReq.inputResponses) : null;
       if (question !== null) return question;
+      await call.current?.();
       return await answer(name, args, call.context);
     });
   }

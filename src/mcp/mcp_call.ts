@@ -18,6 +18,8 @@ export interface McpCall {
   readonly request: Request;
   /** Id of the caller; null for an anonymous caller. */
   readonly user: string | null;
+  /** Resolves when the current tables are served. Absent if the tables do not change. */
+  readonly current?: () => Promise<void>;
   /** Sends a request of the same caller to the service itself. */
   fetch(request: Request): Promise<Response>;
 }

@@ -40,7 +40,12 @@ export async function runMcpCommand(
     });
   }
   try {
-    const { app } = await openReopening({ open, watches: false, takesSignals: false, runtime });
+    const { app, current } = await openReopening({
+      open,
+      watches: false,
+      takesSignals: false,
+      runtime,
+    });
     try {
       const headers: HeadersInit = rights.token === null
         ? {}
@@ -57,6 +62,7 @@ export async function runMcpCommand(
       }, {
         request: new Request("http://localhost/", { headers }),
         user: rights.token === null ? null : "operator",
+        ...(current === undefined ? {} : { current }),
         fetch: (request) => app.fetch(request),
       });
       await new Promise((resolve) => process.stdin.once("end", resolve).once("close", resolve));

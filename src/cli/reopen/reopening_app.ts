@@ -116,9 +116,9 @@ function isUnknown({ status }: Response, { url }: Request, { resources }: App): 
   return !resources.some((one) => path === one.url || path.startsWith(`${one.url}/`));
 }
 
-/** Returns true for the index, the schema and the OpenAPI documents. */
+/** Returns true for the index, the schema, the OpenAPI documents and MCP. */
 function describesTables(url: string): boolean {
-  return /\/(?:api\/?|__service\/(?:schema|openapi\.\w+))$/.test(parseRequestTarget(url).path);
+  return /\/(?:api\/?|__service\/(?:schema|mcp|openapi\.\w+))$/.test(parseRequestTarget(url).path);
 }
 
 /** The statuses of a write that had no effect. */

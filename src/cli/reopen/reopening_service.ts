@@ -101,7 +101,7 @@ class ReopeningService {
       await this.#look;
       await app.close();
     };
-    return { ...opened, app: { ...app, close } };
+    return { ...opened, app: { ...app, close }, current: () => this.#lookIfChanged() };
   }
 
   /** Opens the service with a runtime that knows when another one has replaced it. */
