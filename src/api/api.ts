@@ -5,7 +5,7 @@
 export interface ApiResource {
   /** `/api/posts`. */
   readonly path: string;
-  /** The value of the key, or a tuple of the values of a composite one. */
+  /** The value of the key, or a tuple with the values of a composite key. */
   readonly key: unknown;
   /** A row, as responses contain it. */
   readonly row: object;
@@ -15,15 +15,15 @@ export interface ApiResource {
   readonly update: unknown;
   /** The related rows that `include` loads, by the names of the relations. */
   readonly relations: object;
-  /** True if its rows have tags. */
+  /** True if the rows of the resource have ETags. */
   readonly etag: boolean;
   /** The input and output of its procedures, by their names. */
   readonly procedures: object;
-  /** The further operations of the resource; all of them if unset. */
+  /** The operations that the bodies do not show. If absent, the resource has all of them. */
   readonly operations?: ApiOperation;
 }
 
-/** An operation of a resource that its bodies do not show. */
+/** An operation whose existence the types of a resource's bodies do not show. */
 export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
 
 /** True if a resource has an operation: `true`, or `false` if its `Api` excludes the operation. */

@@ -13,7 +13,7 @@ export interface ClientEnvironment {
   after(ms: number, run: () => void): () => void;
   /** Returns a number from 0 up to, but not including 1. */
   random(): number;
-  /** Returns a random string that no other call returns, on this device or another. */
+  /** Returns a random string that no other call returns, on any device. */
   randomId(): string;
   /** Returns false only if the runtime knows that there is no network. */
   isOnline(): boolean;

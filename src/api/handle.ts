@@ -12,7 +12,7 @@ export interface Handle<Resource = unknown> {
   readonly transport: Transport;
   /** `/api/posts` for a resource, `/api` for the client. */
   readonly path: string;
-  /** The `Api` of the resource, which only the compiler sees. */
+  /** The `Api` of the resource, a member that exists only for the compiler. */
   readonly resource?: Resource;
 }
 

@@ -3,7 +3,7 @@ import type { FieldOf, IncludeOf } from "./rows.ts";
 
 /** The options of every request. */
 export interface RequestOptions {
-  /** Ends the request, which then rejects with the reason of the signal. */
+  /** Aborts the request. The call then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
   /** Timeout of the response, in milliseconds; the timeout of the client unless set. */
   readonly timeoutMs?: number | undefined;
@@ -37,7 +37,7 @@ export interface ListOptions<
   readonly filter?: FilterInput | undefined;
   /** The order of the rows; by the key unless set. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
-  /** The largest number of rows of a page. */
+  /** The maximum number of rows in a page. */
   readonly limit?: number | undefined;
   /** The `nextCursor` of the previous page. */
   readonly cursor?: string | null | undefined;
@@ -56,6 +56,6 @@ export interface GetOptions<
   Included extends IncludeOf<R> = IncludeOf<R>,
   Tag extends string = string,
 > extends RowOptions<Fields, Included> {
-  /** The tag of a row that the caller has. The result is null if the row still has the tag. */
+  /** ETag of the caller's copy. The result is null if the stored row still has this ETag. */
   readonly ifNoneMatch?: Tag | null | undefined;
 }

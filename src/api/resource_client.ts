@@ -49,7 +49,7 @@ export type BatchRequests<R extends ApiResource> =
     : UpsertBatches<R>)
   & OnlyWhere<Has<R, "delete">, DeleteBatches>;
 
-/** The requests that read rows, and those to procedures. */
+/** The requests that read rows, and the requests to procedures. */
 export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
   /** Returns a page of the rows that match. */
   list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
@@ -63,7 +63,7 @@ export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
   pages<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): AsyncGenerator<Page<RowOf<R, Fields, Included>>, void, void>;
-  /** Returns one row with its tag, or null if the row still has the tag `ifNoneMatch`. */
+  /** Returns one row with its ETag, or null if the ETag still equals `ifNoneMatch`. */
   get<
     Fields extends FieldOf<R> = FieldOf<R>,
     Included extends IncludeOf<R> = never,
@@ -92,7 +92,7 @@ export type ProcedureOf<Procedure> = Procedure extends { input: infer Input; out
 
 /** The requests that compute metrics of many rows. */
 export interface AggregateRequests<R extends ApiResource> {
-  /** Returns metrics of the rows that match, for each group of them. */
+  /** Returns metrics of each group of matching rows. */
   aggregate<
     Key extends FieldOf<R> = never,
     Count extends boolean = never,
@@ -114,8 +114,8 @@ export interface SearchRequests<R extends ApiResource> {
 /** The requests that create rows. */
 export interface CreateRequests<R extends ApiResource> {
   /**
-   * Creates a row. With `on`, changes the row instead that has the body's values of this key, if
-   * there is such a row.
+   * Creates a row. With `on`, changes the existing row instead that has the same values of this
+   * unique key as the body.
    */
   create(
     body: R["create"],
@@ -160,7 +160,8 @@ export interface CreateBatches<R extends ApiResource> {
   ): Promise<R["row"][]>;
   /**
    * Creates any number of rows, in batches one after the other, and returns their number. If one
-   * batch fails, the batches before it are written, and `onProgress` was called with their number.
+   * batch fails, the earlier batches stay written, and `onProgress` was called with their number of
+   * rows.
    */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,
@@ -176,7 +177,7 @@ export interface UpdateBatches<R extends ApiResource> {
     patch: R["update"],
     options?: WriteRequestOptions,
   ): Promise<number>;
-  /** Replaces the rows that the keys in these bodies identify: all of them, or none. */
+  /** Replaces the rows whose keys are in these bodies: all of them or none. */
   replaceBatch(
     items: readonly ConditionalItem<ReplaceBody<R>>[],
     options?: WriteRequestOptions,
@@ -186,8 +187,8 @@ export interface UpdateBatches<R extends ApiResource> {
 /** The batches that create or change rows. */
 export interface UpsertBatches<R extends ApiResource> {
   /**
-   * Changes the rows that the keys in these bodies identify, and creates the rest. The key is the
-   * primary key, or the key of `on`.
+   * Changes the rows whose keys are in these bodies, and creates the others. The key is the primary
+   * key, or the unique key in `on`.
    */
   upsertBatch(
     items: readonly ConditionalItem<R["create"]>[],

@@ -39,8 +39,8 @@ export interface ClientRequest {
   /** Ends the request. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Timeout in milliseconds; the timeout of the client unless set. 0 is without limit, and returns
-   * the body as it arrives.
+   * Timeout in milliseconds; the timeout of the client unless set. With 0 there is no timeout, and
+   * the caller receives the body as it arrives.
    */
   readonly timeoutMs?: number | undefined;
 }

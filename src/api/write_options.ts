@@ -4,37 +4,34 @@ import type { RequestOptions } from "./read_options.ts";
 /** The options of every write. */
 export interface WriteRequestOptions extends RequestOptions {
   /**
-   * Names the request. The service carries out a request only once, even if a client sends it again
-   * with this key.
+   * Identifies the request. The service carries out a request only once, even if a client sends it
+   * again with this key.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
 /** The options of a write of one row. */
 export interface RowWriteOptions extends WriteRequestOptions {
-  /** A name of this write that the events of live lists repeat. */
+  /** An id of this write, chosen by the client. The events of live lists contain the id. */
   readonly optimisticId?: string | undefined;
 }
 
 /** The options of a write that may depend on the tag of its row. */
 export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptions {
   /**
-   * The tag that the row had when it was read. The write throws a ConflictError if the row has
-   * changed since then.
+   * The ETag that the row had when the client read it. The write throws a ConflictError if the row
+   * has changed since then.
    */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }
 
-/** The option of writes that change a row if it exists, and create it otherwise. */
+/** The option of writes that change a row if the row exists, and otherwise create one. */
 export interface UniqueKeyOption<R extends ApiResource> {
   /** The field, or the fields, of the unique key that identifies rows: `"email"`. */
   readonly on?: (keyof R["row"] & string) | readonly (keyof R["row"] & string)[] | undefined;
 }
 
-/**
- * A tag of a resource. The option does not exist for a service without tags, which ignores
- * `ifMatch`.
- */
+/** An ETag. A service without ETags ignores `ifMatch`, so the option does not exist there. */
 export type TagOf<R extends ApiResource> = R["etag"] extends false ? never : string;
 
 /** The options of an update. */
@@ -42,8 +39,9 @@ export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptio
   /** The row that the patch was made for, for `onConflict`. */
   readonly base?: Partial<R["row"]> | null | undefined;
   /**
-   * Merges a patch with the current row, and returns the patch to send next. If it returns null,
-   * the update throws a ConflictError. It is called at most five times.
+   * Merges a patch with the current row, and returns the patch to send next. If the function
+   * returns null, the update throws a ConflictError. The client calls the function at most five
+   * times.
    */
   readonly onConflict?:
     | ((conflict: Conflict<R>) => R["update"] | null | Promise<R["update"] | null>)

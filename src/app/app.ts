@@ -74,13 +74,13 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   drain(): void;
   /**
    * Starts the reader threads of SQLite files, so that the first requests do not wait for them.
-   * `serve` calls it once it listens. A program with a listener of its own calls it.
+   * `serve` calls it as soon as it listens. A program with a custom listener should call it.
    */
   warmUp(): void;
   /**
-   * Does once the work that a process does on timers. It deletes recorded changes that are too old
-   * and expired responses of the idempotency table, and drains the search outbox. Call it from the
-   * cron of a host that stops idle processes. Rejects if the database does.
+   * Runs the periodic work of a process once: deletes recorded changes that are too old, deletes
+   * expired responses of the idempotency table, and drains the search outbox. Call it from the cron
+   * of a host that stops idle processes. Rejects if the database does.
    */
   upkeep(): Promise<void>;
   /**
@@ -107,8 +107,8 @@ export interface RequestInfo {
   /** The address of the socket at the other end. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * Resolves or rejects when the response was sent, or can no longer be sent. Without it, the abort
-   * signal of the request reports that a client has left a live stream.
+   * Resolves or rejects when the response was sent, or can no longer be sent. Without this promise,
+   * the abort signal of the request reports that a client has left a live stream.
    */
   readonly completed?: Promise<unknown> | undefined;
 }
@@ -170,7 +170,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/** With a random secret, each worker of a process would have a different one. */
+/** Without a configured secret, each worker would use a different random secret. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
@@ -271,7 +271,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   };
 }
 
-/** Checks the tables, and reads the facts of them that only their database knows. */
+/** Checks the tables, and reads the facts about them that only the database can report. */
 async function readTables(
   resources: readonly Resource[],
   { indexed, conflicting, roleRights }: KnownOfTables,

@@ -86,7 +86,7 @@ export function openObservability(
   };
 }
 
-/** The members of the runtime may be those of a class, which a copy of own properties lacks. */
+/** The runtime may be an instance of a class. Copying its own properties would omit methods. */
 function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
   const { clock, random, cron } = runtime;
   return {

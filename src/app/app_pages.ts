@@ -28,8 +28,8 @@ export interface AppPageParts {
 }
 
 /**
- * Returns the pages of an app that belong to no resource. Throws a plain Error if a resource has
- * the path of a page.
+ * Returns the pages of an app that do not belong to any resource. Throws a plain Error if a
+ * resource has the path of a page.
  */
 export function pagesOf(
   { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }: AppPageParts,

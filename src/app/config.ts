@@ -35,15 +35,16 @@ export interface AppConfig {
    */
   readonly mountedAt?: string | undefined;
   /**
-   * Seals cursors. In a list, the first secret seals, and all secrets open, so that secrets can
-   * rotate. `SERVICE_SECRET` is used unless this is set. Without either, the secret is random and a
-   * notice says so; in production the start fails.
+   * The secret that seals cursors. In a list, the first secret seals new cursors and every secret
+   * opens cursors, so secrets can be rotated. Default: the environment variable `SERVICE_SECRET`.
+   * If neither is set, the secret is random and the service logs a notice. In production the start
+   * fails instead.
    */
   readonly secret?: string | readonly string[] | undefined;
   /**
    * The store of limits, keys and balances: the path of a file, `:memory:`, an `https://` URL of KV
-   * Connect, a `Deno.Kv` or a {@link KeyValue}. The memory of the process unless set, with a
-   * warning once something is stored there.
+   * Connect, a `Deno.Kv` or a {@link KeyValue}. Default: the memory of the process, with a warning
+   * when something is stored there for the first time.
    */
   readonly kv?: KeyValueOption | undefined;
   /** Budgets, proof of work and CAPTCHAs. None unless set. */
@@ -65,13 +66,13 @@ export interface AppConfig {
   /** `/healthz` and `/readyz`. On unless false. */
   readonly health?: boolean | undefined;
   /**
-   * The descriptions of the service below `/__service`: its OpenAPI document and its schema. On
-   * unless false. The index at the base path is always served.
+   * The descriptions of the service below `/__service`: its OpenAPI document and its schema.
+   * Default: on. The index at the base path is always served.
    */
   readonly openapi?: boolean | OpenapiOptions | undefined;
   /**
    * MCP at `/__service/mcp`. Programs of language models use the service through it, with the
-   * rights of their caller. Off unless set; read-only unless `{ write: true }`.
+   * rights of their caller. Default: off. MCP is read-only unless the option is `{ write: true }`.
    */
   readonly mcp?: boolean | McpOptions | undefined;
   /** Metrics at `/__service/metrics`, and the other observability. Off unless set. */
@@ -88,16 +89,16 @@ export interface AppConfig {
   /** The longest time that a body may take to arrive, in milliseconds; 10,000 unless set. */
   readonly bodyTimeoutMs?: number | undefined;
   /**
-   * The largest number of fields in a body, counted over all its objects; 20,000 unless set, or the
-   * number of the largest batch of the resource.
+   * The maximum number of fields in a body, including the fields of nested objects. Default:
+   * 20,000, or more if the resource's largest batch needs more.
    */
   readonly maxFields?: number | undefined;
   /**
-   * The largest response, in bytes, except exports and streams; 16 MiB unless set. A larger one
-   * fails with 422.
+   * The maximum size of a response, in bytes, except for exports and streams. A larger response
+   * fails with 422. Default: 16 MiB.
    */
   readonly maxAnswerBytes?: number | undefined;
-  /** The longest time that one query of a read may run, in milliseconds; 5,000 unless set. */
+  /** The timeout of one query of a read, in milliseconds. Default: 5,000. */
   readonly queryTimeoutMs?: number | undefined;
   /** The recording of changes for live streams, and its retention. */
   readonly changes?: ChangesOptions | undefined;
@@ -129,7 +130,7 @@ export interface SubscribeOptions {
 /** The app's configuration of authentication: how users log in and are identified. */
 export interface AuthOptions {
   /**
-   * The authenticators, in the order in which they are asked. The first that recognizes a
+   * The authenticators, in the order in which the service tries them. The first that recognizes a
    * credential identifies the user. The subpath `auth` exports `jwtAuth`, `apiKeyAuth` and
    * `passwordAuth`.
    */
@@ -140,8 +141,8 @@ export interface AuthOptions {
    */
   readonly recheckMs?: number | undefined;
   /**
-   * The routes at `{basePath}/auth`: a Hono app, which shares the context of this one, or an object
-   * with a `fetch`.
+   * The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch`. A Hono app shares the
+   * context of the service's own Hono app.
    */
   readonly routes?: Router | undefined;
   /** Middleware that identifies the user and sets it: `c.set("user", { id })`. Runs after `use`. */

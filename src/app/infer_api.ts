@@ -12,10 +12,11 @@ import type {
 import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_like.ts";
 
 /**
- * The `Api` of a client, inferred from the configuration of its service. It has a member for each
- * resource whose name the compiler knows. Types that the configuration does not contain are loose.
- * Rows are `Partial` if `fields.readable` names some columns or depends on the user. A computed
- * field may be `unknown`. The command `resource-api types` writes an exact `Api`.
+ * The `Api` of a client, inferred from the configuration of its service. The type has a member for
+ * each resource whose name the compiler can infer. Types that the configuration does not contain
+ * are as general as `unknown`. Rows are `Partial` if `fields.readable` names some columns or
+ * depends on the user. A computed field may be `unknown`. The command `resource-api types` writes
+ * an exact `Api`.
  *
  * @example
  * ```ts
@@ -41,13 +42,13 @@ import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_lik
 export type InferApi<Config extends { readonly resources: readonly ResourceDefinition[] }> =
   InferredApi<TypesOfDefinition<Config["resources"][number]>>;
 
-/** The types of an app's resources, as far as the compiler knows them. */
+/** The types of an app's resources, if the compiler can infer them. */
 export type ApiOfApp<Definition> = TypesOfDefinition<Definition> extends
   infer Types extends ResourceTypes
   ? [keyof InferredApi<Types>] extends [never] ? AnyApi : InferredApi<Types>
   : AnyApi;
 
-/** The `Api` of these resources. It is written out, so that an editor shows what it contains. */
+/** The `Api` of these resources. The members are expanded, so that an editor shows them. */
 export type InferredApi<All extends ResourceTypes> = {
   [Types in All as InferredPath<Types>]: {
     path: string;
@@ -64,17 +65,17 @@ export type InferredApi<All extends ResourceTypes> = {
   };
 };
 
-/** The types of the resources in a union of definitions, as far as the compiler knows them. */
+/** The types of the resources in a union of definitions, if the compiler can infer them. */
 export type TypesOfDefinition<Definition> = Definition extends TypedDefinition<infer Types> ? Types
   : never;
 
-/** The path of a resource; never if the compiler does not know it. */
+/** The path of a resource; `never` if the compiler cannot infer the path. */
 export type InferredPath<Types extends ResourceTypes> = Types["options"]["path"] extends string
   ? string extends Types["options"]["path"] ? never : Types["options"]["path"]
   : IsUnknownName<Types["table"]> extends true ? never
   : Types["table"] & string;
 
-/** The value of a key by its columns, or the values of a composite one. */
+/** The value of a primary key, or the list of values of a composite key. */
 export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
   : Id extends keyof Row ? Row[Id]
   : Id extends readonly [] ? never
@@ -89,10 +90,7 @@ export type InferredRow<Types extends ResourceTypes> =
   ? { [Name in keyof Row]: Row[Name] }
   : never;
 
-/**
- * True if a list of columns is set. The compiler then knows some type of its columns. A list that
- * depends on the user is set.
- */
+/** True if the list of columns is set and has typed columns, or if the list depends on the user. */
 export type IsGiven<List> = List extends readonly (infer Column)[]
   ? unknown extends Column ? false : true
   : List extends { readonly by: unknown } | ((...given: never[]) => unknown) ? true
@@ -144,7 +142,7 @@ export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] exte
       | Omit<InferredChange<Target, Type>, "disconnect" | "set">
   : InferredNested<Target> | Omit<InferredChange<Target, Type>, "disconnect">;
 
-/** The changes that a body may ask of a relation to one of these resources. */
+/** The changes that a body may request for a relation to one of these resources. */
 export type InferredChange<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
   : Type extends "hasMany" | "manyToMany" ? {
       readonly connect?: readonly InferredKey<Target["options"]["id"], Target["row"]>[];
@@ -177,7 +175,7 @@ export type InferredRelations<Types extends ResourceTypes, All extends ResourceT
       };
 
 /**
- * True if a resource has relations whose names the compiler does not know. Such relations come from
+ * True if a resource has relations whose names the compiler cannot infer. Such relations come from
  * an object with any names, or from foreign keys of introspected tables.
  */
 export type HasOtherRelations<Types extends ResourceTypes> = string extends keyof Types["targets"]

@@ -34,8 +34,8 @@ export async function openAuthenticators(
   };
   const opened: Authenticator[] = [];
   for (const given of auth?.use ?? []) {
-    // This package makes the definitions, for these parts. `never` keeps the parts out of its
-    // types.
+    // Only this package creates definitions, and their `open` accepts these parts. The cast to
+    // `never` keeps the types of the parts out of the public types.
     opened.push(isDefinition(given) ? await given.open(parts as never) : given);
   }
   return opened;

@@ -37,7 +37,7 @@ export interface ResolvedConfig {
   /** True if there are descriptions below `/__service`. */
   readonly describes: boolean;
   readonly openapi: ResolvedOpenapi;
-  /** Null if it is off. */
+  /** The resolved options of MCP, or null if MCP is off. */
   readonly mcp: ResolvedMcp | null;
   readonly observability: ResolvedObservability;
   /** Null if there is none. */
@@ -45,13 +45,15 @@ export interface ResolvedConfig {
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
-  /** Null if it depends on the resource. */
+  /** The maximum number of fields in a body, or null if the maximum depends on the resource. */
   readonly maxFields: number | null;
   readonly reads: ReadCosts;
   readonly abuse: ResolvedAbuseProtection;
   readonly idempotency: ResolvedIdempotencyOptions | null;
   readonly mountedAt: string;
-  /** Null if pages of other origins are not allowed. */
+  /**
+   * The middleware for cross-origin requests, or null if pages of other origins are not allowed.
+   */
   readonly cors: Middleware | null;
   readonly middleware: readonly Middleware[];
   /** How long the service trusts a credential that it has read, in milliseconds. */

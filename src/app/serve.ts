@@ -100,7 +100,8 @@ function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: R
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // After a signal, `release` runs later. One signal may arrive twice, however fast the stop is.
+    // After a signal, `release` runs later, because the same signal may arrive twice even if the
+    // stop is fast.
     if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
     globalThis.removeEventListener("error", observeError);
@@ -123,7 +124,7 @@ const termDrainMs = 3_000;
  */
 const sameSignalMs = 100;
 
-/** Exits the process, which a stream past the deadline or a forgotten timer would keep alive. */
+/** Exits the process. Otherwise an open stream or a forgotten timer would keep it alive. */
 function exitSoon(): void {
   setTimeout(() => Deno.exit(0), exitDelayMs).unref();
 }

@@ -44,7 +44,8 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // A view in the dashboard must not use up the limits of the user.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // The app only reads. Therefore only problems contain a path, and it is the path of the service.
+  // The inner app only reads, so only its problem responses contain a path: the path of the
+  // service.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
@@ -82,7 +83,7 @@ function innerApp(
   const { routes: { fetch } } = createAppRoutes({
     ...served,
     table,
-    // A problem of this app links a page below its own path.
+    // Problems of this app link to problem pages below the app's own path.
     pages: createProblemPages(),
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,

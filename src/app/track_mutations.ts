@@ -6,11 +6,11 @@ import type { Database } from "../db/database.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 
 /**
- * Makes the database record every change of the tables, by whichever program: a custom route, a
- * script, another process. Recorded changes reach the subscribers of every process that serves the
- * database. Does nothing for tables that are recorded already. Tables of {@link
- * Database.introspect} are accepted too. Call it before `createApp`, which otherwise records only
- * the writes of its own requests in these tables.
+ * Makes the database record every change of the tables, whichever program makes the change: a
+ * custom route, a script or another process. Recorded changes reach the subscribers of every
+ * process that serves the database. Tables that are already recorded stay unchanged. Tables of
+ * {@link Database.introspect} are accepted too. Call this function before `createApp`, which
+ * otherwise records only the writes of its own requests in these tables.
  *
  * @example
  * ```ts

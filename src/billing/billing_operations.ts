@@ -50,7 +50,6 @@ export interface UsageRequest {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** The options of the billing operations. */
 export interface BillingOperationsOptions {
   readonly provider: BillingProvider;
   readonly plans: BillingPlans;
@@ -109,7 +108,6 @@ export class BillingOperations {
     });
   }
 
-  /** Returns the subscriptions of a customer. */
   async listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]> {
     return await this.#options.provider.listSubscriptions(customerId);
   }
@@ -137,7 +135,6 @@ export class BillingOperations {
     return await this.#options.provider.updateSubscription(id, { priceId });
   }
 
-  /** Reports usage. */
   async reportUsage(request: UsageRequest): Promise<void> {
     const { provider, random } = this.#options;
     const { subscriptionItemId, quantity, action = "increment" } = request;

@@ -61,12 +61,10 @@ export class BillingPlans {
     this.#byPrice = uniquely("priceId", plans);
   }
 
-  /** Returns the plan with a key. */
   withKey(key: string): BillingPlan | undefined {
     return this.#byKey.get(key);
   }
 
-  /** Returns the plan of a price. */
   withPrice(priceId: string): BillingPlan | undefined {
     return this.#byPrice.get(priceId);
   }
@@ -86,7 +84,6 @@ export interface PaidPlan {
   readonly line: PaidPrice;
 }
 
-/** Returns the mode of a checkout for a plan. */
 export function modeOf({ type }: BillingPlan): CheckoutMode {
   return type === "one_time" ? "payment" : "subscription";
 }

@@ -37,7 +37,6 @@ export class CheckoutCodes {
     this.#options = options;
   }
 
-  /** Returns the code of a checkout. */
   async make(checkout: CodedCheckout): Promise<string> {
     const [key = new Uint8Array()] = await this.#loadKeys();
     return this.#codeOf(checkout, key);

@@ -20,7 +20,6 @@ export interface ReadContext {
   readonly dialect: Dialect;
   /** Returns the check that can end a scan, or null if the engine itself ends it. */
   checkOf(table: TableInfo): Fragment | null;
-  /** Returns the select list of columns. */
   selectList(columns: readonly ColumnInfo[]): Fragment;
 }
 

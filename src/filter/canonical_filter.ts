@@ -69,7 +69,6 @@ function operand(value: unknown, { takes }: Operator): string | null {
   return takes === "value" || takes === "list" || takes === "pair" ? null : String(value);
 }
 
-/** Returns the simplest equivalent operator. */
 function equivalent(operator: Operator, count: number, isText: boolean): Operator {
   if (operator === inOperator && count === 1) return equalOperator;
   if (operator === outOperator && count === 1) return notEqualOperator;

@@ -49,7 +49,6 @@ export function jsonOperandOf(value: unknown): JsonOperand {
   }
 }
 
-/** Returns the type of an operand. */
 export function jsonOperandType(operand: JsonOperand): JsonOperandType {
   if (typeof operand === "string") return "text";
   return typeof operand === "boolean" ? "boolean" : "number";

@@ -51,7 +51,6 @@ export interface Guard {
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns a limiter that counts events of accounts or addresses; `id` is its stored name. */
   counter(id: string, options: BudgetClassOptions): RateLimiter;
-  /** Starts the admission of one request. */
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns the shares of clients in the space for stored responses with this retention. */
   answerShares(ttlMs: number): AnswerShares;

@@ -57,7 +57,6 @@ export interface IdempotencyContext
 
 /** The operation of a request with a key. */
 export interface IdempotentWork {
-  /** Executes the operation. */
   execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
   /** Throws if the caller no longer has the right to the operation. */
   authorize(): Promise<void>;

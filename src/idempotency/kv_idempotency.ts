@@ -148,7 +148,6 @@ export class KvIdempotency implements IdempotencyStore {
   }
 }
 
-/** The record under a key. */
 interface KeyRecord {
   readonly owner: string;
   readonly fingerprint: string;

@@ -8,7 +8,6 @@ export class RecordShares {
   readonly #byMagnitude: readonly Set<string>[] = Array.from({ length: 33 }, () => new Set());
   #bytes = 0;
 
-  /** Bytes of all shares. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -21,7 +20,6 @@ export class RecordShares {
     this.#resize(name, share, size);
   }
 
-  /** Removes a record. */
   remove(name: string, code: string): void {
     const share = this.#shares.get(name);
     const size = share?.sizes.get(code);

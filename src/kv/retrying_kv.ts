@@ -91,7 +91,6 @@ export class RetryingKv {
     );
   }
 
-  /** Returns the record of this key. */
   async readOne(key: KeyValueKey, limit: Deadline): Promise<KvRecord> {
     encodeKey(key);
     const entry = await this.#read((kv) => kv.get(key), limit);

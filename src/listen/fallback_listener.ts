@@ -20,7 +20,7 @@ export interface FallbackListener {
 const maxAttempts = 10;
 const listenAgainInMs = 10;
 
-/** Creates a fallback listener. Without a reserve it only waits. */
+/** Creates a fallback listener. Without reserved descriptors, the fallback listener only waits. */
 export function createFallbackListener(
   options: Omit<HealthListenerOptions, "maxWaiting">,
 ): FallbackListener {
@@ -28,7 +28,7 @@ export function createFallbackListener(
   let listener: HealthListener | null = null;
   let isStopped = false;
 
-  /** Returns null if another process has taken the port. The failed listener releases it soon. */
+  /** Returns null if the port stays in use. The failed listener releases the port soon. */
   async function listen(): Promise<HealthListener | null> {
     for (let attempt = 0; reserve.size > 0 && attempt < maxAttempts && !isStopped; attempt++) {
       try {

@@ -27,8 +27,8 @@ export interface HealthListenerOptions {
 
 /**
  * Listens although the process has run out of file descriptors. Responds to `/healthz`, and to
- * other requests with 503. It waits briefly for requests on a few connections: a new connection
- * replaces the oldest, so that no client can block others. Throws if it cannot listen.
+ * other requests with 503. Only a few connections can wait for their request. A new connection
+ * replaces the oldest one, so that no client can block others. Throws if it cannot listen.
  */
 export function listenForHealth(options: HealthListenerOptions): HealthListener {
   const { address, address: { hostname, port }, maxWaiting, clock } = options;
@@ -49,7 +49,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
     const [oldest] = waiting;
     if (waiting.size > maxWaiting && oldest !== undefined) close(oldest);
     const cancel = clock.after(maxMs, () => close(connection));
-    // An error here is one of the connection: its client has disconnected, or its time is over.
+    // An error here concerns only this connection: the client disconnected or timed out.
     await respond(connection).catch(() => null);
     cancel();
     close(connection);

@@ -8,9 +8,12 @@ import type { Runtime } from "../runtime/runtime.ts";
 /** An object that a listener can serve, such as an app. */
 export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
-  /** Called when the listener begins to stop: from now on `/readyz` responds with 503. */
+  /** Called when the listener begins to stop. From now on `/readyz` responds with 503. */
   announceStop?(): void;
-  /** Called when no more connections are accepted, and each ends with its response: streams end. */
+  /**
+   * Called when the listener accepts no more connections and closes each connection after its
+   * response. The app must end its streams.
+   */
   drain(): void;
   /** Called once connections are accepted. */
   warmUp?(): void;
@@ -21,11 +24,12 @@ export interface Listenable {
 export interface ListenOptions {
   /** TCP port; 0 selects a free port. Default: 8000. */
   readonly port?: number | undefined;
-  /** Address to bind. Default: `127.0.0.1`, so that nothing is exposed by accident. */
+  /** The address to listen on. Default: `127.0.0.1`, so the service is not exposed by accident. */
   readonly host?: string | undefined;
   /**
-   * Allows other processes of this user to listen on the same port with this option: the system
-   * distributes new connections among them. Only on Linux, and Deno needs `--unstable-net`.
+   * Allows other processes of this user to listen on the same port with this option. The system
+   * distributes new connections among the processes. Works only on Linux, and Deno needs
+   * `--unstable-net`.
    */
   readonly reusePort?: boolean | undefined;
   /** Called once when connections are accepted, instead of the observation. */
@@ -33,9 +37,9 @@ export interface ListenOptions {
   /** Maximum time for requests in flight after `stop()`, in milliseconds. Default: 10,000. */
   readonly stopDeadlineMs?: number | undefined;
   /**
-   * Time during which new connections are still served after the stop, in milliseconds, so that a
-   * load balancer sees the 503 of `/readyz` before a closed port. It is a part of `stopDeadlineMs`.
-   * Default: 3,000 after a SIGTERM under `serve`, otherwise 0.
+   * The time between the stop and the closing of the port, in milliseconds. New connections are
+   * still served, so that a load balancer sees the 503 of `/readyz` first. This time is a part of
+   * `stopDeadlineMs`. Default: 3,000 after a SIGTERM under `serve`, otherwise 0.
    */
   readonly drainMs?: number | undefined;
 }
@@ -64,17 +68,18 @@ export interface Server {
   readonly finished: Promise<void>;
   /**
    * Stops accepting connections after `drainMs` (default: the option, or 0), lets requests in
-   * flight finish, and closes the app. Until then responses contain `Connection: close`, so that
-   * the next request goes to another process. It is safe to call this twice.
+   * flight finish, and closes the app. Until then responses contain `Connection: close`, so that a
+   * client sends its next request to another process. A second call is harmless.
    */
   stop(drainMs?: number): Promise<void>;
 }
 
 /**
- * Starts a listener that serves `app`, and listens again after a failure: `Deno.serve` ends
- * permanently when the process runs out of file descriptors, which any client can cause with idle
- * connections. Until some are free, reserved descriptors serve `/healthz` on the same port. Throws
- * an Error with the reason if the first attempt fails, e.g. because the port is taken.
+ * Starts a listener that serves `app`, and listens again after a failure. `Deno.serve` stops
+ * permanently when the process runs out of file descriptors, and any client can cause that with
+ * idle connections. Until some descriptors are free, reserved descriptors serve `/healthz` on the
+ * same port. Throws an Error with the reason if the first attempt fails, for example because the
+ * port is taken.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
   const { port: wanted, host, reusePort, onListen, stopDeadlineMs } = readListenOptions(options);
@@ -121,7 +126,8 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     const openMs = Math.min(drainMs, stopDeadlineMs);
     if (openMs > 0) await waitFor(openMs, runtime);
     const finished = socket?.shutdown();
-    // Earlier, the client of an ended stream would be refused a new one on this connection.
+    // Streams end only after the shutdown began. If they ended earlier, their clients would open
+    // new streams on these connections and would be refused.
     app.drain();
     await untilDeadline(finished, stopDeadlineMs - openMs, runtime);
     await app.close();
@@ -159,7 +165,6 @@ const retryInMs = 200;
 
 type Socket = Deno.HttpServer<Deno.NetAddr>;
 
-/** The address of a socket. */
 interface Address {
   readonly hostname: string;
   readonly port: number;
@@ -184,12 +189,12 @@ function firstSocket(address: Address, serving: Serving): Socket {
   }
 }
 
-/** Returns true if ports can be shared: Deno has this function only with the required flag. */
+/** Returns true if processes can share a port. Deno defines this function only with the flag. */
 export function canReusePorts(): boolean {
   return "listenDatagram" in Deno;
 }
 
-/** Returns an error of one sentence for an address at which the system refused a listener. */
+/** Returns a one-sentence error for an address on which the system does not allow a listener. */
 export function cannotListen(
   { hostname, port }: Pick<Address, "hostname" | "port">,
   cause: unknown,
@@ -209,7 +214,8 @@ function openSocket(address: Address, { answer, runtime }: Serving): Socket {
     ...address,
     // Suppresses Deno's message in the output of every test and every container.
     onListen() {},
-    // An app handles its own failures; any other error must not show a stack to the client.
+    // The app handles its own failures. The response to any other error must not contain a stack
+    // trace.
     onError(error) {
       if (!(error instanceof ResponseAborted)) {
         runtime.observe({ kind: "request_failed", method: "?", path: "?", error });
@@ -242,8 +248,8 @@ function waitFor(ms: number, { clock }: Runtime): Promise<void> {
 }
 
 /**
- * Waits until the deadline. Deno cannot close the connections of a listener that is shutting down
- * (an abort throws then), so that they remain until the client or the process ends.
+ * Waits until the deadline. Deno cannot close the connections of a listener that is shutting down:
+ * an abort throws then. The connections remain until the client closes them or the process ends.
  */
 async function untilDeadline(
   finished: Promise<void> | undefined,

@@ -1,15 +1,15 @@
 import { closeSpare, mayOpenSpare, openSpare } from "../runtime/spare_descriptors.ts";
 
 /**
- * File descriptors that are held in reserve, to be released when the process has run out of them.
- * Any client can cause that by connections that stay open.
+ * A reserve of file descriptors, which is released when the process has no others left. Any client
+ * can exhaust the descriptors with idle connections.
  */
 export interface ReservedDescriptors {
   /** Number of descriptors when the reserve is full; 0 if the process cannot hold any. */
   readonly size: number;
-  /** Closes the descriptors, so that as many others can be opened. */
+  /** Closes the reserved descriptors, so that the process can open as many others. */
   release(): void;
-  /** Opens the descriptors again if as many more are free. Returns true if they are held. */
+  /** Reserves the descriptors again if twice as many are free. Returns true on success. */
   take(): boolean;
 }
 
@@ -40,7 +40,7 @@ const sizes: readonly number[] = [128, 64, 32, 16, 8];
 
 const noReserve: ReservedDescriptors = { size: 0, release() {}, take: () => true };
 
-/** Opens this number of descriptors and keeps half of them; none if not all are free. */
+/** Opens this number of descriptors and keeps half of them. Keeps none if not all can be opened. */
 function takeHalfOf(count: number): readonly number[] {
   const opened = openSpare(count) ?? [];
   closeSpare(opened.slice(count / 2));

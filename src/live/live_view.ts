@@ -45,7 +45,6 @@ export interface ShownRelation {
 export interface ViewRight extends ScopedRequest {
   /** Null if the subscriber has no right; then no row of that resource is included. */
   readonly grant: Grant | null;
-  /** Returns the view with another grant. */
   regranted(grant: Grant | null): LiveView;
 }
 

@@ -41,7 +41,6 @@ export class OpenedLog {
     });
   }
 
-  /** Returns the context for a new stream. */
   context(): Promise<StreamContext> {
     return this.#context ??= this.log().then((log) => openStreamContext(log, this.#options))
       .then((context) => {

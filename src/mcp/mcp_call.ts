@@ -2,7 +2,6 @@ import type { ServiceSchema } from "../openapi/service_schema.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { ResolvedMcp } from "./mcp_options.ts";
 
-/** The parts of MCP. */
 export interface McpParts {
   readonly options: ResolvedMcp;
   readonly schema: ServiceSchema;

@@ -66,7 +66,6 @@ export const toolDefinitions = {
   }, true),
 } as const satisfies Readonly<Record<string, ToolDefinition>>;
 
-/** The name of a tool. */
 export type ToolName = keyof typeof toolDefinitions;
 
 function tool(

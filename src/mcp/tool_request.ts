@@ -26,7 +26,6 @@ export class ToolRefusal extends Error {}
 export interface ToolRequestsOptions {
   /** Sends a request to the service itself. */
   fetch(request: Request): Promise<Response>;
-  /** The request of the caller. */
   readonly caller: Request;
   /** The path of the resources, as the service sees it. */
   readonly basePath: string;

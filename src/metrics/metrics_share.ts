@@ -14,7 +14,6 @@ export class MetricsShare {
     this.#metrics = metrics;
   }
 
-  /** Returns its share of a gauge. */
   gauge(family: MetricFamily<Gauge>, ...labels: readonly string[]): GaugeShare {
     const share = family.series(...labels).share();
     this.#ends.push(share.end);

@@ -6,7 +6,6 @@ import type { OperationName } from "../resource/model/operation.ts";
 import { describeRelation } from "./service_schema.ts";
 import type { FieldListName } from "../resource/model/caller_fields.ts";
 
-/** Returns the query parameters of an operation. */
 export function queryParameters(name: OperationName, resource: Resource): readonly JsonSchema[] {
   switch (name) {
     case "list":
@@ -103,7 +102,6 @@ function listParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-/** Returns a query parameter. */
 function parameter(name: string, schema: JsonSchema, description: string): JsonSchema {
   return { name, in: "query", description, schema };
 }

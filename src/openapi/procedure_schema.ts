@@ -14,7 +14,6 @@ export interface ProcedureSchema {
   readonly output: JsonSchema;
 }
 
-/** Describes a procedure by its schemas. */
 export function describeProcedure(name: string, procedure: Procedure): ProcedureSchema {
   return {
     name,

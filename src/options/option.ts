@@ -19,7 +19,6 @@ export type OptionShape =
   | { readonly kind: "either"; readonly options: readonly Option<unknown>[] }
   | { readonly kind: "flag" | "text" | "function" | "other" };
 
-/** The rules of an option. */
 export interface OptionRules {
   /** The words after "must be" in messages: `a whole number from 1 to 32`. */
   readonly takes: string;
@@ -54,7 +53,6 @@ export class Option<T> {
     this.rules = rules;
   }
 
-  /** Returns this option with a default. */
   unlessSet(value: NonNullable<T> | Record<never, never>): Option<NonNullable<T>> {
     return new Option({ ...this.rules, unlessSet: value });
   }

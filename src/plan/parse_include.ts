@@ -22,7 +22,6 @@ export const includeLimits = {
   length: 4096,
   /** Levels of nested relations. */
   depth: 3,
-  /** The number of all relations in it. */
   relations: 16,
 } as const;
 

@@ -19,9 +19,9 @@ export interface RelatedAccess {
 
 /**
  * Authorizes the related grants of a request, in addition to the grant of its own access. An
- * operation fails with 401 or 403 without its second access, or without the right to other rows
- * that it writes. It fails before any hook or write. A related resource that the user may not read
- * counts as empty.
+ * operation fails with 401 or 403 if the user lacks the operation's second access, or the right to
+ * other rows that the operation writes. The failure precedes every hook and write. A related
+ * resource that the user may not read counts as empty.
  */
 export async function authorizeRelated(
   { alsoAccess, reached, writes }: RelatedAccess,
@@ -74,7 +74,7 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   try {
     intent = operation.parse(request(), resource);
   } catch (error) {
-    // The stored reply is the refusal of this request, which needs no more grants.
+    // The stored reply is the refusal of this request, so the request needs no further grants.
     if (error instanceof Problem) return;
     throw error;
   }

@@ -35,8 +35,8 @@ export function runOperation<Intent, Plan, Outcome>(
 }
 
 /**
- * Runs the stages of an operation. The numbers are the refusals of each stage. A synchronous stage
- * creates no promise, because each promise delays every request.
+ * Runs the stages of an operation. The comments list the status codes with which each stage may
+ * fail. A synchronous stage creates no promise, because each promise delays every request.
  */
 function runStages<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
@@ -60,7 +60,7 @@ function runStages<Intent, Plan, Outcome>(
     }));
 }
 
-/** Returns the resource with the fields of its caller, which most resources do not depend on. */
+/** Returns the resource with the caller's fields. Most resources have the same for everyone. */
 function resourceFor(
   user: User | null,
   served: Resource,
@@ -69,9 +69,8 @@ function resourceFor(
   return served.variesByCaller || safeNumbers ? narrowedFor(user, served, safeNumbers) : served;
 }
 
-/** All grants of one request. */
 interface Grants {
-  /** For the operation's own access. */
+  /** The grant for the operation's own access. */
   readonly grant: Grant;
   readonly related: RelatedGrants;
 }
@@ -105,7 +104,7 @@ function charge<Intent, Plan, Outcome>(
   return debit.charge(items(intent), writes.length === 0 ? undefined : protectedItems(writes));
 }
 
-/** Returns what stores the reply in the transaction of the write, or null for most requests. */
+/** Returns the function that stores the reply in the write's transaction, or null. */
 function recorder<Outcome>(
   { record }: ResourceRequest,
   shape: (outcome: Outcome) => ShapedReply,

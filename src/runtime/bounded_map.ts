@@ -118,7 +118,6 @@ export class TextMemo<Value> {
     return false;
   }
 
-  /** Keeps the value computed from a string. */
   keep(text: string, value: Value): void {
     this.#known.set(text, value);
   }

@@ -28,7 +28,6 @@ import {
 } from "./observations/search_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
-/** The options of the console observer. */
 export interface ConsoleObserverOptions {
   /**
    * The format: one line of text, or one JSON object. Text on a terminal unless set, JSON

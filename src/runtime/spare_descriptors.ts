@@ -31,7 +31,6 @@ export function openSpare(count: number): readonly number[] | null {
   }
 }
 
-/** Closes spare descriptors. */
 export function closeSpare(descriptors: readonly number[]): void {
   for (const descriptor of descriptors) closeSync(descriptor);
 }

@@ -62,7 +62,6 @@ const [other, digit, point, colon, opening, lineFeed, backslash, exponent] = [
   ...[0, 1, 2, 3, 4, 5, 6, 7] as const,
 ];
 
-/** The class of each byte. */
 const classes: Readonly<Uint8Array> = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte);
   if (/\d/.test(character)) return digit;

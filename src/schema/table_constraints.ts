@@ -27,7 +27,6 @@ export interface ConditionWriter {
   write(dialect: object): string;
 }
 
-/** Returns the SQL of a condition for the dialect. */
 export function conditionSql(condition: SqlCondition, dialect: object): string {
   return typeof condition === "string" ? condition : condition.write(dialect);
 }

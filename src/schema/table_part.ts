@@ -11,7 +11,6 @@ export type TablePart =
     readonly columns: readonly ColumnLike<unknown>[];
     /** The name in the database. Null: it is derived from the columns. */
     readonly name: string | null;
-    /** The condition on rows; null for all rows. */
     readonly rows: SqlCondition | null;
   }
   | { readonly kind: "check"; readonly name: string | null; readonly condition: SqlCondition }

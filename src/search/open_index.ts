@@ -15,7 +15,6 @@ import type { SearchQuery } from "./search_query.ts";
 import { searchUnavailable } from "./search_unavailable.ts";
 import { SearchVersions } from "./search_versions.ts";
 
-/** Options of opening an index. */
 export interface OpenIndexOptions {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;

@@ -30,7 +30,6 @@ export interface ServicePage {
   at(path: string, prefix: string): ((request: PageRequest) => MaybePromise<Reply>) | null;
 }
 
-/** A request for a page. */
 export interface PageRequest {
   readonly raw: Request;
   /** Returns the user; null if the user is unknown. */

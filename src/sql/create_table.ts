@@ -28,7 +28,6 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
   return [{ text, values: [] }, ...createIndexStatements(table, dialect)];
 }
 
-/** Returns the statements that create the indexes of a table. */
 export function createIndexStatements(table: TableInfo, dialect: Dialect): Statement[] {
   return table.indexes.map(({ name, columns, unique, where }) => {
     const create = unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX";

@@ -52,7 +52,6 @@ export class Posting {
     return this.#state;
   }
 
-  /** Posts an entry. */
   post(entry: NewEntry): LedgerEntry {
     const { kind, amount, ...facts } = entry;
     const balance = this.#state.balance + amount;

@@ -13,7 +13,6 @@ export const ledgerKeys = {
     ...["credits", "entry", partOf(account)],
     seq,
   ],
-  /** The prefix of the entries of an account. */
   entries: (account: string): KeyValueKey => ["credits", "entry", partOf(account)],
   /** The result of an operation with an idempotency key on an account. */
   operation: (account: string, key: string): KeyValueKey => [

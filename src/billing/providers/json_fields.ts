@@ -35,7 +35,6 @@ export class JsonFields {
     return this.#own(name) === null ? 1 : this.quantity(name);
   }
 
-  /** Returns a boolean. */
   flag(name: string): boolean | undefined {
     const value = this.#own(name);
     return typeof value === "boolean" ? value : undefined;

@@ -29,7 +29,6 @@ export interface BillingResolvers {
 /** The resolvers with their defaults. */
 export type ResolvedResolvers = Readonly<Record<keyof BillingResolvers, UserResolver>>;
 
-/** The options of the billing routes. */
 export interface BillingRoutesOptions {
   readonly operations: BillingOperations;
   readonly credits: CreditsLedger;

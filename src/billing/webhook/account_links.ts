@@ -21,12 +21,10 @@ export class AccountLinks {
     this.#store = store;
   }
 
-  /** Returns the account of a customer. */
   async accountOf(customerId: string): Promise<string | undefined> {
     return textOf(await this.#store.get(billingKeys.accountOf(this.#provider, customerId)));
   }
 
-  /** Returns the customer of an account. */
   async customerOf(accountId: string): Promise<string | undefined> {
     const customer = textOf(
       await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),

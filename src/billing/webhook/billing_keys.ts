@@ -3,13 +3,11 @@ import type { KeyValueKey } from "../../kv/key_value.ts";
 
 /** The keys of billing's records in the key-value store, separate for each provider. */
 export const billingKeys = {
-  /** The state of a delivery. */
   delivery: (provider: string, id: string) => keyOf("delivery", provider, id),
   /** The newest known state of a subscription. */
   subscription: (provider: string, id: string) => keyOf("subscription", provider, id),
   /** The account of a customer, because later events may not name it. */
   accountOf: (provider: string, customerId: string) => keyOf("account", provider, customerId),
-  /** The customer of an account. */
   customerOf: (provider: string, accountId: string) => keyOf("customer", provider, accountId),
   /** The secret for codes of checkouts, if none is configured. */
   codeSecret: ["billing", "codeSecret"],

@@ -8,7 +8,6 @@ export interface ReportedSubscription {
   readonly subscription: BillingSubscription;
   /** Time of the event: RFC 3339 in UTC. */
   readonly occurredAt: string;
-  /** The id of the delivery. */
   readonly deliveryId: string;
   /** Time since which the subscription has its price and quantity, if the provider reports it. */
   readonly itemChangedAt?: string;

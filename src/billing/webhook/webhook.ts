@@ -35,7 +35,6 @@ export interface WebhookCallbacks {
     | undefined;
 }
 
-/** The options of a webhook. */
 export interface WebhookOptions extends WebhookCallbacks {
   readonly provider: BillingProvider;
   readonly credits: CreditsLedger;
@@ -252,7 +251,6 @@ function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" 
   return { id, type, occurredAt, ...present({ customerId, metadata }), raw };
 }
 
-/** The account that an event names. */
 interface NamedAccount {
   readonly id: string;
   readonly isOfDeployer: boolean;

@@ -31,7 +31,6 @@ export type CreditsAction =
     readonly reason: string | undefined;
     readonly key: string | undefined;
   }
-  /** The account, or undefined for all accounts. */
   | { readonly verb: "audit"; readonly account: string | undefined };
 
 /** The part of `--help` about credits. */

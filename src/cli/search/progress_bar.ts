@@ -16,7 +16,6 @@ export class ProgressBar {
     return this.#indexes.size;
   }
 
-  /** Shows the progress of one index. */
   show({ index, done, total, isDone }: ReindexProgress): void {
     this.#indexes.set(index, isDone);
     const share = total === 0 ? 1 : done / total;

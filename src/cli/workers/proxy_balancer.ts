@@ -79,7 +79,6 @@ interface Target {
   readonly worker: WorkerProcess;
   /** The worker's port on the loopback address. */
   readonly port: number;
-  /** The number of its open connections. */
   open: number;
 }
 

@@ -17,7 +17,6 @@ import { openSupervisorChannel, type SupervisorChannel } from "./supervisor_chan
 import type { WorkerOrder } from "./worker_messages.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
-/** The context of a worker. */
 interface WorkerContext {
   readonly command: ServeCommand;
   readonly version: string;

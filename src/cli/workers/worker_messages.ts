@@ -19,7 +19,6 @@ export type WorkerReport =
   /** The worker knows the client of the connection from this port. */
   | { readonly kind: "noted"; readonly port: number };
 
-/** The report of this kind. */
 export type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
 /** An order of a supervisor to a listening worker. */

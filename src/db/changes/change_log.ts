@@ -61,7 +61,6 @@ export interface ChangeLog {
     statement: Statement,
     limits?: ReadLimits,
   ): Promise<QueryResult & { readonly position: Position }>;
-  /** Returns true if a position covers a change. */
   covers(position: Position, change: Change): boolean;
   /** Returns true if `position` covers everything that `earlier` covers. May be false if unsure. */
   includes(position: Position, earlier: Position): boolean;

@@ -6,7 +6,6 @@ import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/** Options of opening a change log. */
 export interface OpenChangeLogOptions {
   readonly driver: Driver;
   /** The tables to record, which must exist. */

@@ -6,7 +6,6 @@ export interface DrizzleDatabase {
   readonly $client: object;
 }
 
-/** Returns true if a value is a database of Drizzle. */
 export function isDrizzleDatabase(value: unknown): value is DrizzleDatabase {
   return entityKindOf(value) !== null && typeof value === "object" && value !== null &&
     "$client" in value;

@@ -13,7 +13,6 @@ export interface ChangeHints {
   close(): Promise<void>;
 }
 
-/** The listener of a poll. */
 export interface PollingListener {
   readonly notify: () => void;
   /** Records that other programs wrote to tables without triggers. Null if all tables have them. */
@@ -47,7 +46,6 @@ export interface ImageFormat {
 
 /** How an engine records changes and reads them. */
 export interface ChangesEngine {
-  /** Sets up the missing or changed parts of the change log. */
   setUp(setup: ChangeLogSetup): Promise<ChangeSource>;
   /** The format of the log's row images. */
   readonly images: ImageFormat;
@@ -85,7 +83,6 @@ export interface ChangeSource {
   readonly untracked: readonly TableInfo[];
   /** Returns a function that records other programs' writes to those tables, or null. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
-  /** Opens the log. */
   open(options: OpenSourceOptions): Promise<ChangeLog>;
   /** Returns the driver for writes. It records its own writes if no trigger does. */
   recordingDriver(): Driver;

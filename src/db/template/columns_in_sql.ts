@@ -105,7 +105,6 @@ function nameOf(token: SqlToken | undefined): string | null {
   return token?.kind === "word" || token?.kind === "quoted" ? token.text : null;
 }
 
-/** The list of a SELECT. */
 export interface SelectList {
   readonly items: readonly (readonly [start: number, end: number])[];
   /** The parenthesis that opens its subquery, or null outside of one. */

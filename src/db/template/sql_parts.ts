@@ -26,7 +26,6 @@ export type SqlPart =
 
 /** A value together with the column whose kind it has. */
 export class ValueOfColumn {
-  /** The column of the value. */
   readonly column: ColumnInfo;
   /** The value in its wire form. */
   readonly value: unknown;

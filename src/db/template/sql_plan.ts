@@ -102,7 +102,6 @@ function readPlan(shape: readonly unknown[], template: FlatTemplate): SqlPlan {
   return { shape, texts, rendered, last: null, toObjects };
 }
 
-/** Returns the SQL of a part that is a name, or null for a value. */
 function nameOf(part: SqlPart): string | null {
   if (part.kind === "column" || part.kind === "alias") return quoteIdentifier(part.column.dbName);
   return part.kind === "table" ? tableName(part.table).texts.join("") : null;

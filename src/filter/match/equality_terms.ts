@@ -5,7 +5,6 @@ import { equalOperator, inOperator } from "../operators/value_operators.ts";
 
 /** One equality term of a filter that a row may satisfy. */
 export interface EqualityTerm {
-  /** The column. */
   readonly column: ColumnInfo;
   /** The column's value, in process. */
   readonly value: unknown;

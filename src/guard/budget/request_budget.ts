@@ -78,7 +78,6 @@ export class RequestBudget {
     return chain(this.#limiter.takeToFloor(this.#caller, this.due), (taken) => this.#record(taken));
   }
 
-  /** Marks the cost as paid. */
   markPaid(): void {
     this.#paid = this.#cost;
   }

@@ -29,7 +29,6 @@ export interface CaptchaChallenge {
 /** The conditions of a CAPTCHA challenge: the action and the client of its token. */
 export type CaptchaConditions = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
-/** The options of CAPTCHA challenges. */
 export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
   /** Records the used tokens for all processes of the service. */
   readonly store: KeyValue;

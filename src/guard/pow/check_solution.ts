@@ -24,7 +24,6 @@ export interface PowSolution {
   readonly claimUntilMs: number;
 }
 
-/** The options of the check of solutions. */
 export interface SolutionCheckOptions {
   readonly tokens: ChallengeTokens;
   readonly fingerprintOf: (facts: FingerprintedRequest) => Int32Array;

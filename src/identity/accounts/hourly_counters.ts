@@ -39,7 +39,6 @@ export class HourlyCounters {
     });
   }
 
-  /** Returns the number of events of each subject. */
   async read(event: string, subjects: readonly string[]): Promise<readonly number[]> {
     const now = this.#runtime.clock.now();
     const entries = await this.#store.getMany(subjects.map((one) => keyOf(event, one)));

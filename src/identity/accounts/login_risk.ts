@@ -13,9 +13,7 @@ export interface LoginSubjects {
 
 /** Counts failed logins, and decides if a login needs a CAPTCHA. */
 export interface LoginRisk {
-  /** Returns true if this login needs a CAPTCHA. */
   needsCaptcha(request: Request, subjects: LoginSubjects): Promise<boolean>;
-  /** Counts a failed login. */
   failed(subjects: LoginSubjects): Promise<void>;
 }
 

@@ -25,7 +25,6 @@ export interface AccountColumns {
   readonly createdAt: ColumnInfo | null;
 }
 
-/** A table of accounts. */
 export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;

@@ -157,7 +157,6 @@ export class IncrementalAggregate {
   }
 }
 
-/** The group that a row belongs to. */
 interface RowGroupKey {
   readonly id: string;
   readonly key: readonly unknown[];

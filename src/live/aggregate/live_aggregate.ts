@@ -25,11 +25,9 @@ export interface AggregateListener {
   fail(error: unknown): void;
 }
 
-/** The options of a live aggregate. */
 export interface LiveAggregateOptions {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
-  /** The memory for the groups. */
   readonly memory: GroupMemory;
   /** The first listener. */
   readonly listener: AggregateListener;
@@ -94,7 +92,6 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     return this.#identity;
   }
 
-  /** Adds a listener. */
   add(listener: AggregateListener): void {
     this.#listeners.add(listener);
   }

@@ -29,7 +29,6 @@ export interface MaintainedGroup {
 
 interface Total {
   sum: ExactDecimal;
-  /** Number of values in the sum. */
   values: number;
 }
 

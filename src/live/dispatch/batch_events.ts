@@ -38,7 +38,6 @@ export class BatchEvents {
     if (transitions !== undefined) transitions[place] = transition;
   }
 
-  /** Sets all transitions of a group. */
   set(group: SubscriberGroup, { events, individual }: GroupEvents): void {
     this.#transitions.set(group, [...events]);
     if (individual.size > 0) (this.#individual ??= new Map()).set(group, individual);

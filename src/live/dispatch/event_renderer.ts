@@ -29,7 +29,6 @@ export class EventRenderer {
     this.#seq = seq;
   }
 
-  /** Adds a row to be shown. */
   add({ kind, rowChange: { after } }: Transition): void {
     if (kind !== "removed" && after !== null) this.#rows.add(after.row);
   }

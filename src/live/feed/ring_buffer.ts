@@ -8,7 +8,6 @@ export interface RingBufferEntry {
   readonly to: Position;
 }
 
-/** Limits of the ring buffer. */
 export interface RingBufferLimits {
   readonly changes: number;
   /** Limit for the row images. */

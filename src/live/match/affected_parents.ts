@@ -172,7 +172,6 @@ function isWhole<G>(
   return step !== null && step.to !== null && hasReadUpTo(step.to, parentRows, log);
 }
 
-/** The rows of some changes. */
 class ChangedRows {
   readonly #changes: readonly Change[];
   readonly #byTable = new Map<TableInfo, Set<string>>();

@@ -10,7 +10,6 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
  */
 export type ColumnMask = number;
 
-/** The mask of all columns. */
 export const allColumns: ColumnMask = -1;
 
 /** Returns the mask of the columns that determine whether a row matches a filter. */

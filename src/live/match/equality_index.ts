@@ -29,7 +29,6 @@ export class EqualityIndex<G extends IndexedGroup> {
     this.#isCertain = isCertain;
   }
 
-  /** Adds a group. */
   add(group: G): void {
     const terms = equalityTerms(group.query.filter, this.#isCertain);
     this.#terms.set(group, terms);
@@ -44,7 +43,6 @@ export class EqualityIndex<G extends IndexedGroup> {
     }
   }
 
-  /** Removes a group. */
   remove(group: G): void {
     this.#unindexed.delete(group);
     for (const { column, value } of this.#terms.get(group) ?? []) {

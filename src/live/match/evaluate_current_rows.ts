@@ -17,7 +17,6 @@ import { type RowChange, rowChangeKey, type Transition, transitionKind } from ".
 /** Changed rows whose current state is evaluated, if the filter reads related rows. */
 export interface RowsToEvaluate {
   readonly group: CompiledLiveQuery;
-  /** One row change for each row. */
   readonly rowChanges: readonly RowChange[];
   /** The rows that the clients hold; updated to the rows that they hold after the events. */
   readonly held: HeldRows;
@@ -160,7 +159,6 @@ interface Reading {
   readonly at: Position;
 }
 
-/** Readings by row id. */
 type ReadingsById = ReadonlyMap<string, Reading>;
 
 /** Reads the current rows. Requests for the same rows share the statement and its rows. */

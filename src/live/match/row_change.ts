@@ -76,7 +76,6 @@ export function transitionKind(before: boolean, after: boolean): Transition["kin
   return before ? "removed" : null;
 }
 
-/** Returns the key of the row in a row change. */
 export function rowChangeKey({ before, after, between }: RowChange, table: TableInfo): Key {
   // A row that was inserted and deleted has only images in between.
   const image = after ?? before ?? between[0];

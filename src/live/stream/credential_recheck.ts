@@ -10,13 +10,11 @@ export interface CredentialHolder {
 
 interface Entry {
   readonly holders: Set<CredentialHolder>;
-  /** The current user. */
   current: User;
   /** Time of the first failed read of the credential, by the monotonic clock, or null. */
   failingSince: number | null;
 }
 
-/** The options for rechecking credentials. */
 export interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clock"> {
   readonly credentials: Pick<Credentials, "of">;
   /** Called when a credential belongs to a changed user object, for instance with other roles. */
@@ -44,7 +42,6 @@ export class CredentialRecheck {
     return this.#options.credentials.of(user)?.expiresAt ?? Infinity;
   }
 
-  /** Returns the current user of a credential. */
   current(user: User | null): User | null {
     return user === null ? null : this.#entries.get(user)?.current ?? user;
   }
@@ -61,7 +58,6 @@ export class CredentialRecheck {
     if (known === undefined) void this.#check(user, entry);
   }
 
-  /** Removes a holder. */
   remove(user: User | null, holder: CredentialHolder): void {
     const entry = user === null ? undefined : this.#entries.get(user);
     if (user === null || entry === undefined) return;

@@ -30,7 +30,6 @@ export class ExpiryTimer<T> {
     if (slot < this.#next) this.#wait(slot);
   }
 
-  /** Removes a member. */
   remove(member: T, at: number): void {
     const slot = slotOf(at);
     const members = this.#members.get(slot);
@@ -39,7 +38,6 @@ export class ExpiryTimer<T> {
     if (this.#members.size === 0) this.stop();
   }
 
-  /** Stops the timer. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;

@@ -33,7 +33,6 @@ export class HeartbeatTimer<T> {
     return slot;
   }
 
-  /** Removes a member. */
   remove(member: T, slot: number): void {
     if (this.#slots[slot]?.delete(member) !== true) return;
     this.#size--;

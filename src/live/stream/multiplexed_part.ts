@@ -18,7 +18,6 @@ export interface PartedStream {
   readonly room: number;
   /** Returns the end of the whole stream, by the monotonic clock: the first proposed time. */
   endsAt(proposed: number): number;
-  /** Sends bytes of a part. */
   send(part: MultiplexedPart, bytes: Uint8Array): void;
   /** Called when a part has ended as a separate stream would have. */
   ended(part: MultiplexedPart): void;

@@ -77,7 +77,6 @@ export class ScopeRecheck {
     entries.set(key, entry);
   }
 
-  /** Removes a holder. */
   remove(request: ScopedRequest, holder: ScopeHolder): void {
     const { user } = request;
     const entries = this.#entries.get(user);

@@ -45,7 +45,6 @@ export interface SnapshotRequest {
   readonly identity: string;
 }
 
-/** The options of the snapshot reader. */
 export interface SnapshotReaderOptions {
   readonly log: ChangeLog;
   readonly clock: Clock;

@@ -84,7 +84,6 @@ export class StreamQuota {
     return { counts, ...taken };
   }
 
-  /** Frees a slot. */
   free({ counts, streams, parts, work }: StreamSlot): void {
     this.#work -= work;
     for (const count of counts) {

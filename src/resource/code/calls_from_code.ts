@@ -39,9 +39,8 @@ export function callsFromCode<Api>(apiOf: (caller: CodeCaller) => unknown): Call
   const outside = { raw: null, depth: 0, within: null };
   return {
     as: <Own>(user: User | null) =>
-      // The types are those of the configuration, or the type argument of the caller.
+      // The configuration, or the type argument of the caller, determines these types.
       apiOf({ ...outside, user: requireCodeUser(user), isSystem: false }) as CodeApi<Own>,
-    // As above.
     asSystem: <Own>() => apiOf({ ...outside, user: null, isSystem: true }) as CodeApi<Own>,
   };
 }

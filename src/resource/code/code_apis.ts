@@ -19,7 +19,7 @@ import type { CodeCaller } from "../model/code_caller.ts";
 import { type CodeCall, codeRequest } from "./code_request.ts";
 import { createCodeCalls } from "./create_code_calls.ts";
 
-/** The largest depth of nested calls from code. Hooks call operations, which have hooks. */
+/** The maximum depth of nested calls from code. The hooks of a call may make further calls. */
 const maxDepth = 16;
 
 /** A resource that code calls, and its operations by method and path. */
@@ -36,7 +36,7 @@ export class CodeApis {
   readonly #ofSystem: ChangedResource = resourcesOfSystem();
   readonly #sqlPlans = new SqlPlans();
 
-  /** `resources` by their paths below the base path, decoded. */
+  /** `resources` maps the decoded paths below the base path to their resources. */
   constructor(resources: ReadonlyMap<string, Resource>, runtime: Runtime) {
     this.#resources = resources;
     this.#runtime = runtime;
@@ -45,7 +45,7 @@ export class CodeApis {
   /** Returns the API of a caller, whose transactions run in `driver`. */
   of(caller: CodeCaller, driver: Driver): CodeApi<AnyApi> {
     const members: Record<PropertyKey, unknown> = {
-      // A resource may have the name of a member of every object.
+      // A resource may have a name like `constructor`, which every ordinary object has as a member.
       __proto__: null,
       of: (given: string | TableLike<unknown, unknown>) =>
         this.#callsOf(typeof given === "string" ? given : this.#pathOf(given), caller),
@@ -135,8 +135,8 @@ export class CodeApis {
     try {
       return await run(base);
     } catch (error) {
-      // At the beginning, at the commit and after the last try, no statement of the caller is at
-      // fault.
+      // An error at the beginning, at the commit or after the last attempt was not caused by a
+      // statement of the caller.
       const isOwn = error === failure && !isRetryable(error);
       throw isOwn ? error : databaseProblem(error, "update");
     }
@@ -147,7 +147,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.kind === "retryable";
 }
 
-/** Runs one operation as a request would. A caller without the right to it learns nothing else. */
+/** Runs one operation as a request would. A caller without the right learns nothing else. */
 async function answer(
   endpoint: Endpoint,
   call: CodeCall,
@@ -163,7 +163,7 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // A read that was ended for the caller looks like a read that takes too long.
+    // A read that was aborted for the caller causes the same error as a read that timed out.
     requireWanted();
     throw error;
   }

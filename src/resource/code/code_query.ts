@@ -8,7 +8,7 @@ import type { Query } from "../http/query_parameters.ts";
 /** The options of a call, of any operation. */
 export type GivenOptions = Readonly<Record<string, unknown>>;
 
-/** Options of calls that are in the query of a request; `filter` and `having` are filters. */
+/** The options of calls that become query parameters. `filter` and `having` are filters. */
 const ofReads: readonly string[] = ["filter", "limit", "orderBy"];
 
 /** The options of each operation, besides `signal`. */

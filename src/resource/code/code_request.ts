@@ -16,7 +16,7 @@ export interface CodeCall {
   readonly key?: { readonly value: unknown };
   /** A copy of the values that the caller passed. */
   readonly body?: unknown;
-  /** The filter of a batch if it is not a string. A string is in the body. */
+  /** The filter of a batch, if the filter is an object. A string filter is in the body. */
   readonly filter?: Query["codeFilter"];
 }
 

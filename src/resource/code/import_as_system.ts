@@ -12,27 +12,21 @@ import { runImport } from "../import/run_import.ts";
 
 /** The source and the options of {@link ImportsFromCode.import}. */
 export interface ImportSource {
-  /**
-   * Opens the bytes of the file. It is called again if the database asks for another try of the
-   * transaction.
-   */
+  /** Opens the bytes of the file. Called again if the transaction must be retried. */
   open(): AsyncIterable<Uint8Array>;
   /** The format of the bytes. */
   readonly format: "ndjson" | "csv";
   /**
-   * True if the bytes are available immediately, like the bytes of a file. They are then read
-   * within the transaction, and need no temporary file. False unless set, because other writes
+   * True if the bytes are available immediately, like the bytes of a file. The service then reads
+   * them within the transaction and needs no temporary file. Default: false, because other writes
    * would wait for a slow sender.
    */
   readonly isAtHand?: boolean | undefined;
-  /**
-   * True if this process does nothing else, so that the import need not yield to other work. False
-   * unless set.
-   */
+  /** True if this process has no other work, so the import need not yield. Default: false. */
   readonly isAlone?: boolean | undefined;
   /**
-   * The number of rows of a chunk, each of which is a transaction. All rows are one transaction
-   * unless set.
+   * The number of rows in a chunk. Each chunk is a separate transaction. By default, all rows are
+   * written in one transaction.
    */
   readonly chunk?: number | undefined;
   /** True to roll everything back at the end. False unless set. */
@@ -116,7 +110,8 @@ async function* readAhead(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
       const { done, value } = await next;
       if (done === true) return;
       next = reader.next();
-      // If no code reads it any more, its rejection must not be unhandled.
+      // If no code awaits this promise any more, a rejection must not become an unhandled
+      // rejection.
       next.catch(() => {});
       yield value;
     }

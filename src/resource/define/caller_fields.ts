@@ -17,7 +17,7 @@ export interface WidestFields {
 
 /**
  * Returns the parts of a resource that depend on the fields of a caller. The parts are created once
- * for all callers with the same lists, because readers of rows cache what they know by the list of
+ * for all callers with the same lists, because readers of rows cache their results by the list of
  * columns.
  */
 export function createCallerFields(

@@ -17,7 +17,8 @@ export interface LargestBodies {
 export function defaultMaxFields(bodies: LargestBodies): number {
   const { table, batch, relations, nestedWrites } = bodies;
   const items = Math.max(batch.create, batch.update, batch.replace, batch.delete);
-  // In addition to its columns, an item has its precondition, or the names of its relations.
+  // In addition to its columns, an item can contain its precondition and the names of its
+  // relations.
   const ofItems = items * (table.columns.length + relations.size + 1);
   const widths = [...relations.values()].map(({ target }) => target.columns.length);
   const ofEmbedded = nestedWrites ? batch.create * embeddedPerItem * Math.max(0, ...widths) : 0;

@@ -51,8 +51,8 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // Its own name does not distinguish the two directions of a key within one table.
-    // Its own name does not say in which direction a relation between its rows leads.
+    // For a key within one table, the table's name cannot distinguish the two directions of the
+    // relation.
     table.name,
     "__proto__",
   ]);
@@ -62,7 +62,10 @@ export function deriveRelations(
   });
 }
 
-/** Keys of tables of the same schema come first, and so do keys that have the name of the table. */
+/**
+ * Keys whose two tables are in one schema come first. Within each group, keys that are named after
+ * their table come first.
+ */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
   return [keys.filter(isNear), keys.filter((key) => !isNear(key))].flatMap((some) => [
@@ -117,8 +120,8 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
 }
 
 /**
- * Returns the name for rows of another table, with its schema unless that is the same schema or the
- * first.
+ * Returns the name for rows of another table. The name contains the schema, unless the schema is
+ * the viewer's own or the first one.
  */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;

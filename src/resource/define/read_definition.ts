@@ -74,16 +74,15 @@ const publicAccess = group(
   { read: publicRows, subscribe: publicRows } satisfies Described<PublicOptions>,
 ).fitting("an object", (given) => writesArePrivate(given) === null);
 
-/**
- * Returns the reason for refusing `public` writes. The name is not misspelt, but every value is
- * refused.
- */
+/** Explains why `public` writes are rejected: the option exists, but no value is allowed. */
 function writesArePrivate(given: unknown): string | null {
   const write = ["create", "update", "delete"].find((access) => access in Object(given));
   return write === undefined ? null : `cannot open ${write}: only read and subscribe can be public`;
 }
 
-/** RFC 3986, 3.3. Every other character is percent-encoded in a segment of a request's path. */
+/**
+ * RFC 3986, 3.3. In the path of a request, every other character of a segment is percent-encoded.
+ */
 const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
 
 const path = textLike("", /^[^/]/).fitting(
@@ -91,7 +90,10 @@ const path = textLike("", /^[^/]/).fitting(
   (path) => path.split("/").every(isSegment),
 );
 
-/** Requests are normalized to the spelling of encodeURIComponent. No other spelling would match. */
+/**
+ * Returns true for a segment in the spelling of encodeURIComponent. Paths of requests are
+ * normalized to this spelling, so no other spelling would match.
+ */
 function isSegment(segment: string): boolean {
   if (!segmentPattern.test(segment)) return false;
   if (!segment.includes("%")) return true;
@@ -245,7 +247,7 @@ export interface ReadDefinition extends ResourceDefinition {
 export function readDefinition({ table, options }: ResourceDefinition): ReadDefinition {
   const info = requireTableInfo(table);
   const place = { subject: `Cannot serve "${info.name}"`, path: "" };
-  // For programs without type checks.
+  // Programs without type checks may pass undefined.
   const given: Partial<ResourceOptions<Row>> | undefined = options;
   if (given === undefined) {
     throw new Error(`${place.subject}: it has no options, like { id: ${idOf(info)} }`);

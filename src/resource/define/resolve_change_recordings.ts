@@ -30,9 +30,9 @@ export interface ServedDefinitions {
 
 /**
  * Resolves how the changes of each database are recorded, keyed by the driver that the
- * configuration names. Introspected tables get no triggers unless the options say so: there the
- * service records its own writes. A database without a subscribable resource is not recorded, and
- * is left out.
+ * configuration names. Introspected tables get triggers only if the options say so. Otherwise the
+ * service records only its own writes to them. A database without a subscribable resource is not
+ * recorded, and is left out.
  */
 export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,
@@ -48,7 +48,8 @@ export async function resolveChangeRecordings(
     const isWritable = ({ readOnly }: TableInfo) => !readOnly;
     const own = served.map(({ table }) => requireTableInfo(table)).filter(isWritable);
     const mode = own.every(({ own }) => own) ? "triggers" : "service";
-    // Streams that include rows through a link table follow it, also where it is not served.
+    // Streams that include rows through a link table follow changes of the link table, even if no
+    // resource serves it.
     const tables = [...new Set([...own, ...served.flatMap(linksOf).filter(isWritable)])];
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"

@@ -19,8 +19,8 @@ export interface EtagContext {
 }
 
 /**
- * Resolves the ETag options of a resource to its policy; null without one. Throws a plain Error for
- * an invalid option.
+ * Resolves the ETag options of a resource to a policy. Returns null if there is no such option.
+ * Throws a plain Error for an invalid option.
  */
 export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
@@ -38,7 +38,7 @@ export function resolveEtag(
   requireKind(updatedAtField, ["timestamp"], "etag.updatedAtField", table);
   requireDeclared(updatedAtField, table);
   const [key] = table.primaryKey;
-  // Only single rows have tags.
+  // Only single rows have ETags. A resource without a key has no single rows.
   if (key === undefined) return null;
   return {
     versionField,

@@ -12,7 +12,6 @@ import type {
 import type { SoftDelete } from "../model/soft_delete.ts";
 import type { CallerLists, FieldListName, FieldsOfCaller } from "../model/caller_fields.ts";
 
-/** The fields of a resource, resolved. */
 export interface ResolvedFields {
   /** The fields that any caller may use. Descriptions show them, and no function can widen them. */
   readonly widest: FieldPolicy;
@@ -35,8 +34,8 @@ type Columns = ReadonlySet<ColumnInfo>;
 type Lists = Readonly<Record<FieldListName, Columns>>;
 
 /**
- * Resolves the option `fields`: each list is fixed, or a function of the user within a fixed one.
- * Throws a plain Error for a column that the table does not have.
+ * Resolves the option `fields`: each list is fixed, or a function of the user whose results are
+ * within a fixed list. Throws a plain Error for a column that the table does not have.
  */
 export function resolveFieldLists(
   options: FieldOptions<Row> = {},
@@ -53,8 +52,8 @@ export function resolveFieldLists(
   const readable = widest("readable", columns);
   const lists = {
     readable,
-    // A client that may write the mark can delete without the right to, so it must be named.
-    // Timestamps that the service fills in must be named, too.
+    // A client that may write the deletion mark can delete rows without the right to delete.
+    // Therefore the option must name the mark, and also the timestamps that the service fills in.
     writable: widest(
       "writable",
       columns.filter((column) => column !== softDelete?.field && column.moment === null),
@@ -117,10 +116,7 @@ export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
   return Object.values(options).some((list) => functionOf(list) !== null);
 }
 
-/**
- * Returns the columns that a list never exceeds; null for all columns. Only a function may have
- * null.
- */
+/** Returns the columns that a list never exceeds, or null if only a function limits it. */
 export function pickWidest<Picked>(
   list: NonNullable<List>,
   pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,
@@ -134,7 +130,7 @@ function functionOf(list: List): FieldFunction<Row> | null {
   return list === undefined || isList(list) ? null : list.by;
 }
 
-/** `Array.isArray` does not know that lists may be read-only. */
+/** A type guard, because `Array.isArray` does not narrow to read-only lists. */
 function isList<T>(given: readonly T[] | object): given is readonly T[] {
   return Array.isArray(given);
 }
@@ -145,7 +141,7 @@ function policyOf(
   return ({ readable, immutable, ...others }) => ({
     ...others,
     readable: columns.filter((column) => readable.has(column)),
-    // A body may name the key of the row that it changes.
+    // Key columns are left out, because a body may contain the key of the row that it changes.
     immutable: new Set([...immutable].filter((column) => !column.primaryKey)),
   });
 }

@@ -3,9 +3,10 @@ import { type ColumnInfo, isRequired, type TableInfo } from "../../schema/table_
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 
 /**
- * Resolves the option `nestedWrites` to the columns that nested writes fill in. These are foreign
- * keys of related rows, which need no other source. Throws a plain Error for `nestedWrites` without
- * relations, and for a link table with a required column that no source fills.
+ * Resolves the option `nestedWrites` to the columns that nested writes fill in. Such columns are
+ * foreign keys of related rows, so they need no other source of a value. Throws a plain Error for
+ * `nestedWrites` without relations, and for a link table with a required column that no source
+ * fills.
  */
 export function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],
@@ -34,7 +35,10 @@ function foreignKeys({ type, steps: [first, second] }: Relation): readonly Colum
   return [...first.other, ...(second === undefined ? [] : second.own)];
 }
 
-/** A link table that is served follows the rules of its own resource. */
+/**
+ * Requires that each column of a link table can be filled. A link table that a resource serves
+ * follows the rules of that resource instead.
+ */
 function requireFillableLink(relation: Relation, served: ReadonlySet<TableInfo>): void {
   const link = relation.steps[0].table;
   if (relation.type !== "manyToMany" || served.has(link)) return;

@@ -24,8 +24,8 @@ export const procedureOptions = group(
 ).asGiven<Procedure>();
 
 /**
- * Resolves the declared procedures of a resource, by name. The result is a map, so that
- * `constructor` is no procedure. Throws a plain Error for an unusable name.
+ * Resolves the declared procedures of a resource, by name. The result is a Map, so `constructor` is
+ * not found as a procedure. Throws a plain Error for an unusable name.
  */
 export function resolveProcedures(
   procedures: Readonly<Record<string, Procedure>>,

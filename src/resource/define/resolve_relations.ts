@@ -18,7 +18,7 @@ import { deriveRelations } from "./derive_relations.ts";
 
 /**
  * Resolves the relations of all resources: the declared relations, and those that foreign keys
- * imply. `driver` belongs to definitions without `db`. Throws a plain Error for an invalid
+ * imply. `driver` is the database of definitions without `db`. Throws a plain Error for an invalid
  * declaration.
  */
 export function resolveRelations(
@@ -84,8 +84,8 @@ function resolveRelation(
 }
 
 /**
- * Matches a name with a character of the syntax of `include` or dotted names, or a name that would
- * set a prototype.
+ * Matches an unusable name: a name with a character that is syntax in `include` or in dotted names,
+ * or a name that would set a prototype.
  */
 const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 

@@ -180,7 +180,8 @@ export function resolveResource(
     capabilities: {
       ...capabilities,
       enableRestore: softDelete !== null && capabilities.enableDelete,
-      // Statements of this role do not create an index. The index contains rows that policies hide.
+      // The role of the service cannot create the index, because the index would contain rows that
+      // policies hide.
       get enableSearch() {
         return search !== null && context.roleRights.known(table)?.hidesRows !== true;
       },

@@ -8,7 +8,6 @@ import type { SearchIndexes } from "../../search/search_indexes.ts";
 import type { ColumnResolver } from "./column_resolver.ts";
 import type { ReadDefinition } from "./read_definition.ts";
 
-/** The parts of a resource that its search is resolved with. */
 export interface SearchedResource {
   readonly table: TableInfo;
   readonly driver: Driver;
@@ -22,9 +21,9 @@ export interface SearchedResource {
 type Options = ReadDefinition["options"]["search"];
 
 /**
- * Opens the search index of a resource. Returns null without an adapter, if search is disabled, or
- * if the resource has no string to search. Returns null for a view, whose changes no index would
- * follow. Throws a plain Error for fields that cannot be searched.
+ * Opens the search index of a resource. Returns null if the app has no search adapter, if search is
+ * disabled, or if the resource has no string to search. Returns null also for a view, because no
+ * index can follow its changes. Throws a plain Error for fields that cannot be searched.
  */
 export function resolveSearch(
   options: Options,

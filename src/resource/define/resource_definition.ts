@@ -21,7 +21,7 @@ import type { ResourceTypes } from "../model/resource_types.ts";
 export interface ResourceDefinition {
   /** The declared table, or the description of an introspected one. */
   readonly table: TableLike<unknown, unknown> | TableInfo;
-  /** As the caller of {@link resource} passed them. */
+  /** The options as the caller of {@link resource} passed them. */
   readonly options: ResourceOptions<Record<string, unknown>>;
 }
 

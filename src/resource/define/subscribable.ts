@@ -19,8 +19,8 @@ export function isSubscribable(
 }
 
 /**
- * Requires that the key of a subscribable resource is readable. Throws a plain Error, because
- * removed rows would reveal a hidden column.
+ * Requires that the key of a subscribable resource is readable. Throws a plain Error, because the
+ * events of removed rows would reveal a hidden key column.
  */
 export function requireReadableKey(
   { name, primaryKey }: TableInfo,

@@ -3,8 +3,8 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import { dependsOnCaller } from "./resolve_field_lists.ts";
 
 /**
- * Returns the definitions whose resources show different fields to different callers. The reason is
- * a function of their own, or a function of a resource that their relations lead to.
+ * Returns the definitions whose resources show different fields to different callers. Either the
+ * resource has such a function, or its relations lead to a resource that has one.
  */
 export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],
@@ -16,7 +16,7 @@ export function varyingDefinitions(
   );
   const varies = (definition: ResourceDefinition) => {
     const reached = new Set([definition]);
-    // The set grows during the iteration, until no relation leads out of it.
+    // The set grows during the iteration, until no relation leads to a resource outside of the set.
     for (const one of reached) {
       if (dependsOnCaller(one.options.fields)) return true;
       for (const { steps } of relations.get(one)?.values() ?? []) {

@@ -7,10 +7,10 @@ import { requireTableInfo } from "./resource_definition.ts";
 import { resolveRelations } from "./resolve_relations.ts";
 
 /**
- * Returns definitions with widened references. A column of untyped values shows keys if a relation
- * compares it with a key, as if the database declared the reference. Otherwise the column would
- * show a string that differs from the key of the row. Descriptions of tables are immutable, so a
- * changed table gets a new description.
+ * Returns definitions with widened references. If a relation compares an untyped column with a key,
+ * the column's values are formatted as keys, as if the database declared the reference. Otherwise
+ * the column would show a string that differs from the key of the related row. Descriptions of
+ * tables are immutable, so a changed table gets a new description.
  */
 export function widenReferences(
   definitions: readonly ReadDefinition[],

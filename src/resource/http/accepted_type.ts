@@ -12,7 +12,8 @@ export function acceptedType(
   offered: readonly [string, ...string[]],
 ): string {
   const [first] = offered;
-  // The parser needs 1.5 µs for each element, and a listener accepts headers of many kilobytes.
+  // The length is limited, because the parser needs 1.5 µs for each element and a listener accepts
+  // headers of many kilobytes.
   const header = headers.get("accept") ?? "*/*";
   if (header.length > maxAcceptLength) return first;
   // The parameter asks for a format of the numbers, for any type.

@@ -7,7 +7,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 
 /** The bytes of one response, counted while its rows are read. */
 export interface AnswerBytes {
-  /** The largest number of bytes of the response. */
+  /** The maximum number of bytes of the response. */
   readonly limit: number;
   /**
    * The remaining number of bytes. The values of a row count each time that the response shows
@@ -16,7 +16,7 @@ export interface AnswerBytes {
   left: number;
 }
 
-/** A part of a response, named by the refusal of a response that is too large. */
+/** A part of a response. The error of a response that is too large names the part. */
 export interface AnswerPart {
   /**
    * The name in the details: `rows`, `groups`, or the path of an include, such as `author.posts`.
@@ -26,21 +26,19 @@ export interface AnswerPart {
   readonly advice: string;
 }
 
-/** The rows of a page. */
 export const pageRows: AnswerPart = {
   name: "rows",
   subject: "the rows of the page",
   advice: "Request a smaller page, or fewer fields with select",
 };
 
-/** A single row. */
 export const singleRow: AnswerPart = {
   name: "rows",
   subject: "the row",
   advice: "Request fewer fields with select",
 };
 
-/** The rows of a batch, which the response to the write shows. */
+/** The rows of a batch that the response to the write shows. */
 export const writtenRows: AnswerPart = {
   name: "rows",
   subject: "the rows of this write, as it would answer them,",
@@ -54,7 +52,6 @@ export const allGroups: AnswerPart = {
   advice: "Request fewer groups with limit or filter, or group by shorter fields",
 };
 
-/** Returns the part for the rows of an include, by its path. */
 export function includedRows(path: string): AnswerPart {
   return {
     name: path,
@@ -73,8 +70,7 @@ export function responseTooLarge(limit: number, { name, subject, advice }: Answe
 }
 
 /**
- * Returns the error of a read that ended at the limit of its bytes, as a problem that names the
- * part.
+ * Converts the error of a read that exceeded the limit of bytes to a problem that names the part.
  */
 export function namingPart(error: unknown, limit: number, part: AnswerPart): unknown {
   const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
@@ -83,8 +79,8 @@ export function namingPart(error: unknown, limit: number, part: AnswerPart): unk
 
 /**
  * Creates the function that counts the bytes of a row in the response. A JSON document counts with
- * the memory of its arrays and objects. If they are empty or nested, that memory is many times the
- * length of the document.
+ * the memory of its arrays and objects. Empty or nested arrays and objects need many times the
+ * memory of their text.
  */
 export function shownBytes(
   read: readonly ColumnInfo[],
@@ -112,7 +108,10 @@ function isDocument({ kind }: ColumnInfo): boolean {
 
 /** The smallest size of an array or object in memory, in bytes. */
 const bytesOfContainer = 32;
-/** The length up to which a document is small in memory, whatever it contains, in characters. */
+/**
+ * The maximum length of a document, in characters, up to which the document needs little memory
+ * whatever it contains.
+ */
 const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;

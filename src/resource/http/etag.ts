@@ -14,7 +14,10 @@ export interface EtagPolicy {
   readonly primaryKey: readonly ColumnInfo[];
   /** The columns whose values a tag may show. A tag contains a hidden version as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
-  /** The tags of a caller that may read fewer fields than others; null for all other callers. */
+  /**
+   * The rules for the ETags of a caller that may read fewer fields than other callers, or null for
+   * any other caller.
+   */
   readonly caller: CallerTags | null;
   /**
    * The keys of the hashes. They prevent a client from testing guesses of hidden values against a
@@ -23,7 +26,7 @@ export interface EtagPolicy {
   readonly keys: TagKeys;
 }
 
-/** The differences in the tags of a caller that may read fewer fields than others. */
+/** The rules for the ETags of a caller that may read fewer fields than other callers. */
 export interface CallerTags {
   /**
    * Columns that the caller may not read. No tag of the caller depends on them, unless the rows
@@ -32,7 +35,10 @@ export interface CallerTags {
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** The columns that a hash covers. */
   readonly hashed: readonly ColumnInfo[];
-  /** The end of every tag, because a cached response with other fields is another state. */
+  /**
+   * The suffix of every ETag. A response with other fields is another state of a cached response,
+   * so it needs another ETag.
+   */
   readonly ending: string;
 }
 
@@ -45,8 +51,9 @@ export interface TagKeys {
 }
 
 /**
- * Returns the ETag of a whole row (RFC 9110, 8.8.3): by version if the row has one, otherwise by id
- * and time of update, otherwise by a keyed hash. Equal states always have equal tags.
+ * Returns the ETag of a whole row (RFC 9110, 8.8.3). The ETag contains the row's version if there
+ * is one, otherwise the id and the time of update, otherwise a keyed hash. Equal states have equal
+ * ETags.
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
@@ -135,7 +142,10 @@ interface EtagOwner {
   readonly etag: EtagPolicy | null;
 }
 
-/** The value that distinguishes a state of a row from its other states, with its readability. */
+/**
+ * The value that distinguishes one state of a row from the row's other states, and whether the
+ * caller may read that value.
+ */
 interface State {
   readonly text: string;
   readonly isShown: boolean;
@@ -207,10 +217,12 @@ function tag(opaque: string, { algorithm }: EtagPolicy): string {
 
 const maxHeaderLength = 8_192;
 
-/** A member of a list, which may be empty (RFC 9110, 5.6.1). */
+/** One member of a list of ETags. A member may be empty (RFC 9110, 5.6.1). */
 const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
 
-/** Returns the tags of a list; none of a malformed list, which therefore matches nothing. */
+/**
+ * Returns the ETags in a list. For a malformed list it returns none, so the header matches nothing.
+ */
 function listedTags(header: string): readonly string[] {
   const tags: string[] = [];
   if (header.length > maxHeaderLength) return tags;

@@ -6,7 +6,9 @@ import type { Reply } from "../../protocol/reply.ts";
 import { FairSemaphore } from "../../runtime/queues/fair_semaphore.ts";
 import type { LargeReply, WritingTurns } from "./large_reply.ts";
 
-/** The largest sum of all responses that their clients have not received, in bytes. */
+/**
+ * The limit of the total size of all responses that their clients have not received yet, in bytes.
+ */
 const maxSendingBytes = 128 * 1024 * 1024;
 
 /** The delivery of the response of an operation to its client. */
@@ -20,10 +22,7 @@ export interface AnswerDelivery extends WritingTurns {
    * listener does not report it.
    */
   delivered(): Promise<unknown> | null;
-  /**
-   * Returns the part of a multiplexed stream that becomes the response; null for a separate
-   * response.
-   */
+  /** Returns the part of a multiplexed stream for the response, or null for a separate response. */
   part(): StreamPart | null;
 }
 
@@ -45,8 +44,8 @@ export class InflightResponses {
 
   /**
    * Counts a long string until it is delivered. A shorter string fits into the buffers of its
-   * socket, and does not count. Throws a 503 beyond the limit, unless the request has written. Only
-   * its response says that it did.
+   * socket, and does not count. Throws a 503 beyond the limit, unless the request has written. Such
+   * a request always gets its response, because only the response confirms the write.
    */
   add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
@@ -83,8 +82,8 @@ export class InflightResponses {
 
   /** Returns the 503 for a response to an identity that cannot be sent now. */
   refusal(identity: string): Problem {
-    // The response was read from the database in vain. A client that does not read its other
-    // responses pays for it.
+    // The database was read in vain. A client that does not read its other responses is charged for
+    // the read.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(
       "overloaded",
@@ -114,8 +113,8 @@ export class InflightResponses {
   }
 
   /**
-   * Returns true if the undelivered responses of an identity have at least the average size of all
-   * identities.
+   * Returns true if the undelivered responses of an identity are at least as large as the average
+   * of all identities.
    */
   #holdsItsShare(identity: string): boolean {
     const own = this.#byIdentity.get(identity) ?? 0;

@@ -12,7 +12,9 @@ export class DataReply {
   readonly status: number;
   readonly headers: Reply["headers"];
   readonly data: unknown;
-  /** The size of the reply; null for the reply to a write, which counts no bytes. */
+  /**
+   * The size of the reply, or null for the reply to a write, because such a reply is not limited.
+   */
   readonly size: ReplySize | null;
 
   /** Creates the reply without writing its body. */
@@ -75,7 +77,8 @@ function requireFitting(data: unknown, { limit, part }: ReplySize): void {
 export const cacheControl = "private, no-cache";
 
 /**
- * The `Vary` header of replies with rows. Numbers have a safe form, and lists have export formats.
+ * The `Vary` header of replies with rows. The `Accept` header selects the safe form of numbers and
+ * the format of an export.
  */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
@@ -105,7 +108,8 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
 
 /**
  * The type of a body with safe numbers. It shows the client that the service has responded, and not
- * a proxy. The charset comes first, so that nginx sees which type it compresses.
+ * a proxy. The charset comes first, because nginx decides by the beginning of the type whether to
+ * compress.
  */
 export const safeType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonType};charset=utf-8;numbers=safe`,

@@ -5,16 +5,16 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 
 /**
- * The largest sum of the bodies of requests that run at the same time, in bytes. A single request
- * may exceed it.
+ * The limit of the total size of the bodies of requests that run at the same time, in bytes. A
+ * single request may exceed the limit.
  */
 const maxRunningBytes = 2 * 1024 * 1024;
 /**
- * The longest time that a request counts as running, in milliseconds. A request that takes longer
- * waits for something else, and no longer delays other requests.
+ * The maximum time for which a request counts as running, in milliseconds. A request that takes
+ * longer waits for something else, so it no longer delays other requests.
  */
 const maxHeldMs = 250;
-/** The largest sum of the waiting bodies, in bytes. Each of them is in memory. */
+/** The limit of the total size of the waiting bodies, in bytes. Each waiting body is in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
 interface Waiter {
@@ -23,9 +23,9 @@ interface Waiter {
 }
 
 /**
- * Limits how many requests with large bodies run at the same time. The data that fifty of them
- * exchange with a database would keep the event loop from its other sockets for tenths of a second,
- * and they would not finish sooner. The identities alternate.
+ * Limits how many requests with large bodies run at the same time. If fifty such requests exchanged
+ * data with a database at the same time, other sockets would wait for tenths of a second, and none
+ * of the fifty would finish sooner. Waiting requests of different identities alternate.
  */
 export class LargeBodies {
   readonly #clock: Pick<Clock, "after">;
@@ -82,7 +82,8 @@ export class LargeBodies {
       });
       if (next === undefined) return;
       this.#waitingBytes -= next.bytes;
-      // The bytes count from here on, so that no newcomer takes the place before the work begins.
+      // The bytes count from here on, so that no new request can take the free capacity before the
+      // work begins.
       this.#runningBytes += next.bytes;
       next.begin();
     }
@@ -102,8 +103,8 @@ export interface RequestQueues {
 }
 
 /**
- * The size from which a request waits for its turn in any case, in bytes. Parsing such a body takes
- * as long as a small request.
+ * The size from which the request of a body always waits for its turn, in bytes. Parsing such a
+ * body takes as long as handling a small request.
  */
 export const largeBodyBytes = 32 * 1024;
 

@@ -20,7 +20,7 @@ export const maxBytesAtOnce = 512 * 1024;
 
 /** The turns of the event loop in which a reply is written. */
 export interface WritingTurns {
-  /** Runs work that keeps the event loop busy for milliseconds, in the turn of its sender. */
+  /** Runs work that keeps the event loop busy for milliseconds, when it is the sender's turn. */
   inTurn(work: () => Promise<void>): Promise<void>;
 }
 

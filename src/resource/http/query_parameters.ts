@@ -33,7 +33,7 @@ const knownParameters: ReadonlySet<string> = new Set([
   "resumeFrom",
 ]);
 
-/** The names that other APIs use for a parameter of this API. */
+/** The names that other APIs use for query parameters, with the name of the same parameter here. */
 const namesElsewhere: ReadonlyMap<string, string> = new Map([
   ["where", "filter"],
   ["fields", "select"],
@@ -52,11 +52,11 @@ const none: Query = new Map();
 
 /**
  * Parses the raw query of a URL to its known parameters. An extra `&` is ignored. A repeated known
- * parameter is a 400. An unknown parameter is ignored, with three exceptions that are a 400. It may
- * look like the rest of a filter whose `&&`, `;` or `=` was not encoded. While `strict`, it may
- * look like a misspelt known parameter. There may be very many. These are errors, because a list
- * without its filter or its page would return too many rows. `more` are the known parameters of
- * only this endpoint.
+ * parameter fails with 400. An unknown parameter is ignored, except in three cases that fail with
+ * 400. First, the parameter looks like the rest of a filter whose `&&`, `;` or `=` was not encoded.
+ * Second, with `strict`, the parameter looks like a misspelt known parameter. Third, there are very
+ * many unknown parameters. These cases fail, because a list without its filter or page size would
+ * return too many rows. `more` are the additional parameters of this endpoint.
  */
 export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;

@@ -11,18 +11,17 @@ export interface ReceivePartsOptions {
   readonly maxBytes: number;
 }
 
-/** The largest memory for the import of a body, in bytes, except for parts of one record. */
+/** The memory limit for the import of one body, in bytes, except for the parts of one record. */
 const bytesInMemory = 4 * 1024 * 1024;
 
 /**
- * The bytes that a client must send within the timeout of a body. The client of a modem can send as
- * many.
+ * The bytes that a client must send within each timeout of a body. Even a modem reaches this rate.
  */
 const bytesPerTimeout = 64 * 1024;
 
 /**
- * The number of parts that need no turn. A chunked body of single bytes would take a turn for each
- * byte.
+ * The number of parts that are read without waiting for a turn. With a turn for each part, a
+ * chunked body of single bytes would need a turn for each byte.
  */
 const freeParts = 1_024;
 const bytesOfPart = 64;
@@ -58,7 +57,8 @@ export async function* receiveParts(
     for (let parts = 1;; parts++) {
       const turn = held.nextPart();
       const ahead = turn === undefined ? reader.read() : null;
-      // If no code reads it any more, its rejection must not be unhandled.
+      // If no code awaits this promise any more, a rejection must not become an unhandled
+      // rejection.
       ahead?.catch(() => {});
       if (part !== null) yield part;
       if (turn !== undefined) await turn;
@@ -82,7 +82,8 @@ export async function* receiveParts(
 }
 
 /**
- * The remaining time of a client. Only the time of the client counts, not the time of the database.
+ * The remaining time of a client. The time counts only while the service waits for the client, not
+ * for the database.
  */
 class ClientTime {
   readonly #clock: Clock;
@@ -95,7 +96,7 @@ class ClientTime {
     this.#leftMs = bodyTimeoutMs;
   }
 
-  /** Waits for the client. Throws a 408 once its time is over. */
+  /** Waits for the client. Throws a 408 once the client's time is used up. */
   async within<T>(reading: Promise<T>): Promise<T> {
     const since = this.#clock.elapsedMs();
     const late = Promise.withResolvers<never>();
@@ -108,7 +109,7 @@ class ClientTime {
     }
   }
 
-  /** Adds time for bytes that the client has sent. A fast client does not save time for later. */
+  /** Adds time for bytes that the client has sent. A fast client cannot save time for later. */
   gain(bytes: number): void {
     const gained = this.#timeoutMs * bytes / bytesPerTimeout;
     this.#leftMs = Math.min(this.#timeoutMs, this.#leftMs + gained);

@@ -69,7 +69,8 @@ export class ReceivingBodies {
       this.#turnBeganAt = now;
       this.#partsOfTurn = 0;
     }
-    // A part that is never sent delays no other part, because it counts when its read begins.
+    // A part that is never sent does not delay other parts, because a part counts only when its
+    // read begins.
     if (this.#waiting.length === 0 && this.#partsOfTurn++ < partsOfTurn) return undefined;
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) void this.#serveWaiting();

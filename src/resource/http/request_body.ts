@@ -7,8 +7,8 @@ import { jsonExcess, type JsonLimits, parseShallowJson } from "../../schema/exac
 /** The limits of a request body. */
 export interface BodyLimits {
   /**
-   * The largest size of a body, in bytes. A larger body is a 413. The bytes are counted while
-   * reading.
+   * The maximum size of a body, in bytes. A larger body fails with 413. The bytes are counted while
+   * the body is read.
    */
   readonly bodyLimit: number;
   /** The longest time until the last byte, in milliseconds. A slower body is a 408. */
@@ -20,12 +20,10 @@ export interface BodyLimits {
 const maxDepth = 32;
 
 /**
- * The largest number of digits, more than any column stores. A number of a million digits takes a
- * fifth of a second to read.
+ * Maximum digits of a number, more than any column stores. A million would take 200 ms to parse.
  */
 const maxDigits = 1_000;
 
-/** Returns the limits of the JSON of a body with this number of fields. */
 export function bodyJsonLimits(maxFields: number): JsonLimits {
   return { levels: maxDepth, names: maxFields, digits: maxDigits };
 }
@@ -33,8 +31,8 @@ export function bodyJsonLimits(maxFields: number): JsonLimits {
 /** Code that may have read the body of a request before its route. */
 export interface BodyReceiver {
   /**
-   * Returns the body if this receiver reads it; null if the body is still in the request. Fails if
-   * the body cannot be read a second time.
+   * Returns the body if this receiver has read or will read it, or null if the body is still in the
+   * request. Fails if the body cannot be read a second time.
    */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
   /** Returns the body if it was read already; null otherwise. */
@@ -51,8 +49,8 @@ export function readBody(
   limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // This comes first. A body that failed before would be an unhandled rejection, which ends the
-  // process.
+  // This check comes first. A body whose read fails before it is awaited would cause an unhandled
+  // rejection, which ends the process.
   requireJson((name) => request.headers.get(name));
   const received = receiver.receivedBody();
   if (received === null) return receiveBody(request, limits, clock);
@@ -76,8 +74,8 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
 }
 
 /**
- * Returns the string of a body for another parser, which may be very slow for many fields. As far
- * as the body is JSON, it is within the limits of all bodies. Throws a 400 or 413.
+ * Returns the body as a string for a parser that may be very slow for many fields. If the body is
+ * JSON, the limits for fields and depth of every JSON body apply. Throws a 400 or 413.
  */
 export function boundedText(bytes: Uint8Array, maxFields: number): string {
   const text = decodeText(bytes);
@@ -128,7 +126,7 @@ export async function receiveBody(
   if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits);
   const isSmall = declared !== null && Number(declared) <= smallBodyBytes;
   const held = isSmall ? null : limits.receiving.begin();
-  // The bytes count before the body is read. Bytes that are not read stay at the client.
+  // The declared bytes count before the body is read. Until then they remain at the client.
   if (declared !== null) held?.hold(Number(declared));
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));

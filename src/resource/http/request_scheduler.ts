@@ -5,7 +5,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** A request that may have to wait. Both functions are called only if it waits, which is rare. */
+/** A request that may have to wait. Both functions are called only if it waits. */
 export interface WaitingRequest {
   /** The user or the address that has sent the request. */
   readonly identity: string;
@@ -14,13 +14,13 @@ export interface WaitingRequest {
 }
 
 /**
- * The time for all requests that begin in one turn of the event loop, in milliseconds. It is
- * compared with measured times of earlier requests.
+ * The limit of the total duration of the requests that begin in one turn of the event loop, in
+ * milliseconds. Durations are estimated from earlier requests.
  */
 const turnMs = 10;
 /**
- * The time for short requests, in milliseconds. More turns would delay short requests more than
- * they help.
+ * The limit of the total duration of short requests in one turn, in milliseconds. With a lower
+ * limit, the additional turns would delay short requests more than they help.
  */
 const quickTurnMs = 25;
 /** The expected time of a request before any was measured, in milliseconds. */
@@ -31,21 +31,21 @@ const unknownCostMs = 1;
  */
 const dearMs = 1;
 /**
- * The time after the begin of a turn in which its end is not measured, in milliseconds. A
- * measurement costs a tenth of a short request. The second of two slow requests comes later than
- * this.
+ * The time after the begin of a turn in which the scheduler does not look for the turn's end, in
+ * milliseconds. Each look would cost a tenth of a short request. Two slow requests take longer than
+ * this time.
  */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;
 /**
- * The wait after which the signal of a request is created, in milliseconds. Creating it takes
- * longer than most requests wait, unless they are slow.
+ * The time after which a waiting request gets an abort signal, in milliseconds. Most requests wait
+ * for less time than creating the signal takes.
  */
 const lookForClientAfterMs = 250;
 
 interface Waiter {
-  /** Begins the work, or discards it. Returns true if the work began. */
+  /** Begins the work of a request, or discards the work. Returns true if the work began. */
   begin(now: number): boolean;
 }
 
@@ -139,7 +139,7 @@ export class RequestScheduler {
     work: () => MaybePromise<Result>,
   ): Promise<Result> {
     const since = this.#clock.elapsedMs();
-    // The turn belongs to another request. Code that watches requests must see the context of this
+    // Another request may cause this turn. Code that observes requests must see the context of this
     // request.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {

@@ -26,8 +26,8 @@ export function parseRequestTarget(url: string): RequestTarget {
 }
 
 /**
- * Creates the check that a request's path can only come from its request target. A listener
- * concatenates `Host` and target to the URL of a request, unchecked: `GET /healthz` with `Host:
+ * Creates a check for requests whose `Host` header would change the path. A listener concatenates
+ * `Host` and request target to a URL without checking them. `GET /healthz` with `Host:
  * x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that allows only `/healthz`.
  * Therefore both the header and the URL before its path must be a host with an optional port (RFC
  * 9112, 3.2).
@@ -62,7 +62,10 @@ export function invalidHost(): Problem {
   );
 }
 
-/** An address may have no such digits, and a port at most 65535: `new URL()` would throw for it. */
+/**
+ * Returns true for a host that `new URL()` accepts. A host can match the pattern and still have an
+ * invalid address or a port above 65535.
+ */
 function isPlain(host: string): boolean {
   return plainHost.test(host) && URL.canParse(`http://${host}/`);
 }
@@ -70,5 +73,5 @@ function isPlain(host: string): boolean {
 const hostWithPort = String.raw`(?:\[[0-9a-f:.]+\]|(?:[\w.~-]|%[0-9a-f]{2})+)(?::\d{0,5})?`;
 const plainHost = new RegExp(`^${hostWithPort}$`, "i");
 
-/** An absolute target (RFC 9112, 3.2.2) has its own host, and may have no path. */
+/** An absolute request target (RFC 9112, 3.2.2) contains its own host, and may have no path. */
 const plainStart = new RegExp(String.raw`^[a-z][a-z\d+.-]*://${hostWithPort}(?:/|(?=[?#]|$))`, "i");

@@ -3,8 +3,8 @@ import { Problem } from "../../problem/problem.ts";
 
 /**
  * Requires that no page of another origin can send this POST with the cookies of the user. A POST
- * with a JSON body needs no check: a browser sends a preflight request before it sends JSON across
- * origins. It sends a POST without a content type immediately. Throws a 415.
+ * with a JSON body needs no check, because a browser sends a preflight request before it sends JSON
+ * to another origin. A browser sends a POST without a content type immediately. Throws a 415.
  */
 export function requireSameOrigin({ header }: { header(name: string): string | null }): void {
   if (header("content-type") !== null) return requireJson(header);

@@ -34,7 +34,7 @@ export async function* csvRecords(
   }
 }
 
-/** Returns true for an empty line, unless there is only one field, for which it is a NULL. */
+/** Returns true for an empty line. In a CSV with only one field, it is a row with NULL. */
 function isBlank({ fields: [first, ...others] }: CsvRecord, fields: readonly Field[]): boolean {
   return first === null && others.length === 0 && fields.length > 1;
 }
@@ -46,7 +46,10 @@ interface Field {
   readonly column: ColumnInfo | null;
 }
 
-/** Parses the names. An unknown name is an error, because the values of every row would be lost. */
+/**
+ * Parses the names in the header. An unknown name is an error, because otherwise the values of that
+ * field would be lost in every row.
+ */
 function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Field[] {
   const { maxFields } = resource;
   if (fields.length > maxFields) {
@@ -111,7 +114,10 @@ function recordOf(
   return new ImportRecord(line, size, body);
 }
 
-/** Returns the JSON value of an exported string. Any other string is unchanged, and invalid. */
+/**
+ * Converts an exported string to its JSON value. Any other string is returned unchanged, and later
+ * fails as invalid.
+ */
 function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
   if (databaseType?.shape.kind === "any") return numberOf(text);
   if (databaseType !== undefined) {
@@ -130,7 +136,7 @@ function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
 function numberOf(text: string): unknown {
   // A double represents so few digits exactly.
   if (text.length < 16 && shortNumber.test(text)) return Number(text);
-  // JSON has no other syntax for numbers.
+  // A string that is not JSON number syntax stays a string.
   return number.test(text) ? parseJson(text) ?? text : text;
 }
 

@@ -6,7 +6,6 @@ export class ImportRecord {
   readonly size: number;
   /** The JSON value, or null if the record has a fault. */
   readonly body: unknown;
-  /** The fault of the record, or null. */
   readonly fault: RecordFault | null;
 
   /** A class, for the same reason as `PreparedRow`. */
@@ -24,7 +23,7 @@ export interface RecordFault {
   readonly message: string;
 }
 
-/** The records of a body in groups, because a promise for each would take longer than a row. */
+/** The records of a body in groups. A promise for each record would take longer than its row. */
 export type ImportRecords = AsyncIterable<readonly ImportRecord[]>;
 
 /** The error of a line after which the rest of a body cannot be read. */

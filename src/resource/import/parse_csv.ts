@@ -1,4 +1,3 @@
-/** A record of a CSV. */
 export interface CsvRecord {
   /** The fields. Null is an empty field without quotes. */
   readonly fields: readonly (string | null)[];

@@ -10,9 +10,9 @@ import type { LineError } from "./line_errors.ts";
 import type { RowShaper, ShapedRow } from "./shaped_row.ts";
 
 /**
- * The checked values of a row to insert, and the line of its record. It is a class because of V8:
- * if objects of a literal survive a collection once, V8 later allocates all objects of this literal
- * in the old generation. That took a sixth of the time of an import, and 50 MB.
+ * The checked values of a row to insert, and the line of its record. This is a class because of V8.
+ * If objects of a literal survive one garbage collection, V8 later allocates all objects of that
+ * literal in the old generation. That took a sixth of the time of an import, and 50 MB.
  */
 export class PreparedRow {
   readonly line: number;
@@ -82,7 +82,7 @@ export function lineErrors(error: unknown, line: number): readonly LineError[] {
   if (!(error instanceof Problem) || error.status >= 500) throw error;
   const named = error.details?.["errors"];
   if (Array.isArray(named) && named.length > 0) {
-    // The errors of `refusedWrite` or of a hook.
+    // These errors come from `refusedWrite` or from a hook.
     return named.map(({ path, message }) => ({
       line,
       path: String(path ?? ""),

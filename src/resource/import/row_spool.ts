@@ -98,7 +98,7 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /** Returns the previous shape for equal columns, so that statements are cached by identity. */
+  /** Returns the previous shape for equal columns. Statements are cached by identity of columns. */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;
@@ -126,7 +126,9 @@ const exactMark = "!";
 
 class SpoolFile {
   readonly #file: FileHandle;
-  /** Removes the file at the end, or null if it has been removed already. */
+  /**
+   * The function that removes the file at the end, or null if the file has been removed already.
+   */
   readonly #removeAtEnd: (() => Promise<void>) | null;
 
   private constructor(file: FileHandle, removeAtEnd: (() => Promise<void>) | null) {

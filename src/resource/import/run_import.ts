@@ -19,7 +19,7 @@ export type ImportMode =
   | {
     readonly kind: "all";
     readonly dryRun: boolean;
-    /** True if the body waits for no client, so that the transaction can read it. */
+    /** True if the transaction can read the body's bytes without waiting for a client. */
     readonly isAtHand: boolean;
   }
   | { readonly kind: "chunks"; readonly rows: number };
@@ -28,7 +28,7 @@ export type ImportMode =
 export interface ImportPlan {
   readonly grant: Grant;
   readonly mode: ImportMode;
-  /** True if the process has no other work, so that the import never yields. Default: false. */
+  /** True if the process has no other work, so the import never yields. Default: false. */
   readonly isAlone?: boolean;
   /** Called for each slice of rows. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
@@ -111,7 +111,7 @@ class RowImport {
       this.#take(chunk);
       if (this.#errors.isFull) break;
       if (!this.#errors.isEmpty) continue;
-      // Debits before the transaction, which must not wait for it.
+      // Debits the rows before the transaction, because a transaction must not wait for a debit.
       await this.#call.request.debit.charge(this.#rows);
       await spool.add(chunk.rows, chunk.size);
       this.#report();
@@ -211,7 +211,7 @@ class RowImport {
     return rowChunks(this.#records(), { write: this.#call, maxRows, giveTurn: this.#giveTurn });
   }
 
-  /** Throws if the client has left, because it would not learn the outcome. */
+  /** Throws if the client has disconnected, because the client would not receive the outcome. */
   #requireClient(): void {
     if (!this.#call.request.signal().aborted) return;
     throw new Problem("invalid-body", "The client has left before its rows were written");

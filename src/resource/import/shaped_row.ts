@@ -48,7 +48,6 @@ export class ShapedRow implements InsertValues {
     return place === undefined ? undefined : this.cells[place];
   }
 
-  /** Returns the values as a map. */
   toMap(): Map<ColumnInfo, unknown> {
     return new Map(this.shape.columns.map((column, place) => [column, this.cells[place]]));
   }

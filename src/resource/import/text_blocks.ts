@@ -44,7 +44,7 @@ export async function* textBlocks(
       }
     }
   } catch (error) {
-    // If the body ends early, its received records are used, so that no chunk is lost.
+    // If the body ends early, the records received so far are still used, so that no chunk is lost.
     const rest = error instanceof UnreadableLine ? null : cutter.whole();
     if (rest !== null) yield rest;
     throw error;
@@ -65,7 +65,7 @@ class BlockCutter {
   /** The number of held bytes that have been scanned. */
   #seen = 0;
   #isQuoted = false;
-  /** The number of CSV lines that end in the scanned bytes, and in whole records. */
+  /** The number of CSV lines that end in the scanned bytes. */
   #lines = 0;
   #wholeLines = 0;
   #line = 1;
@@ -163,12 +163,14 @@ function feedsIn(bytes: Uint8Array): number {
   return count;
 }
 
-/** Returns the error of a record that is larger than a body that is read as a whole may be. */
+/** Returns the error for a record that exceeds the size limit of a body. */
 export function tooLong(limit: number, line: number): UnreadableLine {
   return new UnreadableLine(line, `is longer than ${limit} bytes`);
 }
 
-/** The decoder keeps no state between calls. A mark inside of the text is a character. */
+/**
+ * The decoder keeps no state between calls. A byte order mark inside of the text is a character.
+ */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function decoded(bytes: Uint8Array, firstLine: number): string {

@@ -54,7 +54,8 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // One by one all may fit: before, the database generated the key of a later row.
+    // One by one, all rows may fit. In one statement, a generated key may equal the given key of a
+    // later row.
     if (refused.length > 0) throw new RefusedRows(refused);
   }
 
@@ -66,7 +67,7 @@ export class SliceWriter {
   ): Promise<{ readonly error: unknown } | null> {
     const failure = await this.#attempt(rows, connection, point);
     if (failure === null) return null;
-    // In a savepoint, so that the transaction survives if the role may not set the counter.
+    // Uses a savepoint, so that the transaction survives if the role may not set the counter.
     const apart: Connection = {
       query: (statement) =>
         inSavepoint(connection, "service_counter", async () => await connection.query(statement)),
@@ -114,7 +115,7 @@ export class SliceWriter {
   }
 }
 
-/** Groups rows by their columns, in the order of the body if all have the same ones. */
+/** Groups rows by their columns. If all rows have the same columns, their order stays unchanged. */
 function byColumns(rows: readonly ShapedRow[]): readonly Alike[] {
   const shape = rows[0]?.shape;
   // Statements are cached by the identity of the list of columns.

@@ -72,7 +72,7 @@ function shapeOf({ visible, include, safeNumbers }: View): unknown {
   return [visible.map(({ name }) => name), ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
-/** Returns the relations whose included rows are shown. Only changes of their rows matter. */
+/** Returns the relations whose rows the stream includes. Only changes of their rows matter. */
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],
@@ -128,7 +128,7 @@ async function presentIncluding(
   { view, resource, related, identity }: IncludingView,
 ): Promise<readonly Row[]> {
   const { table, driver, readCosts: { maxAnswerBytes, queryTimeoutMs } } = resource;
-  // Streams share the rows. A stream whose client does not read keeps them in memory.
+  // Streams share the rows. A stream whose client does not read keeps the rows in memory.
   const limited = (part: number) =>
     driver.reads({
       identity,

@@ -70,7 +70,7 @@ export class LiveHubs {
     this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
   }
 
-  /** Returns how the changes of a table are recorded, or null if they are not. */
+  /** Returns how the changes of a table are recorded, or null if they are not recorded. */
   recordingOf(table: TableInfo): ResolvedChangesOptions | null {
     return this.#recorded.get(table) ?? null;
   }
@@ -160,7 +160,7 @@ function isSubscribable(resource: Resource): boolean {
   return resource.isSubscribable;
 }
 
-/** Requires that the deletion column is recorded: every stream depends on its value. */
+/** Requires that the deletion column is recorded, because every stream depends on its value. */
 function requireDeletionRecorded(
   { undeleted, table }: Resource,
   { changes }: ChangeRecording,

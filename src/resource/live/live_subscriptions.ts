@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 
 /** One subscription of a multiplexed stream, as in its request. */
 export interface LiveSubscription {
-  /** The client's name of the subscription, which every event of it contains. */
+  /** The client's name for the subscription. Every event of the subscription contains the name. */
   readonly key: string;
   /** The path of a `/subscribe` or `/aggregate/subscribe` route, with its query. */
   readonly path: string;

@@ -28,10 +28,11 @@ export async function openStream(
 ): Promise<StreamBody> {
   const { raw, delivery } = request;
   if (raw === null || delivery === null) throw new Error("Only a request opens a stream");
-  // The body of a HEAD response is never read, so that its stream would stay open.
+  // No client reads the body of a HEAD response, so the stream would stay open.
   if (raw.method === "HEAD") return null;
   await requireShownToRole(resource, "live stream");
-  // One statement evaluates the filters of many streams: an invalid value would end them all.
+  // One statement evaluates the filters of many streams, so one invalid value would end all of
+  // them.
   const refused = await refusedLiteral(request.query.get("filter"), resource);
   if (refused !== null) throw refused;
   const { url, policy, table, reader } = resource;

@@ -8,8 +8,9 @@ import type { Resource } from "../model/resource.ts";
 type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
 
 /**
- * Checks at the start which resources the database roles see only in part. Throws a plain Error for
- * live streams, which would send rows that the database hides. Other consequences are observed.
+ * Checks at the start which resources the database roles see only in part. Throws a plain Error if
+ * such a resource has live streams, because the streams would send rows that the database hides.
+ * Other consequences are observed.
  */
 export function checkRoleRights(
   resources: readonly Resource[],

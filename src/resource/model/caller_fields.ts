@@ -5,12 +5,12 @@ import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { EtagPolicy } from "../http/etag.ts";
 
-/** The name of a list of fields, as the option has it. */
+/** The name of a list in the option `fields`, such as `readable`. */
 export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
 
 /**
- * Returns the lists of a caller, or of an anonymous request for null. Throws the error of a
- * function, and a plain Error for a result that is no list of the table's columns.
+ * Returns the field lists of a user, or of an anonymous caller if `user` is null. Throws the error
+ * of a function, and a plain Error for a result that is no list of the table's columns.
  */
 export type FieldsOfCaller = (user: User | null) => CallerLists;
 
@@ -27,8 +27,10 @@ export interface CallerFields {
   readonly fields: FieldPolicy;
   readonly groups: AggregateSchema;
   readonly etag: EtagPolicy | null;
-  /** The columns that other callers may read, but this one may not. */
+  /** The columns that other callers may read, but not this caller. */
   readonly withheld: ReadonlySet<ColumnInfo>;
-  /** Equal for callers with the same lists, and different for all others. */
+  /**
+   * A string that is equal for callers with the same lists, and different for all other callers.
+   */
   readonly fieldsKey: string;
 }

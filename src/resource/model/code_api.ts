@@ -31,12 +31,12 @@ export type CodeApi<Api> =
   & { readonly [Path in keyof Api]: Api[Path] extends ApiResource ? CodeCalls<Api[Path]> : never }
   & CodeApiFunctions<Api>;
 
-/** The functions of an API in code. They hide resources of the same name, which `of` returns. */
+/** The functions of an API in code. `of` also returns resources that have a function's name. */
 export interface CodeApiFunctions<Api> {
   /**
    * Returns the operations of the first resource that serves a table, with the types of the table.
-   * Hooks need it, because they cannot know the types of their own configuration. Throws a plain
-   * Error if no resource serves the table.
+   * Hooks need this function, because the types of their own configuration are not available to
+   * them. Throws a plain Error if no resource serves the table.
    */
   of<S, I>(table: TableLike<S, I>): CodeCalls<TableApiResource<S, I>>;
   /** Returns the operations of the resource at a path below the base path. */
@@ -48,10 +48,10 @@ export interface CodeApiFunctions<Api> {
   asSystem(): CodeApi<Api>;
   /**
    * Runs `work` in one transaction: it is committed when `work` resolves, and rolled back when
-   * `work` throws. Its calls are part of the transaction. A rejected call is rolled back alone. If
-   * the database asks for a retry, `work` runs again, up to three times. Resources of another
-   * database do not take part. If the API belongs to an open transaction, as in after-hooks, this
-   * is a part of that transaction.
+   * `work` throws. Its calls are part of the transaction. If one call rejects, only that call is
+   * rolled back. If the database asks for a retry, `work` runs again, up to three times. Resources
+   * of another database do not take part. If the API belongs to an open transaction, as in
+   * after-hooks, this is a part of that transaction.
    */
   transaction<T>(work: (tx: CodeTransaction<Api>) => Promise<T>): Promise<T>;
 }
@@ -123,7 +123,7 @@ export interface CodeReads<R extends ApiResource> {
   all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: CodeListOptions<R, Fields, Included>,
   ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
-  /** Returns one row with its tag, or null if the row still has the tag `ifNoneMatch`. */
+  /** Returns one row with its ETag, or null if the ETag still equals `ifNoneMatch`. */
   get<
     Fields extends FieldOf<R> = FieldOf<R>,
     Included extends IncludeOf<R> = never,
@@ -169,7 +169,7 @@ export interface CodeSearches<R extends ApiResource> {
 
 /** The operation that creates a row. */
 export interface CodeCreates<R extends ApiResource> {
-  /** Creates a row. With `on`, it changes the row with these values of the key, if one exists. */
+  /** Creates a row. With `on`, changes the existing row instead that has the same unique key. */
   create(
     values: R["create"],
     options?: CodeConditionalOptions<R> & UniqueKeyOption<R>,
@@ -178,13 +178,13 @@ export interface CodeCreates<R extends ApiResource> {
 
 /** The operations that change a row. */
 export interface CodeUpdates<R extends ApiResource> {
-  /** Changes a row: the fields that the patch has. */
+  /** Changes the fields of a row that the patch contains. */
   update(
     key: R["key"],
     patch: R["update"],
     options?: CodeConditionalOptions<R>,
   ): Promise<Tagged<R["row"]>>;
-  /** Replaces a row: fields that `values` omits get their defaults. */
+  /** Replaces a row. Fields that `values` omits get their defaults. */
   replace(
     key: R["key"],
     values: ReplaceBody<R>,
@@ -225,7 +225,7 @@ export interface CodeCreateBatch<R extends ApiResource> {
 export interface CodeUpdateBatches<R extends ApiResource> {
   /** Changes every row that matches, and returns their number. */
   update(filter: CodeFilter, patch: R["update"], options?: CodeCallOptions): Promise<number>;
-  /** Replaces the rows that the keys in these items identify: all of them, or none. */
+  /** Replaces the rows whose keys are in these items: all of them or none. */
   replace(
     items: readonly ConditionalItem<ReplaceBody<R>>[],
     options?: CodeCallOptions,
@@ -235,8 +235,8 @@ export interface CodeUpdateBatches<R extends ApiResource> {
 /** The batch that creates or changes rows. */
 export interface CodeUpsertBatch<R extends ApiResource> {
   /**
-   * Changes the rows that the keys in these items identify, and creates the rest. The key is the
-   * primary key, or the one that `on` names.
+   * Changes the rows whose keys are in these items, and creates the others. The key is the primary
+   * key, or the unique key in `on`.
    */
   upsert(
     items: readonly ConditionalItem<R["create"]>[],

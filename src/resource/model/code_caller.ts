@@ -5,20 +5,20 @@ import type { SqlPlans } from "../../db/template/sql_plan.ts";
 
 /** The caller of operations in code, and the context of the call. */
 export interface CodeCaller {
-  /** The user, or null for an anonymous caller, and for the system. */
+  /** The user, or null for an anonymous caller and for the system. */
   readonly user: User | null;
   readonly isSystem: boolean;
-  /** The request for which hooks and procedures call, or null outside of any. */
+  /** The request in which a hook or a procedure makes the calls, or null outside of any request. */
   readonly raw: Request | null;
   /** The number of nested calls that led to this one, through hooks and procedures. */
   readonly depth: number;
-  /** The open transaction that the calls join, or null for none. */
+  /** The open transaction that the calls join, or null if there is none. */
   readonly within: OpenTransaction | null;
 }
 
 /** An open transaction that calls from code join, one after the other. */
 export interface OpenTransaction {
-  /** The driver of its database. */
+  /** The driver of the transaction's database. */
   readonly base: Driver;
   /**
    * Runs `work` as a part of the transaction, with the transaction as its driver. If `work` throws,

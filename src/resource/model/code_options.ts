@@ -14,7 +14,10 @@ export type CodeFilter = Filter | FilterText | string | { readonly filter: strin
 
 /** The options of every call in code. */
 export interface CodeCallOptions {
-  /** Ends reads that take long. A call whose signal is aborted already rejects with its reason. */
+  /**
+   * Aborts slow reads. If the signal is already aborted, the call rejects immediately with the
+   * signal's reason.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -55,7 +58,7 @@ export interface CodeGetOptions<
   Included extends IncludeOf<R> = IncludeOf<R>,
   Tag extends string = string,
 > extends CodeRowOptions<Fields, Included> {
-  /** The tag of a row that the caller has. The result is null if the row still has the tag. */
+  /** ETag of the caller's copy. The result is null if the stored row still has this ETag. */
   readonly ifNoneMatch?: Tag | null | undefined;
 }
 
@@ -108,9 +111,6 @@ export interface CodeWriteOptions extends CodeCallOptions {
 
 /** The options of a write that may depend on the tag of its row. */
 export interface CodeConditionalOptions<R extends ApiResource> extends CodeWriteOptions {
-  /**
-   * The tag that the row had when it was read. The write fails with 412 if the row has changed
-   * since then.
-   */
+  /** The row's ETag when it was read. The write fails with 412 if the row has changed since. */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }

@@ -99,7 +99,8 @@ export type DeepReadonly<T> = unknown extends T ? T
 export type RowId = string | number | bigint | readonly (string | number | bigint)[];
 
 /**
- * The key that hooks receive, by the columns of the option `id`. It is any key if `id` has names.
+ * The type of the key that hooks receive, inferred from the columns of the option `id`. If `id`
+ * contains names, any type of key.
  */
 export type KeyOf<Id> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
   : Id extends readonly [infer Only] ? KeyOf<Only>

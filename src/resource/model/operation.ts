@@ -35,9 +35,9 @@ export interface ResourceRequest {
   readonly raw: Request | null;
   /** Aborted when the caller no longer waits. */
   signal(): AbortSignal;
-  /** The delivery of the response, or null for a call from code, whose response is not sent. */
+  /** The delivery of the response to the client, or null for a call from code. */
   readonly delivery: AnswerDelivery | null;
-  /** Stores the reply in the transaction of the write, or null for most requests. */
+  /** The function that stores the reply in the write's transaction, or null for most requests. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
   /**
    * Returns the body in parts, for an operation that reads it itself. Undefined without an HTTP
@@ -48,7 +48,7 @@ export interface ResourceRequest {
 
 /** The body of a request that is read part by part. */
 export interface BodyParts {
-  /** The parts. Each is received when the consumer asks for it. */
+  /** The parts of the body. Each part is received when the consumer requests it. */
   readonly parts: AsyncIterable<Uint8Array>;
   /** The largest size of a body that is read as a whole, in bytes. */
   readonly maxPartBytes: number;
@@ -85,7 +85,9 @@ export type OperationName =
 
 /** The grants of an operation's request, besides the grant of its own access. */
 export interface RelatedGrants {
-  /** The grant for {@link Operation.alsoAccess}, or null if the operation has none. */
+  /**
+   * The grant for {@link Operation.alsoAccess}, or null if the operation needs no second access.
+   */
   readonly also: Grant | null;
   /** The grants to read other resources. A resource that the user may not read is absent. */
   readonly related: ReadonlyMap<Resource, Grant>;
@@ -116,7 +118,7 @@ export interface ResourceCall {
 
 /** The call of an operation whose reply may have to be stored with its outcome. */
 export interface OperationCall<Outcome> extends ResourceCall {
-  /** Stores the reply to an outcome in the transaction of the write, or null for most requests. */
+  /** The function that stores the reply in the write's transaction, or null for most requests. */
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
 }
 
@@ -130,7 +132,7 @@ export type ShapedReply = DataReply | Reply;
 
 /**
  * The interface of every operation of a resource, as stages. `parse`, `plan` and `shape` are pure.
- * Only `execute` waits.
+ * Only `execute` is asynchronous.
  */
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
@@ -138,7 +140,7 @@ export interface Operation<Intent, Plan, Outcome> {
   /** A second access that the operation needs. For example, an upsert also updates rows. */
   readonly alsoAccess?: Access;
   readonly takesBody: boolean;
-  /** Returns the query parameters that no other operation takes, or undefined for none. */
+  /** Returns the query parameters that only this operation has, or undefined if there are none. */
   ownParameters?(resource: Resource): ReadonlySet<string> | undefined;
   /** Throws a 403 if the caller may not read columns that the operation needs. */
   requireFields?(resource: Resource): void;
@@ -170,6 +172,6 @@ export interface Operation<Intent, Plan, Outcome> {
 export interface BodyPath {
   /** The path, like `items.3.title`, or an empty string for the body itself. */
   readonly path: string;
-  /** The content of the details of a problem at this position. */
+  /** The members that the `details` of a problem at this position contain. */
   readonly details: Readonly<Record<string, unknown>>;
 }

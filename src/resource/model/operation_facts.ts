@@ -3,7 +3,7 @@ import type { ProblemSlug } from "../../protocol/problem_codes.ts";
 import type { AnyApiResource, CodeBatches, CodeCalls } from "./code_api.ts";
 import type { OperationName } from "./operation.ts";
 
-/** The name of a call of a resource's client, without a call that only combines other calls. */
+/** The name of a call of a resource's client, except for calls that only combine other calls. */
 type ClientCall = Exclude<keyof ResourceClient<AnyApiResource>, symbol>;
 
 /** The name of a call of a resource from code. */
@@ -22,11 +22,13 @@ export interface OperationFacts {
   readonly summary: string;
   /** Requests that scan rows wait in a queue. Reads and writes of rows by key never wait. */
   readonly cost: "keyed" | "scan";
-  /** The rows with a precondition of their version: none, the row of `If-Match`, or each item. */
+  /** The rows whose version a request can require: none, the row of `If-Match`, or each item. */
   readonly conditional: "none" | "one" | "many";
   /** True if the event of the write carries the client's own id. */
   readonly named: boolean;
-  /** The problems besides those of access, bodies, versions and protection. */
+  /**
+   * The operation's problems, without common ones: of access, bodies, versions and protection.
+   */
   readonly problems: readonly ProblemSlug[];
   /** The call of the client, or the reason why there is none. */
   readonly client: ClientCall | NoCall;
@@ -34,7 +36,7 @@ export interface OperationFacts {
   readonly code: CodeCall | NoCall;
 }
 
-/** The facts of each operation. The compiler asks for those of a new one. */
+/** The facts of each operation. The compiler requires an entry for each new operation. */
 export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
   list: {
     summary: "Lists a page of rows",

@@ -27,7 +27,7 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly resource: HookContext["resource"];
   /**
    * Registers work for the end of the call. `isAnswered` is false if the handler has thrown, or if
-   * its output cannot be sent. Work for a successful call may still fail it.
+   * its output cannot be sent. If the work of a successful call throws, the call fails.
    */
   readonly onEnd: (work: (isAnswered: boolean) => MaybePromise<void>) => void;
 }
@@ -46,15 +46,15 @@ export interface ProcedureOptions<
    * a 500.
    */
   readonly output: Output;
-  /** Lets anonymous callers call it. Only users unless set. */
+  /** True to let anonymous callers call the procedure. Default: only users may call it. */
   readonly public?: Public | undefined;
   /** The number of tokens of the budget that a call costs. Default: 1. */
   readonly cost?: number | undefined;
   /** Always requires proof of work. Off unless set. */
   readonly pow?: boolean | PowGateOptions | undefined;
   /**
-   * Does the work, and authorizes it, because no scope applies. A `Problem` that it throws becomes
-   * the response.
+   * Does the work. The handler must also authorize the caller, because no scope applies. A
+   * `Problem` that it throws becomes the response.
    */
   readonly handler: (
     context: ProcedureContext<Public extends true ? U | null : U>,
@@ -62,25 +62,26 @@ export interface ProcedureOptions<
   ) => MaybePromise<SchemaInput<Output>>;
 }
 
-/** A declared procedure without its types, which only its handler needs. */
+/** A declared procedure without its types, because only its handler needs the types. */
 export interface Procedure {
-  /** As in {@link ProcedureOptions}. */
+  /** See {@link ProcedureOptions.input}. */
   readonly input: StandardSchema;
-  /** As in {@link ProcedureOptions}. */
+  /** See {@link ProcedureOptions.output}. */
   readonly output: StandardSchema;
-  /** As in {@link ProcedureOptions}. */
+  /** See {@link ProcedureOptions.public}. */
   readonly public?: boolean | undefined;
-  /** As in {@link ProcedureOptions}. */
+  /** See {@link ProcedureOptions.cost}. */
   readonly cost?: number | undefined;
-  /** As in {@link ProcedureOptions}. */
+  /** See {@link ProcedureOptions.pow}. */
   readonly pow?: boolean | PowGateOptions | undefined;
-  /** As in {@link ProcedureOptions}. */
+  /** See {@link ProcedureOptions.handler}. */
   handler(context: ProcedureContext<User | null>, input: unknown): unknown;
 }
 
 /**
- * Declares a procedure and types its handler: its input by the one schema, its result by the other,
- * and a user that is never null unless the procedure is public.
+ * Declares a procedure and infers the types of its handler. The schema `input` determines the type
+ * of the input, and the schema `output` that of the result. The user can be null only in a public
+ * procedure.
  *
  * @example
  * ```ts
@@ -115,7 +116,7 @@ export function procedure<
 >(
   options: ProcedureOptions<Input, Output, Public, U>,
 ): ProcedureOptions<Input, Output, NoInfer<Public>, U> {
-  // The option `procedures` accepts any boolean for `public`: without NoInfer it would be inferred
-  // from there, and the user could be null.
+  // Without NoInfer, `public` would be inferred from the option `procedures`, which accepts any
+  // boolean. The type of the user would then include null.
   return options;
 }

@@ -28,7 +28,7 @@ import type { SoftDelete } from "./soft_delete.ts";
 import type { FieldPolicy } from "./field_policy.ts";
 import type { CallerFields, FieldListName } from "./caller_fields.ts";
 
-/** The part of a resolved resource that holds its computed, virtual fields. */
+/** The computed (virtual) fields of a resolved resource. */
 export interface Computed {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
   /** Reports a function without a value. The field is null then. */
@@ -47,7 +47,7 @@ export interface ResolvedCapabilities {
   readonly enableBatch: boolean;
   /** Lists as CSV and NDJSON. */
   readonly enableExport: boolean;
-  /** Creating the rows of a body that is read while they are written. */
+  /** True if `POST /import` is enabled, which writes rows while the body is still being read. */
   readonly enableImport: boolean;
   /** Aggregates. */
   readonly enableAggregations: boolean;
@@ -55,14 +55,11 @@ export interface ResolvedCapabilities {
   readonly enableRestore: boolean;
   /** Live streams. */
   readonly enableSubscribe: boolean;
-  /** Governs `GET /search`. */
+  /** True if `GET /search` is enabled. */
   readonly enableSearch: boolean;
 }
 
-/**
- * The part of a resolved resource that says how many items a batch may have, and whether batches
- * count versions up.
- */
+/** The maximum numbers of items in a batch, and whether batches increment the versions of rows. */
 export interface BatchPolicy {
   readonly create: number;
   readonly update: number;
@@ -77,7 +74,7 @@ export interface ImportPolicy {
   readonly maxBytes: number;
 }
 
-/** The part of a resolved resource that says what the reads of one request may cost. */
+/** The limits of a resource for the cost of the reads of one request. */
 export interface ReadCosts {
   /** The largest response, in bytes. Exports and streams are exempt. */
   readonly maxAnswerBytes: number;
@@ -106,41 +103,47 @@ export interface Resource {
   readonly driver: Driver;
   /** The database, as hooks and procedures receive it. */
   readonly db: DatabaseHandle;
-  /** The operations of the app for a caller in code, whose transactions are of this database. */
+  /**
+   * Returns the operations of the app for a caller in code. Their transactions use this database.
+   */
   api(caller: CodeCaller): CodeApi<AnyApi>;
-  /** The plans of the statements of its hooks. */
+  /** The cached plans of the SQL statements in the hooks of the resource. */
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
   /**
-   * The fields of the caller, in a resource of a request. Otherwise the fields that any caller may
-   * use.
+   * The fields that the caller may use. Outside of a request, the fields that any caller may use.
    */
   readonly fields: FieldPolicy;
-  /** Returns the parts that depend on a caller's fields, or null if all callers have the same. */
+  /**
+   * Returns the parts that depend on a caller's fields. Null if all callers have the same fields.
+   */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
-  /** The lists of fields that depend on the caller, or none in a resource of a request. */
+  /** The field lists that depend on the caller. Empty in the resource of a request. */
   readonly varyingFields: ReadonlySet<FieldListName>;
-  /** True if any depend on the caller, here or in a resource that relations lead to. */
+  /** True if field lists here, or in a resource that relations lead to, depend on the caller. */
   readonly variesByCaller: boolean;
   /**
-   * Returns a function that returns true if a user has the same fields as this caller, here and in
-   * the resources reached by the request. Null if no fields depend on the caller. It may throw.
+   * Returns a function that compares another user with this caller, or null if no fields depend on
+   * the caller. The function returns true if the user has the same fields here and in all resources
+   * that the request reaches. It may throw.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
-  /** The columns that other callers may read, and the caller of this request may not. */
+  /** The columns that other callers may read, but not the caller of this request. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** True if responses use the safe form of numbers, as the request asks for. */
   readonly safeNumbers: boolean;
-  /** Identifies callers with the same fields. Empty if the fields do not depend on the caller. */
+  /**
+   * Identifies the set of fields of the caller. Empty if the fields do not depend on the caller.
+   */
   readonly fieldsKey: string;
   /** The fields that aggregates may use: the readable fields. */
   readonly groups: AggregateSchema;
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
   /**
-   * True if lists may cut long values by the parameter `preview`. Only lists of the dashboard may,
-   * because its user can see that a value is cut.
+   * True if the parameter `preview` may shorten long values in lists. This is possible only for the
+   * dashboard, because its user can see that a value is shortened.
    */
   readonly allowsPreview: boolean;
   /**
@@ -151,7 +154,7 @@ export interface Resource {
   readonly escapesFormulas: boolean;
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
-  /** The columns that the service fills in, of a new row and of one that is changed. */
+  /** The timestamp columns that the service fills in: of a new row, and of a changed row. */
   readonly timestamps: {
     readonly onCreate: readonly ColumnInfo[];
     readonly onUpdate: readonly ColumnInfo[];
@@ -166,7 +169,7 @@ export interface Resource {
   readonly inflight: InflightResponses;
   readonly batch: BatchPolicy;
   readonly imports: ImportPolicy;
-  /** The maximum number of fields of a body, in all its objects together. */
+  /** The maximum number of fields in a body, including the fields of nested objects. */
   readonly maxFields: number;
   readonly etag: EtagPolicy | null;
   readonly softDelete: SoftDelete | null;
@@ -185,9 +188,9 @@ export interface Resource {
   readonly nestedWrites: boolean;
   /** The resources of the app, by their tables. */
   readonly served: ResourcesByTable;
-  /** Returns true if an index begins with a column, also for other served tables. */
+  /** Returns true if an index begins with this column, which may belong to any served table. */
   isIndexed(column: ColumnInfo): boolean;
-  /** The rights of the roles of the app's databases, in this table and in others. */
+  /** The rights of the app's database roles on the served tables. */
   readonly roleRights: RoleRights;
   /** Returns the hub of its database's live streams, or null if no changes are recorded. */
   hub(): LiveHub | null;

@@ -23,24 +23,28 @@ export type ColumnReferenceOf<S, Of = AnyTable> =
  * exports and imports are on unless set to false.
  */
 export interface Capabilities {
-  /** Governs POST. */
+  /** False disables POST. Default: true. */
   readonly enableCreate?: boolean | undefined;
-  /** Governs PATCH and PUT. */
+  /** False disables PATCH and PUT. Default: true. */
   readonly enableUpdate?: boolean | undefined;
-  /** Governs DELETE and restoring. */
+  /** False disables DELETE and restoring. Default: true. */
   readonly enableDelete?: boolean | undefined;
-  /** Governs every batch, together with the capability of its operation. */
+  /**
+   * False disables all batches. A batch also needs the capability of its operation. Default: true.
+   */
   readonly enableBatch?: boolean | undefined;
   /**
-   * Lists as `text/csv` and `application/x-ndjson`, which return all rows in one response. Off
-   * unless set.
+   * True enables exports: lists as `text/csv` and `application/x-ndjson` with all rows in one
+   * response. Default: false.
    */
   readonly enableExport?: boolean | undefined;
-  /** Governs `POST /import`, together with `enableCreate`. Off unless set. */
+  /** True enables `POST /import`, which also needs `enableCreate`. Default: false. */
   readonly enableImport?: boolean | undefined;
-  /** Governs `GET /aggregate`, and with live streams `GET /aggregate/subscribe`. */
+  /**
+   * False disables `GET /aggregate` and its live stream `GET /aggregate/subscribe`. Default: true.
+   */
   readonly enableAggregations?: boolean | undefined;
-  /** Governs live streams. */
+  /** False disables live streams. Default: true. */
   readonly enableSubscribe?: boolean | undefined;
 }
 
@@ -48,13 +52,13 @@ export interface Capabilities {
  * The options of a resource for batches: the largest number of items of each kind, 100 unless set.
  */
 export interface BatchOptions {
-  /** Governs `POST /batch` and `POST /batch/upsert`. */
+  /** The maximum number of items in one `POST /batch` or `POST /batch/upsert`. Default: 100. */
   readonly create?: number | undefined;
-  /** Governs `PATCH /batch`. */
+  /** The maximum number of rows that one `PATCH /batch` changes. Default: 100. */
   readonly update?: number | undefined;
-  /** Governs `PUT /batch`. */
+  /** The maximum number of items in one `PUT /batch`. Default: 100. */
   readonly replace?: number | undefined;
-  /** Governs `DELETE /batch`. */
+  /** The maximum number of rows that one `DELETE /batch` deletes. Default: 100. */
   readonly delete?: number | undefined;
   /** Increments the version in batches as well. Off unless set. */
   readonly incrementVersion?: boolean | undefined;
@@ -75,7 +79,9 @@ export interface EtagOptions<S, Of = AnyTable> {
   readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
   /** A timestamp that every PATCH and PUT moves forward. */
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
-  /** The part of a tag besides the time of update. Default: the primary key. */
+  /**
+   * The column that an ETag contains in addition to the time of update. Default: the primary key.
+   */
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
   /** The strength of tags. `strong` forbids proxies to change the responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;
@@ -98,7 +104,7 @@ export interface RelationOptions<
    * other table has it.
    */
   readonly type: Type;
-  /** The other resource's table, or its name. Of a table that is served twice, the first. */
+  /** The related table, or its name. If two resources serve the table, the first one is used. */
   readonly resource: TableLike<unknown, unknown, Target> | TableInfo | string;
   /**
    * The referring column, or a list of columns. For `manyToMany`, the columns of the link table
@@ -112,8 +118,8 @@ export interface RelationOptions<
     | string
   >;
   /**
-   * The referenced columns, as many and in the order of `foreignKey`. Default: the primary key of
-   * their table. For `manyToMany`, the link's columns that refer to the other resource.
+   * The referenced columns, in the order of `foreignKey`. Default: the primary key of their table.
+   * For `manyToMany`, the link's columns that refer to the other resource.
    */
   readonly references?:
     | OneOrMore<
@@ -126,7 +132,7 @@ export interface RelationOptions<
     | undefined;
   /** The link table of `manyToMany`. */
   readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
-  /** True if the `filter` of a request may walk it: `author.name==Ann`. False unless set. */
+  /** True if the `filter` of a request may use the relation: `author.name==Ann`. Default: false. */
   readonly filterable?: boolean | undefined;
 }
 
@@ -135,7 +141,7 @@ export type OneOrMore<Value> = Value | readonly Value[];
 
 /** The options of the relations that a resource derives from foreign keys. */
 export interface AutoRelationOptions {
-  /** True if the `filter` of a request may walk it: `author.name==Ann`. False unless set. */
+  /** True if the `filter` of a request may use the relation: `author.name==Ann`. Default: false. */
   readonly filterable?: boolean | undefined;
 }
 
@@ -155,21 +161,21 @@ export interface SoftDeleteOptions<S, Of = AnyTable> {
 export interface SearchOptions<S, Of = AnyTable> {
   /** Serves `GET /search`, and indexes the rows. On unless set to false. */
   readonly enabled?: boolean | undefined;
-  /** The name of its index. Default: the table's name. */
+  /** The name of the search index. Default: the table's name. */
   readonly indexName?: string | undefined;
   /**
    * The columns whose words are searched: a list of columns, or an object that sets the weight of
-   * columns or excludes them. All readable strings and JSON unless set.
+   * columns or excludes them. Default: all readable columns of strings and JSON.
    */
   readonly fields?:
     | readonly ColumnReferenceOf<S, Of>[]
     | { readonly [Name in keyof NoInfer<S> & string]?: SearchFieldOptions | undefined }
     | undefined;
-  /** Indexes the rows that are there, and those that requests write. On unless set to false. */
+  /** True to index the existing rows and the rows that requests write. Default: true. */
   readonly autoIndex?: boolean | undefined;
   /**
-   * Stores in the key-value store which rows were written, and indexes them in the background.
-   * Failed rows are tried again. No effect for an app without `kv`. Off unless set.
+   * True to record in the key-value store which rows were written, and to index them in the
+   * background. Failed rows are tried again. No effect for an app without `kv`. Default: false.
    */
   readonly outbox?: boolean | undefined;
   /** Called if the index did not accept rows that were written. See {@link IndexErrorHandler}. */
@@ -180,7 +186,7 @@ export interface SearchOptions<S, Of = AnyTable> {
 export interface SearchFieldOptions {
   /** The weight of a match in this column relative to other columns. Default: 1. */
   readonly weight?: number | undefined;
-  /** False takes it out. */
+  /** False excludes the column from the search. */
   readonly searchable?: boolean | undefined;
 }
 
@@ -230,9 +236,9 @@ export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
    * service drops them from later bodies, or refuses them under `strictInput`. None unless set.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `filter`, never one that is withheld from the user. Default: the readable ones. */
+  /** Columns that `filter` may use, except withheld columns. Default: the readable columns. */
   readonly filterable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `orderBy`, never one withheld from the user. Default: the readable ones. */
+  /** Columns that `orderBy` may use, except withheld columns. Default: the readable columns. */
   readonly sortable?: FieldList<S, Of, U> | undefined;
 }
 
@@ -256,7 +262,7 @@ export interface ResourceOptions<
   readonly id: ColumnReferenceOf<S, Of> | readonly ColumnReferenceOf<S, Of>[];
   /** The path below the base path. Default: the table's name. */
   readonly path?: string | undefined;
-  /** The database, when it is not the app's. */
+  /** The database of the resource. Default: the database of the app. */
   readonly db?: Database | undefined;
   /** The scopes. An access without a grant is denied. */
   readonly auth?: ScopeOptions<U, Of> | undefined;
@@ -264,20 +270,17 @@ export interface ResourceOptions<
   readonly capabilities?: Capabilities | undefined;
   /** The columns that may be read, written, filtered and sorted by. */
   readonly fields?: FieldOptions<S, Of, U> | undefined;
-  /** Refuses unknown body fields with 422 instead of ignoring them. Off unless set. */
+  /** True to reject unknown body fields with 422 instead of ignoring them. Default: false. */
   readonly strictInput?: boolean | undefined;
-  /**
-   * Refuses a query parameter that looks like a misspelt one with 400, such as `orderby`, instead of
-   * ignoring it. On unless set to false.
-   */
+  /** Rejects a parameter that looks misspelt, such as `orderby`, with 400. Default: true. */
   readonly strictQuery?: boolean | undefined;
   /** The sizes of the pages of a list. */
   readonly pagination?: PaginationOptions | undefined;
   /** Columns that the server fills in on create: keys, times, owners. They are never removed. */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /**
-   * Virtual fields of every response, computed from the whole row, including hidden columns.
-   * Synchronous.
+   * Virtual fields of every response, computed from the whole row, including hidden columns. The
+   * functions must be synchronous.
    */
   readonly computed?:
     | {
@@ -321,6 +324,6 @@ export interface ResourceOptions<
   readonly batch?: BatchOptions | undefined;
   /** The largest sizes of imports. */
   readonly imports?: ImportLimits | undefined;
-  /** Further filter operators, by whole symbol, e.g. `"=near="`. */
+  /** Custom filter operators by their complete symbol, for example `"=near="`. */
   readonly customOperators?: Readonly<Record<string, CustomOperator>> | undefined;
 }

@@ -8,13 +8,13 @@ export interface ResourceTypes {
   readonly table: unknown;
   /** The computed fields, by their names. */
   readonly computed: unknown;
-  /** The names of the related tables, by those of the relations. */
+  /** The names of the related tables, by the names of the relations. */
   readonly targets: unknown;
   /** The inferred options, or any type for an option that is not set. */
   readonly options: OptionTypes;
 }
 
-/** The options of a resource that decide what its clients may send and what they get. */
+/** The options of a resource that determine what clients may send and what they receive. */
 export interface OptionTypes {
   /** The column of the key, or the columns of a composite one. */
   readonly id: unknown;

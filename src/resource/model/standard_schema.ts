@@ -2,11 +2,11 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /**
  * A schema that validates a value and may transform it, from zod, valibot, arktype or any other
- * library that follows version 1 of the Standard Schema specification. A value of the type `Input`
- * becomes one of the type `Output`.
+ * library that follows version 1 of the Standard Schema specification. The schema converts a value
+ * of type `Input` to a value of type `Output`.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
-  /** Identifies such schemas, and is all that is used of them. */
+  /** The member that identifies a Standard Schema. The service uses no other member. */
   readonly "~standard": {
     /** The version of the specification. */
     readonly version: 1;
@@ -23,7 +23,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 
 /**
  * The part of a Standard Schema that writes it as JSON Schema (Standard JSON Schema, version 1).
- * Either function may throw for what JSON Schema cannot express.
+ * Either function may throw if JSON Schema cannot express the schema.
  */
 export interface JsonSchemaWriter {
   /** Returns the schema of the accepted values. */
@@ -47,7 +47,7 @@ export type SchemaResult<Output> =
 export interface SchemaIssue {
   /** The message for people. */
   readonly message: string;
-  /** The keys that lead to the place, each alone or in an object. Absent for the whole value. */
+  /** The keys to the invalid value, each plain or in an object. Absent for the whole value. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 

@@ -67,7 +67,7 @@ export function groupPlan(
     metrics: [...metrics, ...furtherMetrics],
     having,
     order,
-    // One group more than requested shows whether there are more.
+    // One additional group shows whether more groups exist.
     limit: limit + 1,
   };
 }

@@ -64,7 +64,7 @@ async function runCall<Answer>(
   return answered;
 }
 
-/** Runs all callbacks in their order. If one throws, the call fails and the rest learn that. */
+/** Runs all callbacks in their order. If one throws, the call fails and the rest receive false. */
 async function runEnds(ends: readonly End[], isAnswered: boolean): Promise<void> {
   for (const [index, end] of ends.entries()) {
     try {
@@ -124,7 +124,7 @@ async function validOutput(
 ): Promise<unknown> {
   const result = await output["~standard"].validate(given);
   if (result.issues === undefined) return result.value;
-  // Only the paths are named: messages may quote a value that clients must not see.
+  // The error contains only paths, because messages may quote a value that clients must not see.
   const paths = result.issues.slice(0, 10).map((issue) => `"${issuePath(issue).slice(0, 100)}"`);
   throw new Error(`${subject} gave what its output schema refuses, at ${paths.join(", ")}`);
 }

@@ -75,7 +75,8 @@ export function exportRows(
       const walk = counted === null
         ? rowPages((maxBytes) => limitedReads(call, maxBytes), plan, reader)
         : pagesOfRows(await readAtOnce(plan, counted, call));
-      // Reads before the status is sent, so that a query that fails immediately is no broken 200.
+      // Reads the first page before the status is sent. Otherwise a query that fails immediately
+      // would be a 200 with a broken body.
       const first = await walk.next(firstPageRows);
       const hasLeft = () => call.request.signal().aborted;
       return { columns: plan.columns, first, walk, hasLeft };
@@ -103,7 +104,8 @@ export function exportRows(
           "cache-control": cacheControl,
           ...variesByAccept,
         },
-        // The client's reads pull the pages, and its disconnecting ends the export.
+        // Pages are read only as fast as the client reads. The export ends when the client
+        // disconnects.
         body: ReadableStream.from(pages),
       };
     },

@@ -75,7 +75,8 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
       segment,
       read: {
         ...{ kind: "read", table, columns, where, order: [], after: null },
-        // Nothing enforces the key of such a table: of several rows with the key one is returned.
+        // The database does not enforce the key of such a table. If several rows have it, one is
+        // returned.
         limit: table.distinct ? null : 1,
       },
       view,
@@ -90,8 +91,8 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const bytes: AnswerBytes = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
       countRows(bytes, stored, shownBytes(read.columns, view.visible), singleRow);
-    // Large rows are read with the limits of a list: in the queue, and not for a client that has
-    // left. Rows of a view, too, because no index may lead to its key.
+    // Large rows and rows of views are read like a list: the read waits in a queue, and ends if the
+    // client disconnects. A view may have no index for its key.
     const isLong = call.request.delivery?.mayBeLarge === true || resource.table.readOnly;
     const connection = isLong ? readsToAnswer(call) : resource.driver;
     return chain(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
@@ -126,7 +127,7 @@ async function withIncluded(
   return { row, included: await loadIncluded([row], view.include, related, reads), bytes };
 }
 
-/** Returns the columns to read: a tag is computed from the whole row. */
+/** Returns the columns to read. The ETag is computed from the whole row. */
 function readFor(view: View, { etag, table }: Resource): readonly ColumnInfo[] {
   return etag === null ? columnsOf(view, table) : table.columns;
 }

@@ -99,7 +99,7 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, maxFields: resource.maxFields };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // An export in the safe form has this media type, so that its rows can be imported as they are.
+  // An export in the safe form has this media type, so its rows can be imported unchanged.
   const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
   return ndjsonRecords(parts, { ...options, safeNumbers: isSafe });
 }

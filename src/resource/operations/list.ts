@@ -191,7 +191,7 @@ interface FetchedPage extends FetchedRows {
   readonly next?: CountedPosition;
 }
 
-/** Returns the rows of a page without the rows before it. Requires that these have not changed. */
+/** Returns the page without the rows before it. Requires that those rows have not changed. */
 function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
   const { compared } = from;
   const { columns, order, limit } = read;

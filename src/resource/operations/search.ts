@@ -21,7 +21,7 @@ import { readsToAnswer } from "../read/limited_reads.ts";
 import { parseQueryFilter } from "../read/user_filter.ts";
 
 interface SearchIntent {
-  /** The parsed query, or null if it contains no word, so that no row is found. */
+  /** The parsed query, or null if the query contains no word and therefore finds no row. */
   readonly query: SearchQuery | null;
   readonly filter: RelationFilter;
   readonly limit: number;
@@ -52,7 +52,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   // A list continues by a cursor instead.
   ownParameters: () => offsetParameter,
 
-  /** Requires all searched fields: words of a withheld column would find the row, too. */
+  /** Requires that the user may read all searched fields, because any of them can match. */
   requireFields({ search, withheld }) {
     if (withheld.size === 0) return;
     const isOpen = search?.index.fields.every(({ column }) => !withheld.has(column)) ?? true;

@@ -43,7 +43,7 @@ export function parseAggregateQuery(
   const metrics = parseMetrics(query, groups);
   const mayUse = (column: ColumnInfo) =>
     metricOf(column, groups) !== undefined || keys.some(({ as }) => as === column);
-  // The keys complete the order of groups, as the primary key completes the order of rows.
+  // The group keys complete the order of groups, as the primary key completes the order of rows.
   const table = { ...groups.table, primaryKey: keys.map(({ as }) => as) };
   const syntax = filters.parse(query.get("having") ?? "");
   // Custom operators are defined for columns: their SQL does not apply to groups.

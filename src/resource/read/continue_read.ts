@@ -13,7 +13,8 @@ export interface ContinuedRow {
 
 /**
  * Plans a read that continues after a row, whose position is read again. A row that the user may
- * not see counts as deleted: cursors reveal nothing. Throws a 400 if it was deleted or changed.
+ * not see counts as deleted, so cursors reveal nothing about it. Throws a 400 if the row was
+ * deleted or changed.
  */
 export async function continueRead(
   read: ReadPlan,

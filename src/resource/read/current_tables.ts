@@ -46,7 +46,7 @@ function isRefusal(error: unknown): boolean {
 const changedByOther =
   "Another program has changed the tables of the database, and nothing was written";
 
-/** Returns true if a read selects unknown names, which it ignores. The columns may exist now. */
+/** Returns true if `select` contains ignored unknown names. Such columns may exist now. */
 function selectsUnknown(select: string | undefined, { table: { byName } }: Resource): boolean {
   return select !== undefined && !splitNames(select).every((name) => byName.has(nameOf(name)));
 }

@@ -33,7 +33,7 @@ export interface ExportOptions {
  */
 export const firstPageRows = 64;
 
-/** The maximum number of rows in a page, which take a few milliseconds. */
+/** The maximum number of rows in a page. Reading them takes a few milliseconds. */
 const maxPageRows = 512;
 
 /** The intended size of a page in the response, in bytes. */

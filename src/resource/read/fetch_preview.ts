@@ -8,7 +8,7 @@ import type { CutColumns } from "./preview.ts";
 
 /**
  * The rows of a preview, with values cut. The stored values are cut too, except for the values that
- * the next page starts after.
+ * determine the start of the next page.
  */
 export interface PreviewRows extends FetchedRows {
   readonly cut: CutColumns;
@@ -58,7 +58,7 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
   return { row: cut.length === 0 ? row : { ...row, ...texts }, cut };
 }
 
-/** Moves the whole values, which follow the columns, into the one row that has them. */
+/** Replaces cut values by the whole values, which follow the columns. Only one row has them. */
 function withWhole(selected: Stored, { columns, preview }: ReadPlan): Stored {
   const { whole } = preview ?? { whole: [] };
   if (whole.length === 0) return selected;

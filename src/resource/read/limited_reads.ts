@@ -7,8 +7,8 @@ import type { ResourceCall } from "../model/operation.ts";
 
 /**
  * Returns the connection for reads that may examine many rows: all reads except a read by key. The
- * configuration limits their duration. Their bytes are limited to those of a response, unless they
- * produce none.
+ * configuration limits their duration. Their bytes are limited to `maxBytes`, by default the
+ * maximum size of a response.
  */
 export function limitedReads(
   call: ResourceCall,

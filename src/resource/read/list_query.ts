@@ -158,7 +158,9 @@ function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> 
   return table.distinct ? {} : { from: offsetPosition(listQuery.after) };
 }
 
-/** Returns the position of a cursor if rows may be equal, or the start without a cursor. */
+/**
+ * Returns the position of a cursor in a list with equal rows, or the start if there is no cursor.
+ */
 export function offsetPosition(after: CursorPosition | null): OffsetPosition {
   return after?.kind === "reached" ? { values: after.values, skip: after.skip } : fromTheStart;
 }

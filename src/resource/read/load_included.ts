@@ -21,14 +21,14 @@ import type { Resource } from "../model/resource.ts";
 /**
  * The maximum number of included rows in one response, whatever the limits of its relations. A row
  * that is included several times counts each time: a few thousand rows that refer to one another
- * would be a response of millions.
+ * would become a response with millions of rows.
  */
 export const maxIncludedRows = 10_000;
 
 /** The grants, the connection and the byte limit with which included rows are read. */
 export interface IncludedReads {
   readonly connection: Connection;
-  /** Counts the bytes of the response, or null for streams, which have no limit here. */
+  /** Counts the bytes of the response, or null for streams, which have no such limit. */
   readonly bytes: AnswerBytes | null;
 }
 
@@ -238,7 +238,7 @@ function planFor(
   };
 }
 
-/** Returns the filters over a relation's included rows, or null if `related` allows none. */
+/** Returns the filters for the included rows of a relation, or null if `related` grants none. */
 export function relatedRight(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,

@@ -11,7 +11,8 @@ import { comparisonsOf, type PlacedComparison } from "./user_filter.ts";
 
 /**
  * Returns the problem of the first value in a filter that the database rejects for its column's
- * type, or null if it accepts all. Only the database knows what an `inet` or a range accepts.
+ * type, or null if the database accepts all values. Only the database knows what an `inet` or a
+ * range accepts.
  */
 export async function refusedLiteral(
   text: string | undefined,

@@ -12,7 +12,7 @@ import { parseRelationFilter } from "./user_filter.ts";
 
 /**
  * Resolves the query parameter `include` of a request to the relations to load. Throws a 400 with
- * the messages that a list of the target has.
+ * the same messages as a list of the target resource.
  */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
@@ -62,7 +62,7 @@ function resolveAll(
   });
 }
 
-/** Returns a problem that suggests a name. Relations are not secret: descriptions list them. */
+/** Returns a problem that suggests a name. Descriptions list the names, so they are public. */
 function unknownRelation(name: string, { relations, served }: Resource): Problem {
   const known = [...relations.values()].filter(({ target }) => served.get(target) !== undefined);
   const hint = didYouMean(name, known.map((relation) => relation.name));
@@ -93,7 +93,7 @@ function resolveOne(
   };
 }
 
-/** Parses the filter of an include. Problems name the include, since positions are its own. */
+/** Parses the filter of an include. Problems name it, because their positions refer to it. */
 function parseFilter(text: string | undefined, target: Resource, path: string): RelationFilter {
   try {
     return parseRelationFilter(text, target);

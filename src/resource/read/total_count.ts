@@ -34,7 +34,7 @@ export function planTotalCount(
   const { table, reader } = resource;
   const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
     // The planner's statistics cover the whole table. If the user may read only some of its rows,
-    // or of a related table's rows, an estimate would reveal the others.
+    // or some rows of a related table, an estimate would reveal the number of the others.
     grant.rows.kind === "all" && staysInTable(where);
   return {
     count: { kind: "count", table, where },
@@ -61,7 +61,7 @@ export async function fetchTotalCount(
     readonly roleRights: RoleRights;
   },
 ): Promise<TotalCount> {
-  // The first page is also the last one, so that it contains all rows.
+  // The first page is also the last one, so it contains all rows.
   if (isFirst(read) && read.limit !== null && found < read.limit) {
     return { totalCount: found };
   }

@@ -71,7 +71,7 @@ class CallerView {
     return seen;
   }
 
-  /** Returns a function without reference to resources, because every open stream keeps it. */
+  /** Returns a function that references no resource, because every open stream keeps it. */
   #sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
@@ -89,7 +89,7 @@ class CallerView {
 
 const none: ReadonlySet<never> = new Set();
 
-/** Omits relations that compare a withheld column: related rows would reveal its value. */
+/** Omits relations that compare a withheld column, because related rows would reveal its value. */
 function relationsOf({ relations }: Resource, seen: Resource): Relations {
   return new Map([...relations].filter(([, relation]) => isSeen(relation, seen)));
 }

@@ -7,10 +7,10 @@ import type { Resource } from "../model/resource.ts";
 /** An empty set, for operations that need no grants on related resources. */
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
-/** For operations that write only rows of their own table. */
+/** The related writes of an operation that writes only rows of its own table: none. */
 export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
-/** For operations that need only the grant of their own access. */
+/** The related grants of an operation that needs only the grant of its own access: none. */
 export const noRelatedGrants: RelatedGrants = Object.freeze({
   also: null,
   related: new Map(),

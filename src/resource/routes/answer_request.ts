@@ -21,7 +21,7 @@ export type AnswerRequest = (
 /** Options of the handling of requests to resources. */
 export interface AnswerOptions extends RoutedRequestOptions {
   readonly guard: Guard;
-  /** Executes requests with an `Idempotency-Key` once, or null if the header is ignored. */
+  /** The handler of requests with an `Idempotency-Key`, or null if the header is ignored. */
   readonly idempotency: IdempotentAnswers | null;
 }
 
@@ -74,7 +74,7 @@ export function countsRequests(routes: readonly ResourceRoute[]): boolean {
 interface GuardedAnswer {
   readonly guard: Guard;
   readonly protection: OperationProtection;
-  /** Handles the request by its `Idempotency-Key`, or null if it has none. */
+  /** The handler for the request's `Idempotency-Key`, or null if the request has no such header. */
   readonly byKey: AnswerIdempotently | null;
 }
 

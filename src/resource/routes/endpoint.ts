@@ -26,7 +26,7 @@ export interface Endpoint {
   readonly takesBody: boolean;
   /** The query parameters that no other endpoint accepts, or undefined if there are none. */
   ownParameters(resource: Resource): ReadonlySet<string> | undefined;
-  /** The accesses that the endpoint needs, all of them. Procedures check access themselves. */
+  /** All accesses that the endpoint needs. Procedures check access themselves. */
   readonly accesses: readonly Access[];
   /** The guard's requirements on requests, or undefined if there are none. */
   protection(resource: Resource): OperationProtection | undefined;
@@ -34,22 +34,23 @@ export interface Endpoint {
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
   /** Throws a 401 or 403 that needs neither the body nor the scope. */
   requireAccess(user: User | null, resource: Resource): void;
-  /** Throws if the user may not do what `request` asks for, and has no other effect. */
+  /** Throws if the user may not do what `request` asks for. Has no other effect. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
   run(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<Reply>;
   /** Runs the operation for code, which receives data instead of a string. */
   call(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<ShapedReply>;
 }
 
-/** A route of a resource: an endpoint with its method and its path below that of the resource. */
+/**
+ * A route of a resource: an endpoint with its method and its path below the path of the resource.
+ */
 export interface Route {
   readonly method: string;
-  /** The path below that of the resource: `/`, `/count`, `/:id`, `/:id/restore`. */
+  /** The path below the path of the resource: `/`, `/count`, `/:id`, `/:id/restore`. */
   readonly path: string;
   readonly endpoint: Endpoint;
 }
 
-/** A route and its resource. */
 export interface ResourceRoute extends Route {
   readonly resource: Resource;
 }

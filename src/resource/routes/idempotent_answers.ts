@@ -38,14 +38,14 @@ export interface IdempotentAnswers {
   byKey(header: string, request: RoutedRequest, resource: Resource): AnswerIdempotently;
   /** Creates the table of idempotency records in the databases that keep these records. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
-  /** Deletes expired responses from those tables. A key-value store expires its own records. */
+  /** Deletes expired responses from the tables. A key-value store deletes its own records. */
   purge(): Promise<void>;
 }
 
 /** Options of {@link createIdempotentAnswers}. */
 export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
-  /** The store, which is opened only for the first request with a key. */
+  /** The store. It is opened only when the first request with a key arrives. */
   readonly store: Pick<AppStore, "need">;
   readonly shares: AnswerShares;
   readonly runtime: Runtime;
@@ -94,11 +94,12 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       const { request: { method, headers }, target: { query }, user } = request;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
-      // The prefix matters, because a user's id may equal an address. The whole address counts, not
-      // its network as for budgets: clients of one network must not receive each other's responses.
+      // The prefix matters, because a user's id may equal an address. Unlike budgets, this identity
+      // contains the whole address and not its network. Clients of one network must not receive
+      // each other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
-      // One client may have many addresses of its network.
+      // One client may have many addresses in one network, so the share is counted for the network.
       const share = user === null ? `a${addressGroup(address)}` : identity;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;

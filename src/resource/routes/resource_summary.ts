@@ -16,7 +16,6 @@ export interface ResourceSummary {
   readonly routes: readonly { readonly path: string; readonly methods: readonly string[] }[];
 }
 
-/** Returns the summary of a resource. */
 export function summarizeResource(resource: Resource): ResourceSummary {
   return {
     name: resource.name,

@@ -61,8 +61,8 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
 }
 
 /**
- * Returns the raw path segment of the id, or an empty string if the route has no id. It is counted
- * from the end, because the path may begin with that of an outer app.
+ * Returns the raw path segment of the id, or an empty string if the route has no id. The segment is
+ * found from the end, because the path may begin with the path of an outer app.
  */
 export function idSegment(path: string, { path: pattern }: Route): string {
   if (!pattern.startsWith(idPattern)) return "";
@@ -105,7 +105,8 @@ interface OwnedPath {
 
 /**
  * Splits a path. A resource's path is its longest known prefix that ends at a slash. Each part is
- * decoded once, up to the depth of the deepest resource: a client chooses the number of parts.
+ * decoded once, up to the depth of the deepest resource, because a client can send any number of
+ * parts.
  */
 function splitOwned(
   path: string,
@@ -145,9 +146,10 @@ export type RoutesByMethod = ReadonlyMap<string, ResourceRoute>;
 /** The routes of one resource, by the path below the resource's own path. */
 export interface ResourcePaths {
   readonly url: string;
-  /** Adds a route of the resource. */
   add(route: ResourceRoute): void;
-  /** Returns the routes at a path at or below that of the resource, or null if there are none. */
+  /**
+   * Returns the routes at a path at or below the path of the resource, or null if there are none.
+   */
   at(path: string): RoutesByMethod | null;
 }
 
@@ -184,8 +186,8 @@ export function pathsOf(url: string): ResourcePaths {
 
 /**
  * Creates the function that finds the routes at a path without a final slash, by the longest
- * resource path that is a prefix. It compares characters: a lookup by hash takes several times as
- * long, because every request has a new string.
+ * resource path that is a prefix. The function compares characters. A lookup by hash takes several
+ * times as long, because every request has a new string.
  */
 export function createPathIndex(
   all: readonly ResourcePaths[],
@@ -240,7 +242,7 @@ const reservedInitials: ReadonlySet<number> = new Set(
   [...reservedSegments].map((segment) => segment.charCodeAt(0)),
 );
 
-/** Returns false for the first character of most keys, which then need no lookup. */
+/** Returns false if no reserved name begins with this character, so most keys need no lookup. */
 function mayBeReserved(code: number): boolean {
   return reservedInitials.has(code);
 }

@@ -42,7 +42,7 @@ export interface ReceivedRequest {
 /** Options of handling routed requests. */
 export interface RoutedRequestOptions extends RequestQueues {
   readonly limits: BodyLimits;
-  /** The number of proxies in front of the service: so many forwarded addresses are trusted. */
+  /** The number of proxies in front of the service. As many forwarded addresses are trusted. */
   readonly trustedProxies: number;
   /** The routes that have had large responses. Later requests to them wait in a queue. */
   readonly slowRoutes: WeakSet<ResourceRoute>;
@@ -115,7 +115,10 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return this.request.signal;
   }
 
-  /** Returns the raw body, read once, or no bytes if none is taken. Fails with 408 to 415. */
+  /**
+   * Returns the bytes of the body, which is read once. Returns no bytes if the operation takes no
+   * body. Fails with a status from 408 to 415.
+   */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
       const { limits, clock } = this.#options;
@@ -126,7 +129,6 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return this.#reading;
   }
 
-  /** Runs the operation. */
   run(debit: Debit, record: RecordReply | null): MaybePromise<Reply> {
     if (this.#route.endpoint.takesBody) {
       return this.body().then((bytes) =>

@@ -34,7 +34,9 @@ import {
   type Route,
 } from "./endpoint.ts";
 
-/** Returns the path of a route with that of its resource, in Hono's syntax: `/api/notes/:id`. */
+/**
+ * Returns the path of a route with the path of its resource, in Hono's syntax: `/api/notes/:id`.
+ */
 export function routePath({ path, resource: { url } }: ResourceRoute): string {
   return path === "/" ? url : url + path;
 }

@@ -90,7 +90,7 @@ function escapedField(value: unknown): string {
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 
-/** A string of a JSON column keeps its quotes: `"1"` is not `1`. */
+/** A string of a JSON column keeps its quotes, because `"1"` and `1` are different values. */
 function jsonField(value: unknown): string {
   return value === null ? "" : textField(writeJson(value));
 }

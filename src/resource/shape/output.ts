@@ -28,7 +28,7 @@ export interface View {
   readonly safeNumbers: boolean;
 }
 
-/** A relation whose rows the output includes. Its target's own policy applies to them. */
+/** A relation whose rows the output includes. The target's policy applies to these rows. */
 export interface Include {
   readonly relation: Relation;
   readonly target: Resource;
@@ -47,7 +47,6 @@ export interface GroupView {
   readonly keys: readonly GroupKey[];
   /** The shown metrics. Further metrics only filter and sort the groups. */
   readonly metrics: readonly Metric[];
-  /** The readable columns. */
   readonly readable: readonly ColumnInfo[];
   /** True if values are shown in their safe form. */
   readonly safeNumbers: boolean;
@@ -64,18 +63,18 @@ export interface Included {
   /** The place of each row. Parents with the same key share a place. */
   readonly places: readonly number[];
   /**
-   * The place of the rows that are nested in each parent row. It is -1 if there can be none, and
-   * null if the parent does not have the relation's member at all.
+   * For each parent row, the index of its group of nested rows. The index is -1 if there can be no
+   * such rows, and null if the parent does not have the member at all.
    */
   readonly placeOf: readonly (number | null)[];
   /** The rows that are nested in these rows. */
   readonly included: readonly Included[];
 }
 
-/** For the output of rows without included rows. */
+/** The included rows of an output without relations: none. */
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
-/** For output views without relations. */
+/** The includes of a view without relations: none. */
 export const noIncludes: readonly Include[] = Object.freeze([]);
 
 /**
@@ -108,8 +107,8 @@ export function columnsOf(
 }
 
 /**
- * Masks rows for output. List, get and all writes respond with the result of this function, so that
- * no endpoint can skip the masking. The result has exactly the visible columns, the computed fields
+ * Masks rows for output. List, get and all writes respond with the result of this function, so no
+ * endpoint can skip the masking. The result has exactly the visible columns, the computed fields
  * and the included rows. `read` are the columns with which the rows were read.
  */
 export function presentRows(
@@ -119,7 +118,7 @@ export function presentRows(
   included: readonly Included[] = noneIncluded,
 ): readonly Row[] {
   if (included.length === 0) {
-    // Most lists show exactly the columns that they read, so that these rows need no copy.
+    // Most lists show exactly the columns that they read, so these rows need no copy.
     return isShownAsRead(read, view) ? rows : rows.map((row) => present(row, view));
   }
   const shown = rows.map((row) => present(row, view));
@@ -250,7 +249,7 @@ function untypedValue(value: unknown): unknown {
 
 /** A user's filter that may follow relations. Grants turn it into a filter. */
 export interface RelationFilter {
-  /** The resources that the filter reaches through relations, with those of link tables. */
+  /** The resources that the filter reaches through relations, including those of link tables. */
   readonly reached: ReadonlySet<Resource>;
   /**
    * Returns the filter, limited to the related rows that the user may read. A comparison that
@@ -259,7 +258,7 @@ export interface RelationFilter {
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** Optional members of the JSON response to a write of one row may contain besides the row. */
+/** The optional members of the JSON response to a write of one row, besides the row. */
 export interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];

@@ -12,7 +12,6 @@ export interface RowFormat {
   readonly contentType: string;
   /** The extension of the format's files, with the dot. */
   readonly ending: string;
-  /** Creates the writer of one response. */
   writer(view: View, resource: Pick<Resource, "escapesFormulas">): RowWriter;
 }
 

@@ -74,10 +74,11 @@ function rowsPerStatement(
 }
 
 /**
- * Puts the rows that an INSERT returned into the order of its VALUES, which no engine guarantees. A
- * row is found by its key if it had one. Keys that the database generated identify rows only if
- * they increase. Otherwise this throws {@link UnorderedKeys}, and the rows are inserted one by one:
- * SQLite uses random numbers after the largest one, and a Postgres sequence may count downwards.
+ * Puts the rows that an INSERT returned into the order of its VALUES, because no engine guarantees
+ * that order. A row whose key was given is found by this key. Generated keys identify rows only if
+ * they increase. Otherwise this function throws {@link UnorderedKeys}, and the rows are inserted
+ * one by one. SQLite uses random numbers after the largest key, and a Postgres sequence may count
+ * downwards.
  */
 function inOrderOf(
   rows: readonly Assignments[],
@@ -117,7 +118,7 @@ function givenKey(row: Assignments, table: TableInfo): Key | null {
   return key.some((value) => value === undefined || value === databaseDefault) ? null : key;
 }
 
-/** Returns true for a counted key. Engines number the rows of an INSERT in the order of VALUES. */
+/** Returns true if keys are counted up. Engines number the rows of an INSERT in VALUES order. */
 function isCountedUp({ primaryKey: [column, another] }: TableInfo): boolean {
   return another === undefined && column !== undefined && isWhole(column);
 }

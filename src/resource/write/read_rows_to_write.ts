@@ -32,9 +32,9 @@ export interface KeyedRows {
 }
 
 /**
- * Reads the rows with these keys that match the condition. Throws a 422 if they have more bytes
- * than a response, before any row is written. Withheld columns do not count, because the error
- * would reveal their length.
+ * Reads the rows with these keys that match the condition. Throws a 422, before any row is written,
+ * if the rows have more bytes than a response may have. Withheld columns do not count, because the
+ * error would reveal their length.
  */
 export async function readByKeys(
   { keys, by: given, where, columns, lock }: KeyedRows,
@@ -65,7 +65,7 @@ export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
 
 /**
  * Reads the matching rows to write, in the order of their keys. Throws a 400 for more than `limit`
- * rows. It reads at most one row more.
+ * rows. Reads at most `limit` + 1 rows.
  */
 export async function readMatching(
   { where, columns, limit }: MatchingRows,

@@ -21,7 +21,7 @@ export interface WrittenRow {
   readonly optimisticId: string | null;
 }
 
-/** For writes without optimistic ids. */
+/** The optimistic ids of a write that has none. */
 export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, string>());
 
 /**

@@ -92,7 +92,7 @@ export async function lockTarget(
   return row;
 }
 
-/** Returns the row that matches, locked until the transaction ends, or null for none. */
+/** Returns the row that matches, locked until the transaction ends, or null if no row matches. */
 export async function lockRow(
   where: Filter,
   { table, reader }: Resource,
@@ -138,8 +138,8 @@ function notKept(access: Access): Problem {
 /**
  * Requires that written rows are within the scope of the write, so that a user cannot create or
  * move a row outside of it. The database evaluates the scope inside the transaction, by one query
- * for all rows, so that it means the same as in reads. Throws a 403, which rolls back. `bodyPaths`
- * are the places of several rows in the body.
+ * for all rows, so the scope means the same as in reads. Throws a 403, which rolls back.
+ * `bodyPaths` are the places of several rows in the body.
  */
 export async function requireWithinScope(
   { grant, resource }: WriteCall,

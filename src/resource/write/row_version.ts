@@ -24,7 +24,7 @@ export function sameVersion(current: Row | null, { etag }: Resource): Filter {
 
 /**
  * Adds the row's next version to the values of an update, unless they contain one, and the time of
- * the update. `current` is the locked row, so that two writers cannot count from the same version.
+ * the update. The row `current` is locked, so two writers cannot increment the same version.
  */
 export function withNextVersion(
   set: Assignments,
@@ -81,7 +81,10 @@ export function nextVersion(stored: unknown): unknown {
   return typeof stored === "string" && /^-?\d+$/.test(stored) ? String(BigInt(stored) + 1n) : null;
 }
 
-/** Returns the current time, or one step after a later stored time: tags never repeat. */
+/**
+ * Returns the current time. If the stored time is not earlier, returns one step after it, so that
+ * ETags never repeat.
+ */
 function nextMoment(stored: unknown, nowMs: number, stepMicros: number): string {
   const now = instantOf(nowMs);
   if (typeof stored !== "string" || !isInstant(stored) || compareInstants(now, stored) > 0) {

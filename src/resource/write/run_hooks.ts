@@ -164,7 +164,7 @@ function runHook<T>(
   return withinTime(() => hook(context), hookTimeoutMs, runtime.clock);
 }
 
-/** Waits for a hook until its time limit. Throws a plain Error past that. */
+/** Waits for a hook until its time limit. Throws a plain Error after the limit. */
 async function withinTime<T>(
   work: () => MaybePromise<T>,
   timeoutMs: number,

@@ -13,8 +13,8 @@ import { updateReturning } from "./update_row.ts";
 /**
  * Updates the row of the request in one statement, without reading it first. This needs an
  * `If-Match` with one version, and no transaction for a scope, a hook, a time of update, a search
- * index or a stored response. Returns null if it does not apply or no row has the version, and
- * {@link updateRow} finds out why.
+ * index or a stored response. Returns null if these conditions do not hold, or if no row has the
+ * version. Then {@link updateRow} determines the reason.
  */
 export async function updateAtVersion(
   target: RowTarget,

@@ -92,7 +92,7 @@ export async function updateItems(
     const set = next(resolveUnchanged(current, values, resource), current, resource);
     const changes = changedValues(set, current, resource);
     const row = await updateReturning(keyFilter(key, table), changes, resource, connection);
-    // The row is locked, so that only a trigger can have prevented the change.
+    // The row is locked, so only a trigger can have prevented the change.
     if (row === null) {
       throw new Problem("validation-error", "Cannot update: the database did not keep the change");
     }

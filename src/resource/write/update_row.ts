@@ -25,7 +25,7 @@ import { afterUpdate } from "./run_hooks.ts";
 export interface NamedUpdate {
   readonly target: RowTarget;
   readonly set: Assignments;
-  /** True if the row is read first in any case, so that only changed values are set. */
+  /** True if the row is read first in any case, so only changed values are set. */
   readonly readsFirst: boolean;
 }
 

@@ -1,4 +1,3 @@
-/** The options of a fair queue. */
 export interface FairQueueOptions {
   /** The largest number of waiting items. Half of them may belong to one identity. */
   readonly maxWaiting: number;
@@ -14,7 +13,6 @@ export class FairQueue<Item> {
   readonly #waiting = new Map<string, Set<Item>>();
   #size = 0;
 
-  /** Creates an empty queue. */
   constructor({ maxWaiting }: FairQueueOptions) {
     this.#maxWaiting = maxWaiting;
   }

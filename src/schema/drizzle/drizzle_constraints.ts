@@ -63,7 +63,6 @@ interface ConstraintBuilder {
   readonly columns: readonly unknown[];
   /** Condition of a check. */
   readonly value?: unknown;
-  /** Configuration of an index. */
   readonly config: IndexConfig;
   reference(): References;
   readonly _onDelete?: string;

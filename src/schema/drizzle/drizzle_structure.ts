@@ -81,7 +81,6 @@ export const sqliteForeignKeys: unique symbol = Symbol.for("drizzle:SQLiteInline
 export const postgresForeignKeys: unique symbol = Symbol.for("drizzle:PgInlineForeignKeys");
 const entityKindKey: unique symbol = Symbol.for("drizzle:entityKind");
 
-/** Returns true if a value is a table of Drizzle. */
 export function isDrizzleTable(value: object): value is DrizzleTable {
   return tableKey in value && columnsKey in value && nameKey in value;
 }

@@ -43,7 +43,6 @@ const plain: KindFacts = {
 const whole = { ...plain, family: "number", arithmetic: "whole", isPlainInImages: true } as const;
 const notANumber = /^(?:NaN|-?Infinity)$/;
 
-/** The facts of each kind. */
 export const kindFacts: Readonly<Record<ColumnKind, KindFacts>> = {
   text: {
     ...{ ...plain, family: "text", generates: "key", isQuotedInSql: true },

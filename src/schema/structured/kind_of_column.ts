@@ -11,7 +11,6 @@ export function isSortable({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.ordered;
 }
 
-/** Returns true if a column has equality. */
 export function hasEquality({ kind, databaseType }: ColumnInfo): boolean {
   if (databaseType === undefined) return kinds[kind].compare !== null;
   return databaseType.shape.kind === "text" || databaseType.ordered;

@@ -140,7 +140,6 @@ const strange = new Error(
   "What answers is no OpenSearch: it does not confirm what it was asked for",
 );
 
-/** Returns a member of an unknown value. */
 export function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }

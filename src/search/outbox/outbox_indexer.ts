@@ -46,7 +46,6 @@ function namesOf(index: string, keys: readonly Key[]): readonly DocumentName[] {
   return [...new Set(keys.map((key) => formatKey(key)))].map((docId) => ({ index, docId }));
 }
 
-/** The documents of one write. */
 interface AnnouncedWrite {
   readonly index: string;
   readonly names: readonly DocumentName[];

@@ -13,7 +13,6 @@ export const outboxKeys = {
     at,
     ...partsOf(name),
   ],
-  /** The prefix of the places of a kind. */
   places: (kind: OutboxPlace["kind"]): KeyValueKey => ["search", "outbox", kind],
   /** The document given to an entry, in a separate record, so that lists stay small. */
   document: (name: DocumentName): KeyValueKey => ["search", "outbox", "document", ...partsOf(name)],

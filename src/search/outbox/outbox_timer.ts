@@ -26,7 +26,6 @@ export class OutboxTimer {
   #running: Promise<void> | null = null;
   #isStopped = false;
 
-  /** Starts the timer. */
   constructor(parts: OutboxTimerParts) {
     this.#parts = parts;
     this.#owner = bytesToHex(parts.runtime.random.bytes(16));

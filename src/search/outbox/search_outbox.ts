@@ -84,7 +84,6 @@ export interface SearchOutboxParts {
   /** The indexes, by name. */
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
-  /** The default limits of a drain. */
   readonly defaults: DrainLimits;
 }
 

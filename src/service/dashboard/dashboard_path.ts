@@ -1,2 +1,1 @@
-/** Path of the dashboard. */
 export const dashboardPath = "/__service/ui";

@@ -25,7 +25,6 @@ export class OperatorAudit {
     return this.#entries.toReversed();
   }
 
-  /** Observes a write and keeps it. */
   record(write: Omit<OperatorObservation, "kind">): void {
     this.#observe({ kind: "operator_write", ...write });
     this.#entries.push({ ...write, at: this.#clock.now() });

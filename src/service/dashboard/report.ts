@@ -13,7 +13,6 @@ export interface Report {
   answer(request: ReportRequest): MaybePromise<unknown>;
 }
 
-/** A request for a report. */
 export interface ReportRequest {
   readonly query: URLSearchParams;
   /** The JSON of an action; null for a report. */

@@ -59,7 +59,6 @@ interface FieldFacts {
   readonly filterable: boolean;
   readonly sortable: boolean;
   readonly enum?: readonly string[];
-  /** The referenced resource and its field. */
   readonly references?: { readonly resource: string; readonly field: string };
 }
 
@@ -85,7 +84,6 @@ interface ProcedureFacts {
   readonly protection: ProtectionFacts | null;
 }
 
-/** The resources of a service. */
 export interface ServedResources {
   readonly resources: readonly Resource[];
   readonly basePath: string;

@@ -61,7 +61,6 @@ export function createDescriptionPages(
 /** RFC 9512. */
 const yamlType = "application/yaml";
 
-/** Writes a document of the service. */
 interface DocumentWriter {
   readonly type: string;
   write(prefix: string): string;

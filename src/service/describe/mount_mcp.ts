@@ -7,10 +7,8 @@ import { refuseMethod } from "../../resource/routes/route_table.ts";
 import { type BodyRoutes, readBodyRequest } from "../body_routes.ts";
 import type { AppEnv } from "../middleware.ts";
 
-/** Path of the MCP endpoint. */
 const mcpPath = "/__service/mcp";
 
-/** The parts of MCP. */
 export interface MountedMcp {
   /** Responds to one request. */
   readonly answer: AnswerMcp;

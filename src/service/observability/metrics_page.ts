@@ -5,7 +5,6 @@ import { requireOwnMachine } from "../own_machine.ts";
 import type { PageRequest, ServicePage } from "../service_pages.ts";
 import type { ResolvedMetrics } from "./observability_options.ts";
 
-/** Path of the metrics. */
 const path = "/__service/metrics";
 
 /** Creates the page of the metrics; none in production without the deployer's authorization. */

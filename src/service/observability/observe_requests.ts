@@ -6,7 +6,6 @@ import type { HonoApp } from "../hono_app.ts";
 import type { RequestMetrics } from "./request_metrics.ts";
 import type { FindRoute } from "./route_finder.ts";
 
-/** The observers of requests. */
 export interface RequestObservers {
   readonly findRoute: FindRoute;
   /** Null if requests are not counted. */

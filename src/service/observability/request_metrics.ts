@@ -18,7 +18,6 @@ export class RequestMetrics {
   /** Metrics by route, method and status: a request looks up its series and creates no string. */
   readonly #answers = new Map<string, Map<string, (AnswerSeries | undefined)[]>>();
 
-  /** Registers the metrics. */
   constructor(metrics: Metrics) {
     const labels = ["http_request_method", "http_route"];
     this.#count = metrics.counter("resource_api_requests_total", {

@@ -47,7 +47,6 @@ export class ServerTiming {
 /** A request with this header, with any value, asks for the times of its response. */
 const askingHeader = "service-timing";
 
-/** The timing of one request. */
 interface RequestTiming {
   statements: number;
   statementsMs: number;

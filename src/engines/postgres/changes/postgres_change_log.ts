@@ -30,7 +30,6 @@ import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import type { ChangeHints } from "../../../db/engine/changes_engine.ts";
 import { engineOf } from "../../../db/engine/engine_of.ts";
 
-/** The options of a change log on Postgres. */
 export interface PostgresChangeLogOptions {
   readonly driver: Driver;
   readonly tables: readonly PostgresLogTable[];

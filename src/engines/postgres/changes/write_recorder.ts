@@ -223,7 +223,6 @@ function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
   });
 }
 
-/** The images of a row. */
 interface RowUpdate {
   /** The image before the update, or null if the row matched only after the images were read. */
   readonly before: SqlValue;

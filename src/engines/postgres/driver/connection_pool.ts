@@ -16,7 +16,6 @@ export interface Pool<T> {
   acquire(use: string): T | Promise<T>;
   /** Returns a connection to the pool, where the next waiting request receives it. */
   release(item: T): void;
-  /** Returns the current usage of the pool. */
   usage(): PoolUsage;
   /**
    * Rejects all waiting requests, and later ones. Resolves when all connections are back, or after

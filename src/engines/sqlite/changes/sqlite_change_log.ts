@@ -28,7 +28,6 @@ import { newEpoch } from "./set_up_sqlite_log.ts";
 import type { ChangeHints } from "../../../db/engine/changes_engine.ts";
 import { engineOf } from "../../../db/engine/engine_of.ts";
 
-/** The options of a change log on SQLite. */
 export interface SqliteChangeLogOptions {
   readonly driver: Driver;
   readonly tables: ReadonlySet<TableInfo>;

@@ -11,7 +11,6 @@ export interface Additions {
   readonly extensions: readonly string[];
 }
 
-/** Returns the additions in the options. */
 export function additionsOf({ functions, extensions = [] }: SqliteAdditions): Additions {
   return {
     functions: functions === undefined ? null : String(functions),

@@ -69,7 +69,6 @@ const Database = BetterSqlite3 as new (
   options?: { readonly: boolean; timeout: number },
 ) => Database;
 
-/** The SQLite library better-sqlite3. */
 export const betterSqlite3: SqliteLibrary = {
   name: "better-sqlite3",
   source: { module: import.meta.url, name: "betterSqlite3" },

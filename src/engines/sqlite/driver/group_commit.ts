@@ -24,7 +24,6 @@ import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 /** The maximum duration of a group of small rows, including the disk, in milliseconds. */
 const maxShortGroupMs = 10;
 
-/** Options of group commit. */
 export interface GroupCommitOptions {
   /** The connection, which only these writes use. */
   readonly writer: SqliteConnection;

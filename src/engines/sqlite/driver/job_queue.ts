@@ -38,7 +38,6 @@ export class JobQueue<T extends QueuedJob> {
     return this.#jobs[0];
   }
 
-  /** Appends a job. */
   enqueue(job: T): void {
     this.#jobs.push(job);
     // One timer suffices, because the first job in the queue expires first.

@@ -39,7 +39,6 @@ export interface StatementChecks {
   readonly rowBytes: RowBytes;
 }
 
-/** Options of a limited read. */
 export interface LimitedRead {
   readonly bytes: BytesLeft;
   readonly time: TimeLimit;

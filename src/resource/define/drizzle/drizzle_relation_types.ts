@@ -38,7 +38,7 @@ export type RelationNamed<Declared, Name> = Declared extends unknown
 
 /** A relation with the name of its other table, and its number of rows. */
 export type TypedRelation<Relation, Source> =
-  // Version 1.0, which names the other table as `defineRelations` does.
+  // Version 1.0 of Drizzle, which names the other table as `defineRelations` does.
   Relation extends { readonly relationType: infer Count; readonly targetTableName: infer Key }
     ? RelationOptions<AnyTable, TableAt<Source, Key>, RelationType<Count>>
     // Version 0.45, in which only a relation to one row may be empty.

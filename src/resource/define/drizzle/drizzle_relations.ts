@@ -122,7 +122,7 @@ class Place {
 
 function newerRelation(relation: NewerRelation, place: Place): RelationOptions {
   const { targetTable: resource, through, throughTable, where } = relation;
-  // Without a condition, the value is a symbol of Drizzle.
+  // If there is no condition, the value is a symbol of Drizzle.
   if (typeof where === "object" && where !== null) {
     throw place.fault("it has a condition, and relations of the service have all rows");
   }

@@ -10,12 +10,14 @@ import { atBodyPath } from "../values/body_path.ts";
 import { InvalidFields, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
-/** Returns the sources of the foreign key of a row at the end of a step. It refers to `from`. */
+/** Returns the sources of a foreign key that refers to `from`. Its row is at the end of a step. */
 export function sourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
-/** Returns the sources of the foreign key of a row at the start of a step. It refers to `from`. */
+/**
+ * Returns the sources of a foreign key that refers to `from`. Its row is at the start of a step.
+ */
 export function sourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
 }
@@ -36,9 +38,9 @@ export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): Nes
 }
 
 /**
- * Returns the foreign keys of a nested row. `rowOf` returns a row that it refers to, as far as that
- * row is known. Columns of unknown values keep a placeholder. Throws a 422 if the rows cannot be
- * related.
+ * Returns the foreign keys of a nested row. `rowOf` returns the known values of a row that the
+ * nested row refers to. Columns of unknown values keep a placeholder. Throws a 422 if the rows
+ * cannot be related.
  */
 export function foreignKeysOf(
   { foreignKeySources, bodyPath }: Pick<NestedRow, "foreignKeySources" | "bodyPath">,
@@ -55,7 +57,8 @@ export function foreignKeysOf(
     if (stored === null) throw unrelated("the other row has no value to refer to");
     const value = stored === undefined ? databaseDefault : valueFor(column, stored, source);
     const known = filled.get(column) ?? databaseDefault;
-    // Two foreign keys of a link may share a column, in which both rows must be equal.
+    // Two foreign keys of a link may share a column. Both referenced rows must have the same value
+    // in it.
     if (value !== databaseDefault && known !== databaseDefault && !isSame(known, value, column)) {
       throw unrelated(`the rows differ in what "${column.name}" refers to`);
     }
@@ -91,14 +94,15 @@ export function referringRows(keys: Assignments): Filter {
   return and(...[...keys].map(([column, value]) => comparison(equalOperator, column, [value])));
 }
 
-/** Returns true if bodies may change a column of an existing row, and so may a relation. */
+/** Returns true if bodies, and therefore relations, may change a column of an existing row. */
 export function mayChange(column: ColumnInfo, resource: Resource): boolean {
   return !column.primaryKey && mayWrite(column, resource) && !resource.fields.immutable.has(column);
 }
 
 /**
  * Returns the columns of a foreign key that become NULL when its row is disconnected, or none if no
- * column may. Columns of other relations, like a tenant, are used only if there are no others.
+ * column may be NULL. A column that other relations use too, such as a tenant, is returned only if
+ * there is no other column.
  */
 export function clearedColumns(
   columns: readonly ColumnInfo[],
@@ -120,7 +124,7 @@ export const neverNull =
 /** The message if a column of a row's foreign key has another value and cannot change. */
 export const partOfKeyStays = "cannot be related: a part of its foreign key cannot change";
 
-/** Converts a value: in existing tables a string column may refer to a number column. */
+/** Converts a value of a key. In existing tables, a string column may refer to a number column. */
 function valueFor(column: ColumnInfo, value: unknown, source: ColumnInfo): unknown {
   if (column.kind === source.kind) return value;
   return kindOfColumn(column).fromText(String(value), column);

@@ -15,12 +15,12 @@ export interface NestedRow {
   readonly embedded: readonly EmbeddedRows[];
 }
 
-/** A column of a nested row whose value is that of `source` in another row of the body. */
+/** A column of a nested row whose value equals `source` in another row of the body. */
 export interface ForeignKeySource {
   readonly column: ColumnInfo;
   readonly from: NestedRow;
   readonly source: ColumnInfo;
-  /** True if the row exists and no body may change the column, so that its value must match. */
+  /** True if the row exists and no body may change the column, so the stored value must match. */
   readonly isFixed?: boolean;
 }
 
@@ -61,9 +61,12 @@ export interface RelationChange {
   readonly connect: readonly NestedRow[];
   /** The rows to unrelate. */
   readonly disconnect: readonly NestedRow[];
-  /** The place where the body requires that no other rows stay related, or null if it does not. */
+  /** The place where the body removes all other related rows, or null if it does not. */
   readonly removesOthers: BodyPath | null;
-  /** The place where the body creates the only related row, so that none may exist yet, or null. */
+  /**
+   * The place where the body creates the only related row. Null if no place does. At this place, no
+   * related row may exist yet.
+   */
   readonly requiresNone: BodyPath | null;
 }
 
@@ -93,8 +96,8 @@ export function ownItems(body: NestedRows): number {
 }
 
 /**
- * Returns the writes to other resources, and with other access than that of the top level. For each
- * it returns the number of rows, including links, and the place of the first.
+ * Returns the writes to other resources, and the writes with another access than that of the top
+ * level. Each has the number of its rows, including links, and the place of its first row.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;

@@ -63,7 +63,7 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall): Promis
   return { values, changes };
 }
 
-/** Debits rows that the body does not name. The guard has already admitted the other rows. */
+/** Debits rows that the body does not name. The rows in the body are already debited. */
 async function chargeOthers(
   others: readonly RelatedWrite[],
   { body }: NestedPlan,

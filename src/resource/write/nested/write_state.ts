@@ -9,7 +9,7 @@ export interface WriteState {
   readonly prepared: Prepared;
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
-  /** True if conflicts with other requests are errors now, and no reason to start again. */
+  /** True in the last attempt. A conflict with another request then fails the write. */
   readonly isLast: boolean;
   /** The stored rows. Each step adds some. */
   readonly written: Map<NestedRow, Row>;

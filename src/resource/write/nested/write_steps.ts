@@ -121,7 +121,7 @@ function refusedRows(
   bodyPaths: readonly BodyPath[],
 ): unknown {
   if (!(error instanceof FailedWrite)) return problemAtPath(error, "create", bodyPaths);
-  // After the transaction the rows that others refer to no longer exist, which is no error.
+  // After the transaction, the rows that other rows refer to no longer exist. That is no error.
   const given = error.rows.map(({ values, ...bodyPath }) => ({
     ...bodyPath,
     values: new Map([...values].filter(([column]) => !filled.includes(column))),

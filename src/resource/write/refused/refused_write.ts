@@ -51,7 +51,7 @@ async function faultOf(error: DatabaseError, resource: Resource): Promise<Fault>
     try {
       return await constraintColumns(error, { table, values, driver });
     } catch (failure) {
-      // The names are optional: the error is correct without them.
+      // The error is correct without the names of the fields, so a failed lookup is ignored.
       if (failure instanceof DatabaseError) return [];
       throw failure;
     }

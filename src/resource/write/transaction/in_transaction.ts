@@ -40,7 +40,7 @@ export class WriteConnection implements AroundPart<WrittenRows> {
 
   readonly inserts: InsertMode;
 
-  /** Writes by this connection, usually that of a transaction. */
+  /** Creates the writer of a connection, which usually belongs to a transaction. */
   constructor(connection: Connection, inserts: InsertMode) {
     this.#connection = connection;
     this.inserts = inserts;

@@ -13,7 +13,7 @@ export interface AroundPart<Notes> extends Connection {
 
 /**
  * The calls from code that join an open transaction. They run one after the other. Each has its own
- * savepoint, so that a failed call leaves no changes.
+ * savepoint, so a failed call leaves no changes.
  */
 export class JoinedCalls<Notes> implements OpenTransaction {
   readonly base: Driver;
@@ -108,7 +108,7 @@ export class PartConnection<Notes> implements AroundPart<Notes> {
   }
 }
 
-/** The driver of a part of an open transaction, which replaces that of its database. */
+/** The driver of a part of an open transaction. It replaces the driver of the database. */
 export class PartDriver implements Driver {
   readonly base: Driver;
   readonly dialect: Driver["dialect"];
@@ -127,7 +127,7 @@ export class PartDriver implements Driver {
     this.#savepoint = savepoint;
   }
 
-  /** Runs a statement. If it fails, the part stays usable, for which Postgres needs a savepoint. */
+  /** Runs a statement. If it fails, the part stays usable. Postgres needs a savepoint for that. */
   query(statement: Statement): MaybePromise<QueryResult> {
     return catching(() => this.#connection.query(statement), (error) => this.#undo(error));
   }
@@ -162,8 +162,8 @@ export class PartDriver implements Driver {
 }
 
 /**
- * A retryable database error. The whole transaction must be retried, so that no part retries and
- * nothing turns the error into a problem.
+ * A retryable database error in a part. The whole transaction must be retried. Therefore the part
+ * does not retry, and the error does not become a problem.
  */
 class LostTransaction extends Error {
   constructor(cause: DatabaseError) {

@@ -69,7 +69,7 @@ export async function sortItems(
     const values = changesOf(item, by, resource);
     requireUpdatable({ ...item, values }, resource);
     if (isCounted) parsePrecondition(item.precondition, resource);
-    // Hooks may have set immutable columns, so that the values are no longer those of the body.
+    // Hooks may have set immutable columns, so the values may differ from those of the body.
     return expected === undefined
       ? { ...item, values: withoutImmutable(withoutName(values, by), resource) }
       : { ...item, values };
@@ -114,7 +114,9 @@ function withoutName(
   return new Map([...values].filter(([column]) => !primaryKey.includes(column)));
 }
 
-/** Throws a 403 for an invisible row, as outside the scope: its key cannot be created either. */
+/**
+ * Throws a 403 for a row that the user cannot see, because a row with its key cannot be created.
+ */
 async function requireInScope(
   items: readonly NamedItem[],
   where: Filter,

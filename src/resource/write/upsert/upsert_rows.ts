@@ -77,7 +77,10 @@ async function upsertOnce(
   }
 }
 
-/** The items after the before-hooks. A row that existed then must still exist, and vice versa. */
+/**
+ * The items after the before-hooks. Rows that existed then must still exist, and the other rows
+ * must still not exist.
+ */
 interface HookedItems {
   readonly items: readonly UpsertItem[];
   /** The indexes of the items whose row existed. */

@@ -45,7 +45,7 @@ export function parseItems(body: unknown, limit: number): readonly object[] {
   });
 }
 
-/** Returns the 400 for a batch that has, or matches, more than the allowed number of rows. */
+/** Returns the 400 for a batch that contains or matches more rows than allowed. */
 export function batchTooLarge(limit: number, what: string): Problem {
   return new Problem(
     "batch-limit-exceeded",
@@ -65,8 +65,8 @@ export interface NamedItemsOptions {
 }
 
 /**
- * Parses the items of a batch with keys. `_ifMatch` and `_optimisticId` belong to their item, and
- * are no fields. Throws a 422 if two items identify the same row.
+ * Parses the items of a batch with keys. The members `_ifMatch` and `_optimisticId` are not fields
+ * of the row. Throws a 422 if two items identify the same row.
  */
 export function parseNamedItems(
   body: unknown,

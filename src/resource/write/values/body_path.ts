@@ -3,7 +3,7 @@ import { FailedWrite } from "../refused/failed_write.ts";
 import { InvalidFields } from "./parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
-/** Runs `work`. A Problem that it throws names the path in the body. */
+/** Runs `work`. Adds the path in the body to a Problem that `work` throws. */
 export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
   try {
     return work();
@@ -12,7 +12,7 @@ export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
   }
 }
 
-/** Runs asynchronous `work`. A Problem that it throws names the path in the body. */
+/** Runs asynchronous `work`. Adds the path in the body to a Problem that `work` throws. */
 export async function withinAsync<Result>(
   bodyPath: BodyPath,
   work: () => Result | Promise<Result>,
@@ -26,7 +26,7 @@ export async function withinAsync<Result>(
 
 /** Returns the error with the path in the body added. */
 export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
-  // The body as a whole needs no path.
+  // An error of the whole body needs no path.
   if (path === "") return error;
   if (error instanceof InvalidFields) {
     const errors = error.errors.map((fault) => ({
@@ -45,7 +45,6 @@ export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown
   return new Problem(slug, message, { status, headers, cause, details: all });
 }
 
-/** The path of the body as a whole. */
 export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.freeze({}) });
 
 /** The body path of the values that a batch by filter sets. */

@@ -3,8 +3,8 @@ import type { Resource } from "../../model/resource.ts";
 import { InvalidFields, ownMember } from "./parse_fields.ts";
 
 /**
- * The header with the optimistic id of a write: an id of the client, by which it recognizes its
- * write among the events of a live stream.
+ * The header with the optimistic id of a write. A client chooses the id to recognize its own write
+ * among the events of a live stream.
  */
 export const optimisticIdHeader = "service-optimistic-id";
 

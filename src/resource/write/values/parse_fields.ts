@@ -47,7 +47,7 @@ export interface OtherMembers {
 
 const noOthers: OtherMembers = new Set<string>();
 
-/** Parses the fields of a body, except for its `others`. Throws a 422 that names every error. */
+/** Parses the fields of a body, except for the `others`. Throws a 422 that names every error. */
 export type ParseFields = (
   body: unknown,
   resource: Resource,
@@ -283,7 +283,10 @@ function parseValue(
   }
 }
 
-/** Throws for a JSON number that its sender may have rounded. It is exact in other bodies. */
+/**
+ * Throws for a JSON number that its sender may have rounded. In a body without safe numbers, a
+ * number is taken as exact.
+ */
 function fromSafe(value: unknown, column: ColumnInfo): unknown {
   requireSafeDecimals(value, column);
   if (!isAny(column)) return value;

@@ -29,7 +29,7 @@ function isShownPlainly(given: unknown, stored: unknown): boolean {
   return writeJson(given) === writeJson(stored);
 }
 
-/** Returns false for a JSON number beyond 2^53: its sender has rounded it. */
+/** Returns false for a JSON number beyond 2^53, because its sender has rounded it. */
 function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boolean {
   if (typeof given === "string") return given === safeValue(stored, column);
   if (mayBeRounded(given) && typeof stored === "bigint") return false;

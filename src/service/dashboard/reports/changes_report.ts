@@ -14,7 +14,6 @@ import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
 
-/** The parts of the report of changes. */
 export interface ChangesReportParts {
   readonly resources: readonly Resource[];
   readonly basePath: string;

@@ -24,7 +24,6 @@ interface DeadDocument {
   readonly at: number;
 }
 
-/** Creates the report of the search outbox. */
 export function createOutboxReport(outbox: SearchOutbox): Report {
   return {
     name: "outbox",

@@ -1,10 +1,8 @@
 import type { Report } from "../report.ts";
 import { factsOfResources, type ResourceFacts, type ServedResources } from "../resource_facts.ts";
 
-/** The parts of the report of the service. */
 export interface ServiceReportParts extends Omit<ServiceReport, "resources">, ServedResources {}
 
-/** The report of the service. */
 export interface ServiceReport {
   readonly name: string;
   readonly version: string;

@@ -8,7 +8,6 @@ import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { shownFilter } from "../shown_filter.ts";
 
-/** The parts of the report of streams. */
 export interface StreamsReportParts {
   readonly hubs: { all(): readonly LiveHub[] };
   readonly resources: readonly Resource[];

@@ -13,7 +13,6 @@ import {
 /** Options of finding the sizes of tables. */
 export interface ShortScansOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** Returns the number that a statement reads. */
   readonly read: (statement: Statement) => number;
   /** Returns the bytes of the widest row of a table, or Infinity if they are unknown. */
   readonly widestRow: (table: TableInfo) => number;

@@ -5,7 +5,6 @@ import type { LeftOut } from "../../../../db/introspection.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
 import { missingPart } from "../sqlite_errors.ts";
 
-/** A table and its columns. */
 interface WrittenTable {
   readonly table: { readonly name: string };
   readonly columns: readonly { readonly name: string; readonly generated: boolean }[];

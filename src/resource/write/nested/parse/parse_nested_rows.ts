@@ -58,7 +58,6 @@ export function parseNestedChanges(
 /** The maximum depth of embedded rows. */
 const maxLevels = 3;
 
-/** The state of parsing a body. */
 interface ParseState {
   readonly steps: RowsStep[];
   readonly maxRows: number;
@@ -177,7 +176,7 @@ function parseRelation(
   }
 }
 
-/** Returns null if no resource serves the related rows, or if a new row cannot be linked. */
+/** Returns the resource of the related rows, or null if there is none or it allows no links. */
 function targetOf(
   { target, type, steps: [step] }: Relation,
   { isNew }: DraftRow,

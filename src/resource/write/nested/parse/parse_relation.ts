@@ -13,7 +13,7 @@ export interface RelationRequest {
   readonly wanted: readonly WantedRow[];
   /** The ids of the rows to unrelate. */
   readonly disconnect: readonly BodyPart[];
-  /** The place where the body excludes all related rows except the wanted ones, or null. */
+  /** The place where the body removes all related rows except the wanted ones, or null. */
   readonly removesOthers: BodyPath | null;
 }
 
@@ -28,7 +28,7 @@ export interface WantedRow extends BodyPart {
   readonly kind: "connect" | "create";
 }
 
-/** The place of a request: its relation, and whether the row around it is new. */
+/** The place of a request: its relation, and whether the enclosing row is new. */
 export interface RequestPlace {
   readonly relation: Relation;
   readonly target: Resource;
@@ -40,7 +40,7 @@ export interface RequestPlace {
 /**
  * Parses the value under the name of a relation. For a new row the value is the rows to create, or
  * `{ connect, create }`. For an existing row it is `{ connect, disconnect, set, create }`. Throws a
- * 422 with paths from the row around it, and a 400 for a list with too many rows.
+ * 422 with paths relative to the enclosing row, and a 400 for a list with too many rows.
  */
 export function parseRelationRequest(value: unknown, place: RequestPlace): RelationRequest {
   const { relation, isNew } = place;
@@ -113,7 +113,7 @@ function parseMany(value: object, place: RequestPlace): RelationRequest {
 function parseOne(value: object, place: RequestPlace): RelationRequest {
   const { relation: { name, type }, bodyPath, isNew } = place;
   const has = (member: string) => Object.hasOwn(value, member);
-  // Only in a relation whose rows refer to this row can another row prevent a new one.
+  // Another row can prevent a new one only if the related rows refer to this row.
   const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
   if (Object.keys(value).length !== 1 && !mayReplace) {
     throw fault(name, `must hold one of ${listed(membersFor(place))}`);

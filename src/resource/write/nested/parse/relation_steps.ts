@@ -34,7 +34,7 @@ interface AskedByRow {
   readonly request: RelationRequest;
 }
 
-/** Adds the steps of a `belongsTo`, which precede the steps of the rows around. */
+/** Adds the steps of a `belongsTo`, which precede the steps of the enclosing rows. */
 export function addParents(asked: Asked, steps: RowsStep[]): void {
   const { relation, relation: { name, steps: [step] }, target, owner } = asked;
   for (const { around } of asked.requests) {
@@ -61,7 +61,7 @@ export function addParents(asked: Asked, steps: RowsStep[]): void {
   }
 }
 
-/** Adds the steps of a `hasOne` or `hasMany`, which follow the steps of the rows around. */
+/** Adds the steps of a `hasOne` or `hasMany`, which follow the steps of the enclosing rows. */
 export function addChildren(asked: Asked, steps: RowsStep[]): void {
   const { relation, relation: { steps: [{ pairs }] }, target } = asked;
   const changes = asked.requests.map((one) => changeOf(one, asked));
@@ -196,7 +196,7 @@ function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
   return atBodyPath(fault(`names the same row as ${earlier.path}`), bodyPath);
 }
 
-/** Throws a 422 if a foreign key of the row around has another source, or cannot change. */
+/** Throws a 422 if a foreign key of the enclosing row has another source, or cannot change. */
 function requireOpen(
   around: DraftRow,
   columns: readonly ColumnInfo[],

@@ -17,7 +17,7 @@ export type RelatedRow =
     readonly bodyPath: BodyPath;
     readonly key: Key;
     readonly current: Row;
-    /** The new values of its foreign key. */
+    /** The new values of the row's foreign key. */
     readonly values: Assignments;
     /** The row of the body, or null if the body does not name it. */
     readonly row: NestedRow | null;

@@ -4,8 +4,8 @@ import { resolveChildren } from "./resolve_children.ts";
 import { resolveLinks } from "./resolve_links.ts";
 
 /**
- * Determines which rows a step writes, and locks the existing ones. Throws a 422 or 403 that names
- * the row of the body.
+ * Determines which rows a step writes, and locks existing rows. Throws a 422 or 403 that names the
+ * row of the body.
  */
 export async function resolveStep(
   step: RelateStep,

@@ -91,7 +91,7 @@ interface Found {
   /** The rows that the user may update. */
   readonly within: RowsByKey;
   readonly target: Resource;
-  /** The values of a related child: one object for all, so that they share a statement. */
+  /** The values of a related child. All children share this object and thus a statement. */
   readonly related: Assignments;
   /** The values of an unrelated child, or empty if a child must stay related. */
   readonly cleared: Assignments;

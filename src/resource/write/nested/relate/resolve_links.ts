@@ -80,8 +80,9 @@ function endId(link: Row, relation: Relation): string {
 }
 
 /**
- * Returns the links of the row around that a change may concern. They lead to the rows that the
- * change names, or to any row, if the user may see both. Throws a 400 for too many links.
+ * Returns the links of the enclosing row that a change may affect: links to the rows that the
+ * change names, or links to any row. The user must be able to see both the link and the row. Throws
+ * a 400 for too many links.
  */
 async function readLinks(
   { relation, relation: { steps: [near] }, target, written: link }: RelateStep,
@@ -130,7 +131,9 @@ function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Rel
   return { name, owner, target, filterable, type: "belongsTo", toMany: false, steps: [far] };
 }
 
-/** Filters links that the user may read or delete. All pass if no resource serves the links. */
+/**
+ * Filters links that the user may read or delete. All links pass if no resource serves the links.
+ */
 function visibleLinks(link: Resource | null, { plan }: Resolving): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;
