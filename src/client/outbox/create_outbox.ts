@@ -24,6 +24,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   return openOutbox(api[handle].transport, options) as Outbox;
 }
 
+/** Without an identity, a job keeps its token. Otherwise the next user could send the job. */
 function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const { environment, environment: { indexedDB, locks } } = transport;
   const { identity, maxAgeMs = 82_800_000, onConflict, onDead } = options;
@@ -53,7 +54,6 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
 
   function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
     const job = newJob(wanted, resource[handle], known);
-    // Without an identity the next user could send the job.
     if (!identity) tokens.set(job.id, transport.tokens.current().catch(() => ({})));
     book.add(job);
     return { id: job.id, done: view.wait(job.id) };
@@ -64,8 +64,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   });
   void opening.then(({ isShared }) => {
     if (!isShared || !locks) return drain();
-    void book.sync();
-    // A page that has no access to locks sends its own writes.
+    void book.sync(); // Without access to locks, the page sends its own writes.
     return locks.request(name, { signal }, drain).catch(() => signal.aborted ? undefined : drain());
   });
   const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) =>
