@@ -144,19 +144,19 @@ function descendant(name: string, members: Members): Option<unknown> | undefined
 }
 
 /** Returns the cell of the column "unless set", or null if the description does not say it. */
-function factOf({ rules: { isRequired, unlessSet, shape } }: Option<unknown>): string | null {
-  if (unlessSet === undefined) return isRequired === true ? "required" : null;
-  if (typeof unlessSet === "boolean") return `\`${unlessSet}\``;
-  if (typeof unlessSet === "string") {
-    return unlessSet === "" || shape.kind === "name"
-      ? `\`${JSON.stringify(unlessSet)}\``
-      : `\`${unlessSet}\``;
+function factOf({ rules: { isRequired, defaultValue, shape } }: Option<unknown>): string | null {
+  if (defaultValue === undefined) return isRequired === true ? "required" : null;
+  if (typeof defaultValue === "boolean") return `\`${defaultValue}\``;
+  if (typeof defaultValue === "string") {
+    return defaultValue === "" || shape.kind === "name"
+      ? `\`${JSON.stringify(defaultValue)}\``
+      : `\`${defaultValue}\``;
   }
-  if (typeof unlessSet !== "number") return null;
-  if (unlessSet === dayMs) return "a day";
-  if (unlessSet > 0 && unlessSet % mebibyte === 0) return `${unlessSet / mebibyte} MiB`;
+  if (typeof defaultValue !== "number") return null;
+  if (defaultValue === dayMs) return "a day";
+  if (defaultValue > 0 && defaultValue % mebibyte === 0) return `${defaultValue / mebibyte} MiB`;
   const isPort = shape.kind === "number" && shape.to === 65_535;
-  return isPort ? String(unlessSet) : unlessSet.toLocaleString("en-US");
+  return isPort ? String(defaultValue) : defaultValue.toLocaleString("en-US");
 }
 
 const dayMs = 86_400_000;

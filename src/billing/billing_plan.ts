@@ -48,7 +48,7 @@ export const plansOption = listOf(
       ),
     } satisfies Described<BillingPlan>,
   ),
-).unlessSet([]);
+).default([]);
 
 /** The plans of a service, by key and by price. */
 export class BillingPlans {

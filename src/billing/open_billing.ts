@@ -78,15 +78,15 @@ export const billingOptions = group(
     provider: having<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
     kv: keyValueOption().required(),
     plans: plansOption,
-    autoGrantCredits: flag().unlessSet(true),
-    grantOnZeroAmount: flag().unlessSet(false),
+    autoGrantCredits: flag().default(true),
+    grantOnZeroAmount: flag().default(false),
     resolvers: group(
       {
         account: callback<UserResolver>(),
         customerId: callback<UserResolver>(),
         customerEmail: callback<UserResolver>(),
       } satisfies Described<BillingResolvers>,
-    ).unlessSet({}),
+    ).default({}),
     returnOrigins: listOf(
       'origins, like "https://example.com"',
       other<string>("an origin", (given) => {
@@ -96,9 +96,9 @@ export const billingOptions = group(
           !url.hostname.includes("*");
       }),
     ),
-    anyPrice: flag().unlessSet(false),
+    anyPrice: flag().default(false),
     secret: secretOption(),
-    allowUnsigned: flag().unlessSet(false),
+    allowUnsigned: flag().default(false),
     rateLimit: either(
       other<false>("false", (given) => given === false),
       group(
@@ -107,7 +107,7 @@ export const billingOptions = group(
           maxRequests: whole({ from: 1 }).required(),
         } satisfies Described<RateLimitOptions>,
       ),
-    ).unlessSet({ windowMs: 60_000, maxRequests: 30 }),
+    ).default({ windowMs: 60_000, maxRequests: 30 }),
     onEvent: callback<NonNullable<WebhookCallbacks["onEvent"]>>(),
     resolveAccount: callback<NonNullable<WebhookCallbacks["resolveAccount"]>>(),
     env: envOption,

@@ -34,10 +34,10 @@ export function decideCliRights(facts: CliRightsOptions, token: string): CliRigh
 }
 
 /** The result of comparing the `Authorization` header of a request with the token. */
-export type TokenCheck = "absent" | "right" | "wrong";
+export type TokenStatus = "absent" | "right" | "wrong";
 
 /** Compares the bearer token of a request with that of the command line, in constant time. */
-export function checkToken(authorization: string | undefined, token: string): TokenCheck {
+export function checkToken(authorization: string | undefined, token: string): TokenStatus {
   if (authorization === undefined) return "absent";
   const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";

@@ -9,13 +9,13 @@ export const serveOptions = {
     type: "string",
     short: "p",
     shown: "PORT",
-    says: [`the port to listen on; ${port.rules.unlessSet} unless set, 0 takes a free one`],
+    says: [`the port to listen on; ${port.rules.defaultValue} unless set, 0 takes a free one`],
   },
   host: {
     type: "string",
     shown: "ADDRESS",
     says: [
-      `the address to listen on; ${host.rules.unlessSet} unless set. On another address`,
+      `the address to listen on; ${host.rules.defaultValue} unless set. On another address`,
       "than the loopback reading needs the printed token",
     ],
   },

@@ -10,9 +10,9 @@ const ofSqlite = refused("belongs to SQLite: a Postgres has what its CREATE stat
 
 /** The description of the options that every driver has. */
 export const driverOptions = {
-  readOnly: flag().unlessSet(false),
-  raisedMessages: flag().unlessSet(true),
-  waitLimitMs: timerMs().unlessSet(5_000),
+  readOnly: flag().default(false),
+  raisedMessages: flag().default(true),
+  waitLimitMs: timerMs().default(5_000),
   clock: having<Clock>(
     "a clock: an object with now, elapsedMs and after",
     "now",

@@ -22,7 +22,7 @@ export interface ReadLimiterOptions {
 }
 
 /** One read, whether it runs or waits. */
-export class ReadTurn {
+export class LimiterEntry {
   readonly #limits: ReadLimits;
   #identity: string | null = null;
 
@@ -38,7 +38,7 @@ export class ReadTurn {
 }
 
 interface Waiter {
-  readonly turn: ReadTurn;
+  readonly read: LimiterEntry;
   /** Starts the read, unless its client has left. */
   readonly admit: () => void;
 }
@@ -50,7 +50,7 @@ interface Waiter {
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;
-  readonly #running = new Set<ReadTurn>();
+  readonly #running = new Set<LimiterEntry>();
   readonly #waiting: FairQueue<Waiter>;
 
   /** Creates the limiter, in which nothing runs. */
@@ -60,19 +60,19 @@ export class ReadLimiter {
   }
 
   /** Returns the admitted read, or a promise that rejects as `overloaded`. See {@link leave}. */
-  enter(limits: ReadLimits): ReadTurn | Promise<ReadTurn> {
+  enter(limits: ReadLimits): LimiterEntry | Promise<LimiterEntry> {
     // A read that waits despite a free place is barred, and does not block others.
-    const turn = new ReadTurn(limits);
-    if (this.#isBarred(turn)) return this.#wait(turn, limits);
-    this.#running.add(turn);
-    return turn;
+    const read = new LimiterEntry(limits);
+    if (this.#isBarred(read)) return this.#wait(read, limits);
+    this.#running.add(read);
+    return read;
   }
 
   /** Ends a read that was admitted. */
-  leave(turn: ReadTurn): void {
-    this.#running.delete(turn);
+  leave(read: LimiterEntry): void {
+    this.#running.delete(read);
     while (this.#waiting.size > 0 && this.#running.size < this.#options.maxRunning) {
-      const next = this.#waiting.take((waiter) => !this.#isBarred(waiter.turn));
+      const next = this.#waiting.take((waiter) => !this.#isBarred(waiter.read));
       if (next === undefined) return;
       next.admit();
     }
@@ -82,28 +82,28 @@ export class ReadLimiter {
    * Returns true if a read must wait. Computing an identity is slow, so that identities are
    * compared only for the last free place.
    */
-  #isBarred(turn: ReadTurn): boolean {
+  #isBarred(read: LimiterEntry): boolean {
     const free = this.#options.maxRunning - this.#running.size;
     if (free !== 1 || this.#running.size === 0) return free < 1;
     for (const { identity } of this.#running) {
-      if (identity !== turn.identity) return false;
+      if (identity !== read.identity) return false;
     }
     return true;
   }
 
-  #wait(turn: ReadTurn, limits: ReadLimits): Promise<ReadTurn> {
+  #wait(read: LimiterEntry, limits: ReadLimits): Promise<LimiterEntry> {
     const { waitLimitMs, clock } = this.#options;
-    const { identity } = turn;
+    const { identity } = read;
     return new Promise((resolve, reject) => {
       let stop = () => {};
       const waiter: Waiter = {
-        turn,
+        read,
         admit: () => {
           stop();
           // Otherwise it would run the reads of many clients that have already left.
           if (limits.signal.aborted) return reject(overloaded(reasons.left));
-          this.#running.add(turn);
-          resolve(turn);
+          this.#running.add(read);
+          resolve(read);
         },
       };
       if (!this.#waiting.add(identity, waiter)) {

@@ -39,9 +39,9 @@ export const abuseProtectionOptions = group(
     budget: budgetOptions,
     pow: powOptions,
     captcha: captchaOptions,
-    trustProxy: whole({ from: 0 }).unlessSet(0),
+    trustProxy: whole({ from: 0 }).default(0),
   } satisfies Described<AbuseProtectionOptions>,
-).unlessSet({});
+).default({});
 
 /** The options of abuse protection with their defaults. */
 export interface ResolvedAbuseProtection {

@@ -25,7 +25,7 @@ export const accountPowOption = either(
       trust: callback<Trust>(),
     } satisfies Described<AccountPowOptions>,
   ),
-).unlessSet(false);
+).default(false);
 
 /** The protection options of an account route, such as login, signup or password reset. */
 export interface AccountProtectionOptions {

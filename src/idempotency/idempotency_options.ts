@@ -13,16 +13,16 @@ export interface IdempotencyOptions {
 }
 
 const members = {
-  storage: oneOf("kv", "db").unlessSet("kv"),
+  storage: oneOf("kv", "db").default("kv"),
   // An expiry beyond the range of dates could not be stored.
-  ttlMs: whole({ from: 1, to: 366 * 86_400_000 }).unlessSet(24 * 3_600_000),
+  ttlMs: whole({ from: 1, to: 366 * 86_400_000 }).default(24 * 3_600_000),
 } satisfies Described<IdempotencyOptions>;
 
 /** Describes the options of idempotency. */
 export const idempotencyOptions = either(
   other<false>("false", (given) => given === false),
   group(members),
-).unlessSet({});
+).default({});
 
 /** The options of idempotency with their defaults. */
 export type ResolvedIdempotencyOptions = ReadGroup<typeof members>;

@@ -46,11 +46,11 @@ export interface ListenOptions {
 
 /** The descriptions of the options of a listener. */
 export const listenOptions = {
-  port: whole({ from: 0, to: 65_535 }).unlessSet(8000),
-  host: textLike('an address to bind, like "127.0.0.1"', /^[!-.0-~]+$/).unlessSet("127.0.0.1"),
-  reusePort: flag().unlessSet(false),
+  port: whole({ from: 0, to: 65_535 }).default(8000),
+  host: textLike('an address to bind, like "127.0.0.1"', /^[!-.0-~]+$/).default("127.0.0.1"),
+  reusePort: flag().default(false),
   onListen: callback<(server: Server) => void>(),
-  stopDeadlineMs: timerMs().unlessSet(10_000),
+  stopDeadlineMs: timerMs().default(10_000),
   // The default depends on how the service stops.
   drainMs: whole({ from: 0, to: 2_147_483_647 }),
 } satisfies Described<ListenOptions>;

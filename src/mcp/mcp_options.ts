@@ -10,13 +10,13 @@ export interface McpOptions {
 }
 
 const members = {
-  write: flag().unlessSet(false),
+  write: flag().default(false),
   hosts: listOf("names of hosts", textLike('a host like "api.example.com"', /^[\w.:[\]-]+$/))
-    .unlessSet([]),
+    .default([]),
 } satisfies Described<McpOptions>;
 
 /** The description of the option `mcp`. */
-export const mcpOption = either(flag(), group(members)).unlessSet(false);
+export const mcpOption = either(flag(), group(members)).default(false);
 
 /** The options of MCP with their defaults. */
 export interface ResolvedMcp {

@@ -25,13 +25,13 @@ const noAssertion = {
 };
 
 const members = {
-  ui: flag().unlessSet(false),
+  ui: flag().default(false),
   info: group({
-    title: text().unlessSet("API"),
-    version: text().unlessSet("1.0.0"),
+    title: text().default("API"),
+    version: text().default("1.0.0"),
     description: text(),
-    license: group({ name: text().required(), url: url() }).unlessSet(noAssertion),
-  }).unlessSet({}),
+    license: group({ name: text().required(), url: url() }).default(noAssertion),
+  }).default({}),
   servers: listOf(
     "servers",
     group({ url: url().required(), description: text() }),
@@ -39,7 +39,7 @@ const members = {
 } satisfies Described<OpenapiOptions>;
 
 /** The description of the option `openapi`. */
-export const openapiOption = either(flag(), group(members)).unlessSet(true);
+export const openapiOption = either(flag(), group(members)).default(true);
 
 /** The options of the document with resolved defaults. */
 export interface ResolvedOpenapi {

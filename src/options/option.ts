@@ -39,7 +39,7 @@ export interface OptionRules {
   readonly showsTexts?: boolean;
   readonly isRequired?: boolean;
   /** The default, in the form in which a caller could set it. Its parts have their own defaults. */
-  readonly unlessSet?: unknown;
+  readonly defaultValue?: unknown;
 }
 
 /**
@@ -53,8 +53,8 @@ export class Option<T> {
     this.rules = rules;
   }
 
-  unlessSet(value: NonNullable<T> | Record<never, never>): Option<NonNullable<T>> {
-    return new Option({ ...this.rules, unlessSet: value });
+  default(value: NonNullable<T> | Record<never, never>): Option<NonNullable<T>> {
+    return new Option({ ...this.rules, defaultValue: value });
   }
 
   /** Returns this option, and its absence is an error. */
@@ -95,8 +95,8 @@ export class Option<T> {
 
   /** Reads a value. Throws a plain Error of one sentence that names the option. */
   read(given: unknown, place: OptionPlace): T {
-    const { takes, fits, readParts, advice, isRequired, unlessSet } = this.rules;
-    const value = given === undefined ? unlessSet : given;
+    const { takes, fits, readParts, advice, isRequired, defaultValue } = this.rules;
+    const value = given === undefined ? defaultValue : given;
     // The rules of an option without a default read undefined as T, which then includes it.
     if (value === undefined && isRequired !== true) return undefined as T;
     if (!fits(value)) {

@@ -22,7 +22,7 @@ import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
 
 /** The attributes that a column builder has collected. `table()` adds the names. */
 export interface ColumnDeclaration
-  extends ValueRules, Pick<ColumnInfo, "moment" | "generatedSql" | "formerName"> {
+  extends ValueRules, Pick<ColumnInfo, "writeTimestamp" | "generatedSql" | "formerName"> {
   /** The kind of its values. */
   readonly kind: ColumnKind;
   /** The name in the database; null for the name of the property. */
@@ -231,7 +231,7 @@ export function timestamp(options: ValueLimits<string> = {}): NewColumn<string> 
  * ```
  */
 export function createdAt(): ColumnBuilder<string, true, true, false> {
-  return declare("timestamp", { ...filledIn, moment: "created" });
+  return declare("timestamp", { ...filledIn, writeTimestamp: "created" });
 }
 
 /**
@@ -239,7 +239,7 @@ export function createdAt(): ColumnBuilder<string, true, true, false> {
  * every update by the service that sets a field changes it.
  */
 export function updatedAt(): ColumnBuilder<string, true, true, false> {
-  return declare("timestamp", { ...filledIn, moment: "updated" });
+  return declare("timestamp", { ...filledIn, writeTimestamp: "updated" });
 }
 
 const filledIn = { notNull: true, default: { kind: "database", sql: null } } as const;
@@ -289,7 +289,7 @@ function declare<
     unique: false,
     default: null,
     ...anyValue,
-    moment: null,
+    writeTimestamp: null,
     generatedSql: null,
     formerName: null,
     references: null,

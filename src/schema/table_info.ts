@@ -109,7 +109,7 @@ export interface ColumnInfo extends ValueRules {
    * The event at which the service sets the timestamp: creation, or every update. Bodies cannot set
    * it.
    */
-  readonly moment: "created" | "updated" | null;
+  readonly writeTimestamp: "created" | "updated" | null;
   /** Returns the value for an update that sets none, if the table of another library defines it. */
   readonly onUpdate?: () => unknown;
   /** The former name in the database, for migrations. */
@@ -160,7 +160,7 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   default: null,
   generated: false,
   generatedSql: null,
-  moment: null,
+  writeTimestamp: null,
   formerName: null,
   references: null,
   existingType: null,

@@ -19,12 +19,12 @@ const origins = listOf("origins", origin).fitting("a list of origins", ({ length
 
 const members = {
   origin: either(origin, origins).advising(originMistake).required(),
-  credentials: flag().unlessSet(false),
-  maxAge: whole({ from: 0 }).unlessSet(600),
+  credentials: flag().default(false),
+  maxAge: whole({ from: 0 }).default(600),
 } satisfies Described<CorsOptions>;
 
 /** The description of the option `cors`. */
-export const corsOption = either(flag(), group(members)).unlessSet(false);
+export const corsOption = either(flag(), group(members)).default(false);
 
 /** Returns true for an origin as browsers send it, with its case and without a path or slash. */
 function isOrigin(given: unknown): boolean {

@@ -21,7 +21,7 @@ export const securityHeadersOption = either(
       hsts: either(flag(), textLike("a text that a header can hold", /^[\x20-\x7e]+$/)),
     } satisfies Described<Exclude<SecurityHeaders, boolean>>,
   ),
-).unlessSet(true);
+).default(true);
 
 /** The responder of an app, which creates every response: no other part calls `new Response`. */
 export interface Responder {

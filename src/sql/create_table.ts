@@ -83,7 +83,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
   const name = quoteIdentifier(column.dbName);
   const parts = [name, dialect.columnType(column)];
   const isAutoIncrement = column.default?.kind === "database" && column.default.sql === null &&
-    column.moment === null;
+    column.writeTimestamp === null;
   if (isAutoIncrement) parts.push(...dialect.definitions.identity);
   if (column.primaryKey && table.primaryKey.length === 1) parts.push("PRIMARY KEY");
   // In SQLite a key is not automatically NOT NULL, for backward compatibility.
@@ -100,8 +100,8 @@ function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
     const value = dialect.definitions.generatedValue(column, column.generatedSql);
     return [`GENERATED ALWAYS AS (${value}) STORED`];
   }
-  const { default: source, moment } = column;
-  if (moment !== null) return [`DEFAULT (${dialect.currentMoment})`];
+  const { default: source, writeTimestamp } = column;
+  if (writeTimestamp !== null) return [`DEFAULT (${dialect.currentTimestampSql})`];
   if (source?.kind === "database" && source.sql !== null) return [`DEFAULT (${source.sql}\n)`];
   return source?.kind === "value" ? [`DEFAULT ${stored(source.value, column, dialect)}`] : [];
 }

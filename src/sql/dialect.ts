@@ -167,7 +167,7 @@ export interface Dialect {
   /** The smallest step between two update timestamps, in microseconds. */
   readonly timestampStepMicros: number;
   /** An expression for the current time, as in a timestamp column of the service's tables. */
-  readonly currentMoment: string;
+  readonly currentTimestampSql: string;
   /** Returns the column's database default in an UPDATE. */
   columnDefault(column: ColumnInfo): Fragment;
 

@@ -129,15 +129,15 @@ function textOf(sections: readonly string[], path: readonly string[]): string {
 
 /** What a row must hold, each in one of several forms: its default, the names that it takes. */
 function shownValues({ rules }: Option<unknown>): readonly (readonly string[])[] {
-  const { shape, unlessSet } = rules;
+  const { shape, defaultValue } = rules;
   const names = shape.kind === "name" ? shape.names.map((name) => [name]) : [];
-  if (unlessSet === undefined || typeof unlessSet === "object") return names;
-  if (typeof unlessSet !== "number") return [...names, [String(unlessSet)]];
+  if (defaultValue === undefined || typeof defaultValue === "object") return names;
+  if (typeof defaultValue !== "number") return [...names, [String(defaultValue)]];
   return [...names, [
-    unlessSet.toLocaleString("en-US"),
-    String(unlessSet),
-    ...(unlessSet % 1_048_576 === 0 ? [`${unlessSet / 1_048_576} MiB`] : []),
-    ...(unlessSet === 86_400_000 ? ["a day"] : []),
+    defaultValue.toLocaleString("en-US"),
+    String(defaultValue),
+    ...(defaultValue % 1_048_576 === 0 ? [`${defaultValue / 1_048_576} MiB`] : []),
+    ...(defaultValue === 86_400_000 ? ["a day"] : []),
   ]];
 }
 

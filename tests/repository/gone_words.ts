@@ -78,6 +78,12 @@ export const goneNames: readonly GoneWord[] = [
   { pattern: /[Ss]trangeHost/, instead: "invalid host" },
   { pattern: /[Dd]ecodePlain/, instead: "untyped value", below: ["src"] },
   { pattern: /[Hh]oldsGivenValues|valuesFor$/, instead: "unchanged input" },
+  { pattern: /[Uu]nlessSet/, instead: "default, default value" },
+  { pattern: /[Rr]eadTurn|[Dd]earMs|[Ii]sDear/, instead: "limiter entry, expensive" },
+  {
+    pattern: /^(?:CaptchaConditions|TokenCheck|PartedStream|postgresForeignKeys|currentMoment)$/,
+    instead: "captcha context, token status, multiplexed writer, a key of Drizzle, timestamp",
+  },
   { pattern: /[Ww]hoever|[Ss]omebody|[Ee]verybody/, instead: "the client, a user" },
 ];
 

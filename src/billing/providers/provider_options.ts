@@ -21,13 +21,13 @@ export interface ProviderOptions {
 /** The descriptions of the options that all billing providers have. */
 export const providerOptions = {
   webhookSecret: either(secretText(), listOf("secrets", secretText())),
-  toleranceMs: timerMs().unlessSet(300_000),
+  toleranceMs: timerMs().default(300_000),
   baseUrl: other<string>(
     "a URL without a slash at its end",
     (given) => typeof given === "string" && /^https?:\/\/[^\s?#]+[^\s?#/]$/.test(given),
   ),
   fetch: callback<typeof fetch>(),
-  timeoutMs: timerMs().unlessSet(10_000),
+  timeoutMs: timerMs().default(10_000),
 } satisfies Described<ProviderOptions>;
 
 /** Describes a secret or key. A space or line break in it is a copying mistake. */

@@ -41,11 +41,11 @@ export const changesOptions = group(
   {
     mode: oneOf("triggers", "service"),
     schema: textLike("the name of a schema", /^[^\0]+$/),
-    exclude: listOf("columns", recordedColumn).unlessSet([]),
-    retentionMs: whole({ from: minRetentionMs }).unlessSet(3_600_000),
-    maxRows: whole({ from: 1 }).unlessSet(1_000_000),
+    exclude: listOf("columns", recordedColumn).default([]),
+    retentionMs: whole({ from: minRetentionMs }).default(3_600_000),
+    maxRows: whole({ from: 1 }).default(1_000_000),
   } satisfies Described<ChangesOptions>,
-).unlessSet({});
+).default({});
 
 /** The option `changes` with all defaults. */
 export interface ResolvedChangesOptions {

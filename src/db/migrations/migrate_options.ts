@@ -17,10 +17,10 @@ export interface MigrateOptions {
 /** The description of the options of a migration. */
 export const migrateOptions = group(
   {
-    allowDrop: listOf("names like notes.size", textLike("a name like notes.size", /./)).unlessSet(
+    allowDrop: listOf("names like notes.size", textLike("a name like notes.size", /./)).default(
       [],
     ),
-    keep: listOf("names like notes.size", textLike("a name like notes.size", /./)).unlessSet([]),
-    dryRun: flag().unlessSet(false),
+    keep: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),
+    dryRun: flag().default(false),
   } satisfies Described<MigrateOptions>,
 ).required();

@@ -18,16 +18,16 @@ export interface CaptchaChallenge {
    * reason. Rejects with `captcha-unavailable` if the provider returns no verdict, and with a
    * `StoreError` if the store cannot determine whether the token was used.
    */
-  verifyToken(headers: Headers, conditions: CaptchaConditions): Promise<string | null>;
+  verifyToken(headers: Headers, conditions: CaptchaContext): Promise<string | null>;
   /**
    * Resolves once the request has used up a valid token. Otherwise throws `captcha-required` with
    * the challenge, or `captcha-unavailable`.
    */
-  require(request: Request, conditions: CaptchaConditions): Promise<void>;
+  require(request: Request, conditions: CaptchaContext): Promise<void>;
 }
 
 /** The conditions of a CAPTCHA challenge: the action and the client of its token. */
-export type CaptchaConditions = Pick<CaptchaQuestion, "action" | "remoteIp">;
+export type CaptchaContext = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
 export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
   /** Records the used tokens for all processes of the service. */
@@ -61,7 +61,7 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
 
   async function verifyToken(
     headers: Headers,
-    conditions: CaptchaConditions,
+    conditions: CaptchaContext,
   ): Promise<string | null> {
     const token = headers.get(tokenHeader);
     if (token === null) return "absent";

@@ -24,8 +24,8 @@ export const captchaOptions = group(
       isVerifier,
     ).required(),
     tokenHeader: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/)
-      .unlessSet(captchaHeaders.token),
-    allowTestKeys: flag().unlessSet(false),
+      .default(captchaHeaders.token),
+    allowTestKeys: flag().default(false),
   } satisfies Described<CaptchaOptions>,
 );
 

@@ -23,9 +23,9 @@ export interface PowOptions {
 export const powOptions = group(
   {
     secret: secretOption(),
-    difficulty: whole({ from: 1, to: maxDifficulty }).unlessSet(20),
+    difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
     // A token has six bytes for its expiry.
-    challengeTtlMs: whole({ from: 1, to: 86_400_000 }).unlessSet(120_000),
+    challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
     trust: callback<Trust>(),
   } satisfies Described<PowOptions>,
 );

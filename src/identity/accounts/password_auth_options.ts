@@ -179,7 +179,7 @@ export interface LinkOptions {
 
 const gate = {
   pow: accountPowOption,
-  captcha: either(flag(), group({ action: headerText })).unlessSet(false),
+  captcha: either(flag(), group({ action: headerText })).default(false),
 } satisfies Described<AccountGateOptions>;
 
 const column = other<UserColumn>(
@@ -221,7 +221,7 @@ const scryptCost = group(
 
 const loginOptions = group(
   {
-    cost: group({ failed: costOption.unlessSet(1) }).unlessSet({}),
+    cost: group({ failed: costOption.default(1) }).default({}),
     pow: gate.pow,
     captcha: either(
       flag(),
@@ -231,7 +231,7 @@ const loginOptions = group(
           required: callback<CaptchaRequired>(),
         } satisfies Described<LoginCaptchaOptions>,
       ),
-    ).unlessSet(false),
+    ).default(false),
   } satisfies Described<LoginOptions>,
 );
 
@@ -245,49 +245,49 @@ export const passwordAuthOptions = group(
         usersOptions,
       ),
     ),
-    login: loginOptions.unlessSet({}),
+    login: loginOptions.default({}),
     signup: either(
       off(),
       group(
         {
           ...gate,
-          cost: costOption.unlessSet(1),
-          verify: flag().unlessSet(true),
-          roles: listOf("roles", textLike("a text", /./)).unlessSet([]),
+          cost: costOption.default(1),
+          verify: flag().default(true),
+          roles: listOf("roles", textLike("a text", /./)).default([]),
         } satisfies Described<SignupOptions>,
       ),
-    ).unlessSet({}),
+    ).default({}),
     passwordReset: either(
       off(),
       group(
         {
           ...gate,
-          cost: costOption.unlessSet(1),
-          ttlMs: whole({ from: 60_000 }).unlessSet(3_600_000),
+          cost: costOption.default(1),
+          ttlMs: whole({ from: 60_000 }).default(3_600_000),
         } satisfies Described<PasswordResetOptions>,
       ),
-    ).unlessSet({}),
+    ).default({}),
     sessions: group(
       {
-        idleMs: whole({ from: 1_000 }).unlessSet(86_400_000),
-        maxMs: whole({ from: 1_000 }).unlessSet(30 * 86_400_000),
-        cookie: sessionCookieOptions.unlessSet({}),
+        idleMs: whole({ from: 1_000 }).default(86_400_000),
+        maxMs: whole({ from: 1_000 }).default(30 * 86_400_000),
+        cookie: sessionCookieOptions.default({}),
       } satisfies Described<SessionOptions>,
-    ).unlessSet({}),
+    ).default({}),
     passwords: group(
       {
-        minLength: whole({ from: 8, to: 64 }).unlessSet(15),
+        minLength: whole({ from: 8, to: 64 }).default(15),
         refuse: callback<RefusePassword>(),
-        scrypt: scryptCost.unlessSet({ N: 2 ** 14, r: 8, p: 5 }),
+        scrypt: scryptCost.default({ N: 2 ** 14, r: 8, p: 5 }),
         hasher: having<PasswordHasher>("an object with hash and verify", "hash", "verify"),
       } satisfies Described<PasswordOptions>,
-    ).unlessSet({}),
+    ).default({}),
     sendMail: callback<SendMail>(),
     links: group(
       { verify: link.required(), reset: link.required() } satisfies Described<LinkOptions>,
     ),
   } satisfies Described<PasswordAuthOptions>,
-).unlessSet({});
+).default({});
 
 /** The options of accounts with a password, with every default. */
 export type ResolvedPasswordAuthOptions = NonNullable<

@@ -103,8 +103,8 @@ export const jwtAuthOptions = group(
     issuer: names,
     audience: names,
     type: name,
-    clockToleranceMs: whole({ from: 0, to: 600_000 }).unlessSet(5_000),
-    requireExpiry: flag().unlessSet(true),
+    clockToleranceMs: whole({ from: 0, to: 600_000 }).default(5_000),
+    requireExpiry: flag().default(true),
     user: callback<UserOfClaims>(),
   } satisfies Described<JwtAuthOptions>,
 ).required();

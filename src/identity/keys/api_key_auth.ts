@@ -30,10 +30,10 @@ export type UserOfKey = (key: ApiKey) => User | null | Promise<User | null>;
 /** The options of API keys, described. */
 export const apiKeyAuthOptions = group(
   {
-    header: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/).unlessSet("X-API-Key"),
+    header: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/).default("X-API-Key"),
     user: callback<UserOfKey>(),
   } satisfies Described<ApiKeyAuthOptions>,
-).unlessSet({});
+).default({});
 
 /**
  * The authenticator of API keys, in the header `X-API-Key` or as `Authorization: Bearer`. They are

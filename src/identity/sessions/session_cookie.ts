@@ -21,7 +21,7 @@ export interface SessionCookieOptions {
 /** The options of the cookie of sessions, described. */
 export const sessionCookieOptions = group(
   {
-    sameSite: oneOf("Strict", "Lax", "None").unlessSet("Lax"),
+    sameSite: oneOf("Strict", "Lax", "None").default("Lax"),
     secure: flag(),
   } satisfies Described<SessionCookieOptions>,
 );

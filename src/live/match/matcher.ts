@@ -56,9 +56,9 @@ export function createMatcher(
   const certification = createCertifiedComparisons(dialect);
   const meter = new WorkMeter(clock);
   const evaluateInDatabase: Matcher["evaluateInDatabase"] = (table, images, filters, identity) => {
-    const isDear = evaluationSteps(images, filters) > burstSteps;
-    const connection = isDear || filters.some((filter) => relatedTerms(filter).length > 0)
-      ? driver.reads(evaluationLimits(identity, maxAnswerBytes, isDear))
+    const isExpensive = evaluationSteps(images, filters) > burstSteps;
+    const connection = isExpensive || filters.some((filter) => relatedTerms(filter).length > 0)
+      ? driver.reads(evaluationLimits(identity, maxAnswerBytes, isExpensive))
       : driver;
     return evaluateFilters(connection, dialect, { table, images, filters });
   };

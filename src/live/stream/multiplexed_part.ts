@@ -11,7 +11,7 @@ export interface SubscriptionFacts {
 }
 
 /** The multiplexed stream that a part belongs to. */
-export interface PartedStream {
+export interface MultiplexedWriter {
   /** True if nothing is sent any more. */
   readonly isClosed: boolean;
   /** Number of bytes that may be sent before the client has to read. */
@@ -32,7 +32,7 @@ export interface PartedStream {
  */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
-  readonly #whole: PartedStream;
+  readonly #whole: MultiplexedWriter;
   /** Null once the facts were sent. */
   #facts: SubscriptionFacts | null;
   #stream: LiveStream | null = null;
@@ -44,7 +44,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #pullAgain = false;
 
   /** Starts as a part of `whole`, without a live stream. */
-  constructor(whole: PartedStream, key: string, facts: SubscriptionFacts) {
+  constructor(whole: MultiplexedWriter, key: string, facts: SubscriptionFacts) {
     this.#whole = whole;
     this.key = key;
     this.#facts = facts;

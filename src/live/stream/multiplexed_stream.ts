@@ -1,6 +1,10 @@
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.ts";
-import { MultiplexedPart, type PartedStream, type SubscriptionFacts } from "./multiplexed_part.ts";
+import {
+  MultiplexedPart,
+  type MultiplexedWriter,
+  type SubscriptionFacts,
+} from "./multiplexed_part.ts";
 
 /** The refusal of one subscription of a multiplexed stream. */
 export interface SubscriptionRefusal {
@@ -19,7 +23,7 @@ export interface SubscriptionRefusal {
  * the subscription of the following blocks. While the client does not read, each subscription costs
  * a position and at most one chunk.
  */
-export class MultiplexedStream implements PartedStream {
+export class MultiplexedStream implements MultiplexedWriter {
   /** The parts that were not refused and have not ended. */
   readonly #parts = new Map<string, MultiplexedPart>();
   readonly #whenClosed: () => void;

@@ -16,7 +16,7 @@ import { renderChanges } from "./render_changes.ts";
 import { type SnapshotPage, snapshotPageText } from "./snapshot_reader.ts";
 import {
   afterSnapshot,
-  type CatchUp,
+  type CatchUpState,
   type ChangesToSend,
   firstState,
   live,
@@ -24,7 +24,7 @@ import {
   type SentChanges,
   sentKey,
   sentUpTo,
-  type Snapshot,
+  type SnapshotState,
   type StreamStart,
   type SubscriptionOptions,
   type SubscriptionState,
@@ -158,7 +158,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   }
 
   /** Sends one page, once the earlier pages are as recent. */
-  async #sendPage(state: Snapshot): Promise<void> {
+  async #sendPage(state: SnapshotState): Promise<void> {
     const page = state.page ??= await this.#readPage(state);
     if (page === null) return;
     if (state.sent !== null && !await this.#sendUpTo(page, state, state.sent)) return;
@@ -175,7 +175,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   }
 
   /** Returns the next page; null if the state has been replaced. */
-  async #readPage(state: Snapshot): Promise<SnapshotPage | null> {
+  async #readPage(state: SnapshotState): Promise<SnapshotPage | null> {
     const { feed, snapshots } = this.context;
     const minPosition = await this.#minPosition(state);
     const request = { start: state.start, minPosition, identity: this.#identity };
@@ -190,7 +190,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   }
 
   /** Returns the position that the next page must cover; null if any page is sufficient. */
-  async #minPosition({ sent, isFreshStart }: Snapshot): Promise<Position | null> {
+  async #minPosition({ sent, isFreshStart }: SnapshotState): Promise<Position | null> {
     const { feed } = this.context;
     // The change that caused the invalidation may still be in delivery.
     if (sent === null) return isFreshStart ? await feed.whilePaused(() => feed.position) : null;
@@ -198,7 +198,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   }
 
   /** Sends changes of earlier pages. Returns false until all changes up to a page are sent. */
-  async #sendUpTo(page: SnapshotPage, state: Snapshot, sent: SentChanges): Promise<boolean> {
+  async #sendUpTo(page: SnapshotPage, state: SnapshotState, sent: SentChanges): Promise<boolean> {
     const { log } = this.context;
     const window = await this.#readChanges(state, sent, "slow_consumer");
     if (window === null) return false;
@@ -212,7 +212,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   }
 
   /** Sends some of the missed changes. After the last ones, the stream is live. */
-  async #catchUp(state: CatchUp): Promise<void> {
+  async #catchUp(state: CatchUpState): Promise<void> {
     const { feed } = this.context;
     const { sent } = state;
     const published = feed.position;
@@ -233,7 +233,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   }
 
   /** Sends the few changes since the last read while publishing is paused, and goes live. */
-  async #goLive(state: CatchUp): Promise<void> {
+  async #goLive(state: CatchUpState): Promise<void> {
     if (!this.#isCurrent(state)) return;
     const { history, limits } = this.context;
     const { sent } = state;
@@ -256,7 +256,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   /** Returns the next changes; null if the state has been replaced. */
   async #readChanges(
-    state: Snapshot | CatchUp,
+    state: SnapshotState | CatchUpState,
     sent: SentChanges,
     lossReason: InvalidationReason,
   ): Promise<HistoryWindow | null> {
@@ -278,7 +278,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   async #sendChanges(
     changes: readonly Change[],
     { to, sent: { isNet, isRepeat }, isPaused = false }: ChangesToSend,
-    state: Snapshot | CatchUp,
+    state: SnapshotState | CatchUpState,
   ): Promise<boolean> {
     const { matcher, log, catchUpSemaphore } = this.context;
     const group = this.#group;

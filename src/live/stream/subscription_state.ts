@@ -17,16 +17,16 @@ import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 
 /**
  * The state of a subscription: sending its snapshot, catching up, or live. It begins with {@link
- * firstState}, and again at each invalidation. A snapshot ends in a {@link CatchUp}, and that in
+ * firstState}, and again at each invalidation. A snapshot ends in a {@link CatchUpState}, and that in
  * {@link live}, which ends in {@link parked} when its client does not read.
  */
-export type SubscriptionState = Snapshot | CatchUp | Live;
+export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
 /**
  * The state of a subscription that sends its rows page by page. Before each page it sends the
  * changes of earlier pages, up to the position of the page.
  */
-export interface Snapshot {
+export interface SnapshotState {
   readonly kind: "snapshot";
   /** True after an invalidation: the pages must be newer than its cause. */
   readonly isFreshStart: boolean;
@@ -44,7 +44,7 @@ export interface Snapshot {
  * The state of a subscription that sends the changes published since its snapshot, or since it was
  * live.
  */
-export interface CatchUp {
+export interface CatchUpState {
   readonly kind: "catch-up";
   readonly held: HeldRows | null;
   readonly sent: SentChanges;
@@ -56,7 +56,7 @@ export interface CatchUp {
  * The state of a subscription that receives the events of its group. It has no data, because most
  * streams are live.
  */
-export interface Live {
+export interface LiveState {
   readonly kind: "live";
 }
 
@@ -95,7 +95,7 @@ export function firstState(
   start: StreamStart,
   keepsHeldRows: boolean,
   { log, feed, limits }: StreamContext,
-): Snapshot | CatchUp {
+): SnapshotState | CatchUpState {
   if (start === "everything" || (start !== "now" && start.kind === "fresh")) {
     return {
       kind: "snapshot",
@@ -142,7 +142,7 @@ export interface ChangesToSend {
  * for every other state.
  */
 export function sentKey(
-  state: Snapshot | CatchUp,
+  state: SnapshotState | CatchUpState,
   matcher: Pick<Matcher, "knowsKeyOrder">,
   { table }: Pick<LiveQuery, "table">,
 ): Key | null {
@@ -153,18 +153,18 @@ export function sentKey(
 }
 
 /** Returns the state of a subscription after the last page of its snapshot. */
-export function afterSnapshot(held: HeldRows | null, position: Position): CatchUp {
+export function afterSnapshot(held: HeldRows | null, position: Position): CatchUpState {
   return { kind: "catch-up", held, sent: sentUpTo(position), lossReason: "slow_consumer" };
 }
 
 /** The state that all live subscriptions share. */
-export const live: Live = Object.freeze({ kind: "live" });
+export const live: LiveState = Object.freeze({ kind: "live" });
 
 /**
  * Returns the state of a formerly live subscription whose client does not read. It continues when
  * the client reads.
  */
-export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUp {
+export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUpState {
   return {
     kind: "catch-up",
     held,

@@ -69,7 +69,7 @@ const scope = callback<ScopeFunction>("a function of the user, like () => all()"
 const publicRows = either(
   flag(),
   callback<PublicScopeFunction>("a function that gives a filter"),
-).unlessSet(false);
+).default(false);
 const publicAccess = group(
   { read: publicRows, subscribe: publicRows } satisfies Described<PublicOptions>,
 ).fitting("an object", (given) => writesArePrivate(given) === null);
@@ -113,7 +113,7 @@ const relation = group(
     foreignKey: either(relatedColumn, listOf("columns", relatedColumn)).required(),
     references: either(relatedColumn, listOf("columns", relatedColumn)),
     through: table,
-    filterable: flag().unlessSet(false),
+    filterable: flag().default(false),
   } satisfies Described<RelationOptions>,
 );
 
@@ -124,7 +124,7 @@ const hooks = {
   onAfterUpdate: callback<NonNullable<AnyHooks["onAfterUpdate"]>>(),
   onBeforeDelete: callback<NonNullable<AnyHooks["onBeforeDelete"]>>(),
   onAfterDelete: callback<NonNullable<AnyHooks["onAfterDelete"]>>(),
-  timeoutMs: timerMs().unlessSet(5_000),
+  timeoutMs: timerMs().default(5_000),
 } satisfies Described<AnyHooks>;
 
 const members = {
@@ -145,16 +145,16 @@ const members = {
   ),
   capabilities: group(
     {
-      enableCreate: flag().unlessSet(true),
-      enableUpdate: flag().unlessSet(true),
-      enableDelete: flag().unlessSet(true),
-      enableBatch: flag().unlessSet(true),
-      enableExport: flag().unlessSet(false),
-      enableImport: flag().unlessSet(false),
-      enableAggregations: flag().unlessSet(true),
-      enableSubscribe: flag().unlessSet(true),
+      enableCreate: flag().default(true),
+      enableUpdate: flag().default(true),
+      enableDelete: flag().default(true),
+      enableBatch: flag().default(true),
+      enableExport: flag().default(false),
+      enableImport: flag().default(false),
+      enableAggregations: flag().default(true),
+      enableSubscribe: flag().default(true),
     } satisfies Described<Capabilities>,
-  ).unlessSet({}),
+  ).default({}),
   fields: group(
     {
       readable: fieldList,
@@ -164,69 +164,69 @@ const members = {
       sortable: fieldList,
     } satisfies Described<FieldOptions<Row>>,
   ),
-  strictInput: flag().unlessSet(false),
-  strictQuery: flag().unlessSet(true),
+  strictInput: flag().default(false),
+  strictQuery: flag().default(true),
   pagination: group(
     {
       defaultLimit: whole({ from: 1 }),
-      maxLimit: whole({ from: 1 }).unlessSet(100),
+      maxLimit: whole({ from: 1 }).default(100),
     } satisfies Described<PaginationOptions>,
-  ).unlessSet({}),
-  generatedFields: columns.unlessSet([]),
-  computed: named(synchronous<(row: Row) => unknown>().required()).unlessSet({}),
-  hooks: group(hooks).asGiven<AnyHooks>().unlessSet({}),
+  ).default({}),
+  generatedFields: columns.default([]),
+  computed: named(synchronous<(row: Row) => unknown>().required()).default({}),
+  hooks: group(hooks).asGiven<AnyHooks>().default({}),
   etag: group(
     {
       versionField: column,
       updatedAtField: column,
       idField: column,
-      algorithm: oneOf("weak", "strong").unlessSet("weak"),
-      require: flag().unlessSet(false),
+      algorithm: oneOf("weak", "strong").default("weak"),
+      require: flag().default(false),
     } satisfies Described<EtagOptions<Row>>,
   ),
   softDelete: group({ field: column.required() } satisfies Described<SoftDeleteOptions<Row>>),
-  relations: named(relation.required()).unlessSet({}),
+  relations: named(relation.required()).default({}),
   autoRelations: either(
     flag(),
-    group({ filterable: flag().unlessSet(false) } satisfies Described<AutoRelationOptions>),
+    group({ filterable: flag().default(false) } satisfies Described<AutoRelationOptions>),
   ),
-  nestedWrites: flag().unlessSet(false),
+  nestedWrites: flag().default(false),
   search: group(
     {
-      enabled: flag().unlessSet(true),
+      enabled: flag().default(true),
       indexName: textLike("a name of letters, digits, _ and -", /^[\p{L}_][\p{L}\p{N}_-]*$/u),
       fields: either(
         columns,
         named(
           group(
             {
-              weight: number({ from: 0.01, to: 1_000 }).unlessSet(1),
-              searchable: flag().unlessSet(true),
+              weight: number({ from: 0.01, to: 1_000 }).default(1),
+              searchable: flag().default(true),
             } satisfies Described<SearchFieldOptions>,
-          ).unlessSet({}),
+          ).default({}),
         ),
       ),
-      autoIndex: flag().unlessSet(true),
-      outbox: flag().unlessSet(false),
+      autoIndex: flag().default(true),
+      outbox: flag().default(false),
       onIndexError: callback<IndexErrorHandler>(),
     } satisfies Described<SearchOptions<Row>>,
-  ).unlessSet({}),
-  procedures: named(procedureOptions.required()).unlessSet({}),
+  ).default({}),
+  procedures: named(procedureOptions.required()).default({}),
   batch: group(
     {
-      create: whole({ from: 1 }).unlessSet(100),
-      update: whole({ from: 1 }).unlessSet(100),
-      replace: whole({ from: 1 }).unlessSet(100),
-      delete: whole({ from: 1 }).unlessSet(100),
-      incrementVersion: flag().unlessSet(false),
+      create: whole({ from: 1 }).default(100),
+      update: whole({ from: 1 }).default(100),
+      replace: whole({ from: 1 }).default(100),
+      delete: whole({ from: 1 }).default(100),
+      incrementVersion: flag().default(false),
     } satisfies Described<BatchOptions>,
-  ).unlessSet({}),
+  ).default({}),
   imports: group(
     {
-      maxBytes: whole({ from: 1 }).unlessSet(1_000_000_000),
+      maxBytes: whole({ from: 1 }).default(1_000_000_000),
     } satisfies Described<ImportLimits>,
-  ).unlessSet({}),
-  customOperators: named(customOperatorOptions.required()).unlessSet({}),
+  ).default({}),
+  customOperators: named(customOperatorOptions.required()).default({}),
   ...protectionOptions,
 } satisfies Described<ResourceOptions<Row>>;
 

@@ -58,9 +58,9 @@ export function resolveEtag(
  * only one such column.
  */
 function requireDeclared(updatedAtField: ColumnInfo | null, table: TableInfo): void {
-  const declared = table.columns.filter(({ moment }) => moment === "updated");
-  const agrees = updatedAtField === null || updatedAtField.moment === "updated" ||
-    updatedAtField.moment === null && declared.length === 0;
+  const declared = table.columns.filter(({ writeTimestamp }) => writeTimestamp === "updated");
+  const agrees = updatedAtField === null || updatedAtField.writeTimestamp === "updated" ||
+    updatedAtField.writeTimestamp === null && declared.length === 0;
   if (agrees) return;
   const wanted = declared[0] === undefined
     ? `not "${updatedAtField.name}", the moment of creation`

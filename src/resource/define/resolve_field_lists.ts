@@ -44,9 +44,9 @@ export function resolveFieldLists(
   const { columns } = table;
   const pick = (list: readonly ColumnReferenceOf<Row>[], option: FieldListName): Columns =>
     new Set(list.map((reference) => find(reference, `fields.${option}`)));
-  const widest = (option: FieldListName, unlessSet: Iterable<ColumnInfo>): Columns => {
+  const widest = (option: FieldListName, defaultValue: Iterable<ColumnInfo>): Columns => {
     const list = options[option];
-    if (list === undefined) return new Set(unlessSet);
+    if (list === undefined) return new Set(defaultValue);
     return pickWidest(list, (names) => pick(names, option)) ?? new Set(columns);
   };
   const readable = widest("readable", columns);
@@ -56,7 +56,7 @@ export function resolveFieldLists(
     // Therefore the option must name the mark, and also the timestamps that the service fills in.
     writable: widest(
       "writable",
-      columns.filter((column) => column !== softDelete?.field && column.moment === null),
+      columns.filter((column) => column !== softDelete?.field && column.writeTimestamp === null),
     ),
     immutable: widest("immutable", []),
     filterable: widest("filterable", readable),

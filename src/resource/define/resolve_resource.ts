@@ -171,9 +171,9 @@ export function resolveResource(
     escapesFormulas: false,
     generated,
     timestamps: {
-      onCreate: table.columns.filter(({ moment }) => moment !== null),
-      onUpdate: table.columns.filter(({ moment, onUpdate }) =>
-        moment === "updated" || onUpdate !== undefined
+      onCreate: table.columns.filter(({ writeTimestamp }) => writeTimestamp !== null),
+      onUpdate: table.columns.filter(({ writeTimestamp, onUpdate }) =>
+        writeTimestamp === "updated" || onUpdate !== undefined
       ),
     },
     computed: resolveComputed(options, table, runtime),

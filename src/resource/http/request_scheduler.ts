@@ -29,7 +29,7 @@ const unknownCostMs = 1;
  * The time from which requests are slow, in milliseconds. Fifty of them would delay other requests
  * noticeably.
  */
-const dearMs = 1;
+const expensiveFromMs = 1;
 /**
  * The time after the begin of a turn in which the scheduler does not look for the turn's end, in
  * milliseconds. Each look would cost a tenth of a short request. Two slow requests take longer than
@@ -96,7 +96,7 @@ export class RequestScheduler {
   }
 
   #isSpent(now: number): boolean {
-    const limitMs = this.#costMs < dearMs ? quickTurnMs : turnMs;
+    const limitMs = this.#costMs < expensiveFromMs ? quickTurnMs : turnMs;
     return now - this.#beganAt >= limitMs || this.#begun * this.#costMs >= limitMs;
   }
 
@@ -126,7 +126,7 @@ export class RequestScheduler {
    */
   async #continue(): Promise<void> {
     this.#isResting = true;
-    await (this.#costMs < dearMs ? new Promise<void>(afterPendingIo) : sleep(0));
+    await (this.#costMs < expensiveFromMs ? new Promise<void>(afterPendingIo) : sleep(0));
     this.#isResting = false;
     while (this.#waiting.size > 0 && this.#mayBegin()) {
       if (this.#waiting.take()?.begin(this.#clock.elapsedMs()) === false) this.#begun--;
@@ -158,7 +158,7 @@ export class RequestScheduler {
   }
 
   #reasonToGiveUp(request: WaitingRequest, waitedMs: number): string | null {
-    if (waitedMs < lookForClientAfterMs && this.#costMs < dearMs) return null;
+    if (waitedMs < lookForClientAfterMs && this.#costMs < expensiveFromMs) return null;
     if (request.signal.aborted) return "its client has left";
     return waitedMs > waitLimitMs ? "its turn did not come in time" : null;
   }

@@ -25,7 +25,7 @@ export function wholeRow(
   const { table, fields, generated, etag } = resource;
   const resettable = (column: ColumnInfo) =>
     fields.writable.has(column) && !fields.immutable.has(column) && !column.primaryKey &&
-    !column.generated && column.moment === null && !generated.has(column) &&
+    !column.generated && column.writeTimestamp === null && !generated.has(column) &&
     column !== etag?.versionField &&
     column !== etag?.updatedAtField;
   const replaced = withDefaults(given, resource, resettable);

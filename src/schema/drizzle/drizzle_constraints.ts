@@ -10,9 +10,9 @@ import {
   extraColumnsKey,
   extraConfigKey,
   nameKey,
-  postgresForeignKeys,
+  postgresForeignKeysKey,
   schemaKey,
-  sqliteForeignKeys,
+  sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
 /**
@@ -47,7 +47,7 @@ export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints 
       isDrizzleSql(value) ? [{ name, sql: sqlTextOf(value) }] : []
     ),
     foreignKeys: () => [
-      ...(table[sqliteForeignKeys] ?? table[postgresForeignKeys] ?? []).map((key) =>
+      ...(table[sqliteForeignKeysKey] ?? table[postgresForeignKeysKey] ?? []).map((key) =>
         foreignKey(key.reference(), key)
       ),
       ...of("ForeignKeyBuilder").map((key) =>

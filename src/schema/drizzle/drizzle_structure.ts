@@ -17,8 +17,8 @@ export interface DrizzleTable {
   readonly [aliasKey]?: boolean;
   /** Returns the database names of columns without explicit names, if the program set them. */
   readonly [casingKey]?: (property: string) => string;
-  readonly [sqliteForeignKeys]?: readonly InlineForeignKey[];
-  readonly [postgresForeignKeys]?: readonly InlineForeignKey[];
+  readonly [sqliteForeignKeysKey]?: readonly InlineForeignKey[];
+  readonly [postgresForeignKeysKey]?: readonly InlineForeignKey[];
 }
 
 /** A column of a {@link DrizzleTable}. */
@@ -76,9 +76,9 @@ export const extraConfigKey: unique symbol = Symbol.for("drizzle:ExtraConfigBuil
 export const aliasKey: unique symbol = Symbol.for("drizzle:IsAlias");
 const tableKey: unique symbol = Symbol.for("drizzle:IsDrizzleTable");
 /** The key of the columns' foreign keys in a Drizzle table for SQLite. */
-export const sqliteForeignKeys: unique symbol = Symbol.for("drizzle:SQLiteInlineForeignKeys");
+export const sqliteForeignKeysKey: unique symbol = Symbol.for("drizzle:SQLiteInlineForeignKeys");
 /** The key of the columns' foreign keys in a Drizzle table for Postgres. */
-export const postgresForeignKeys: unique symbol = Symbol.for("drizzle:PgInlineForeignKeys");
+export const postgresForeignKeysKey: unique symbol = Symbol.for("drizzle:PgInlineForeignKeys");
 const entityKindKey: unique symbol = Symbol.for("drizzle:entityKind");
 
 export function isDrizzleTable(value: object): value is DrizzleTable {

@@ -15,9 +15,9 @@ import {
   type DrizzleColumn,
   type DrizzleTable,
   nameKey,
-  postgresForeignKeys,
+  postgresForeignKeysKey,
   schemaKey,
-  sqliteForeignKeys,
+  sqliteForeignKeysKey,
   UnservableColumn,
 } from "./drizzle_structure.ts";
 import type { DrizzleDialect } from "./drizzle_type.ts";
@@ -63,8 +63,8 @@ export function describeDrizzleTable(table: DrizzleTable): TableInfo {
 }
 
 function dialectOf(table: DrizzleTable): DrizzleDialect | null {
-  if (table[sqliteForeignKeys] !== undefined) return sqliteTables;
-  return table[postgresForeignKeys] === undefined ? null : postgresTables;
+  if (table[sqliteForeignKeysKey] !== undefined) return sqliteTables;
+  return table[postgresForeignKeysKey] === undefined ? null : postgresTables;
 }
 
 interface TableContext {

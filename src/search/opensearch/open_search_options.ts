@@ -49,11 +49,11 @@ export const openSearchOptions = group(
           "a PEM that begins with -----BEGIN CERTIFICATE-----",
           (given) => typeof given === "string" && given.includes("-----BEGIN CERTIFICATE-----"),
         ),
-        rejectUnauthorized: flag().unlessSet(true),
+        rejectUnauthorized: flag().default(true),
       } satisfies Described<OpenSearchTls>,
     ),
     indexPrefix: textLike('like "service_", in lower case', /^[a-z0-9][a-z0-9_.-]*$/)
-      .unlessSet("service_"),
-    timeoutMs: timerMs().unlessSet(2_000),
+      .default("service_"),
+    timeoutMs: timerMs().default(2_000),
   } satisfies Described<OpenSearchOptions>,
 ).required();

@@ -16,18 +16,18 @@ export interface SearchOutboxOptions {
 }
 
 const members = {
-  intervalMs: timerMs().unlessSet(2_000),
-  batchSize: whole({ from: 1, to: 1_000 }).unlessSet(100),
-  maxAttempts: whole({ from: 1, to: 1_000 }).unlessSet(10),
-  backoffBaseMs: timerMs().unlessSet(1_000),
+  intervalMs: timerMs().default(2_000),
+  batchSize: whole({ from: 1, to: 1_000 }).default(100),
+  maxAttempts: whole({ from: 1, to: 1_000 }).default(10),
+  backoffBaseMs: timerMs().default(1_000),
   sweepIntervalMs: either(
     other<false>("false", (given) => given === false),
     whole({ from: 60_000 }),
-  ).unlessSet(86_400_000),
+  ).default(86_400_000),
 } satisfies Described<SearchOutboxOptions>;
 
 /** The description of the options of the search outbox. */
-export const searchOutboxOptions = group(members).unlessSet({});
+export const searchOutboxOptions = group(members).default({});
 
 /** The options of the search outbox with their defaults. */
 export type ResolvedSearchOutboxOptions = ReadGroup<typeof members>;

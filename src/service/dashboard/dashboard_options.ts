@@ -34,13 +34,13 @@ export type AuthorizeDashboard = (
 
 const members = {
   authorize: callback<AuthorizeDashboard>(),
-  readOnly: flag().unlessSet(false),
+  readOnly: flag().default(false),
   credits: having<CreditsLedger>("a ledger, from openCreditsLedger()", "balance", "history"),
   billing: having<Billing>("what openBilling() gives", "credits", "deliveries"),
 } satisfies Described<DashboardOptions>;
 
 /** The description of the option `adminUI`. */
-export const dashboardOption = either(flag(), group(members)).unlessSet(false);
+export const dashboardOption = either(flag(), group(members)).default(false);
 
 /** The options of the dashboard with resolved defaults. */
 export interface ResolvedDashboard {

@@ -44,13 +44,13 @@ const metricsMembers = {
 } satisfies Described<MetricsOptions>;
 
 const members = {
-  metrics: either(flag(), group(metricsMembers)).unlessSet(true),
-  requests: flag().unlessSet(false),
-  openTelemetry: flag().unlessSet(false),
+  metrics: either(flag(), group(metricsMembers)).default(true),
+  requests: flag().default(false),
+  openTelemetry: flag().default(false),
 } satisfies Described<ObservabilityOptions>;
 
 /** The description of the option `observability`. */
-export const observabilityOption = either(flag(), group(members)).unlessSet(false);
+export const observabilityOption = either(flag(), group(members)).default(false);
 
 /** The options of observability with resolved defaults. */
 export interface ResolvedObservability {

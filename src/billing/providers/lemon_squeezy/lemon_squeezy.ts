@@ -48,7 +48,7 @@ export const lemonSqueezyOptions = group(
     ...providerOptions,
     apiKey: secretText().required(),
     storeId: textLike("the number of a store", /^\d{1,15}$/).required(),
-    testMode: flag().unlessSet(false),
+    testMode: flag().default(false),
   } satisfies Described<LemonSqueezyOptions>,
 ).required();
 

@@ -41,7 +41,7 @@ export const paddleOptions = group(
   {
     ...providerOptions,
     apiKey: secretText().required(),
-    sandbox: flag().unlessSet(false),
+    sandbox: flag().default(false),
   } satisfies Described<PaddleOptions>,
 ).required();
 

@@ -42,8 +42,8 @@ export const polarOptions = group(
   {
     ...providerOptions,
     accessToken: secretText().required(),
-    server: oneOf("production", "sandbox").unlessSet("production"),
-    usageEvent: textLike("a name", /^[\w.-]{1,100}$/).unlessSet("usage"),
+    server: oneOf("production", "sandbox").default("production"),
+    usageEvent: textLike("a name", /^[\w.-]{1,100}$/).default("usage"),
   } satisfies Described<PolarOptions>,
 ).required();
 

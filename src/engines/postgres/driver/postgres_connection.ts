@@ -29,13 +29,13 @@ export interface PostgresConnection {
     text: string,
     values: readonly (string | null)[],
     keep: (row: readonly (string | null)[]) => boolean,
-  ): RunningRead;
+  ): ScheduledRead;
   /** Closes the connection in any state. The server rolls back uncommitted work. */
   drop(): void;
 }
 
 /** A read that runs on a Postgres connection. */
-export interface RunningRead {
+export interface ScheduledRead {
   /** The result, as of {@link PostgresConnection.run}. */
   readonly result: Promise<PostgresResult>;
   /**

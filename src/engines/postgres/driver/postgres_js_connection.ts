@@ -6,7 +6,7 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import { cancelQuery } from "./cancel_read.ts";
 import { isStalePlan } from "./postgres_errors.ts";
 import { pacedSockets } from "./paced_socket.ts";
-import type { PostgresConnection, PostgresResult, RunningRead } from "./postgres_connection.ts";
+import type { PostgresConnection, PostgresResult, ScheduledRead } from "./postgres_connection.ts";
 import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
 
@@ -109,7 +109,7 @@ export class PostgresJsConnection implements PostgresConnection {
     text: string,
     values: readonly (string | null)[],
     keep: (row: readonly (string | null)[]) => boolean,
-  ): RunningRead {
+  ): ScheduledRead {
     if (!this.#lost) return this.#send(text, values, this.#prepares(text), keep);
     const result = Promise.reject(new DatabaseError("unavailable", connectionLoss()));
     return { result, cancel: () => Promise.resolve() };
@@ -225,7 +225,7 @@ export class PostgresJsConnection implements PostgresConnection {
     values: readonly (string | null)[],
     prepare: boolean,
     keep: (row: readonly (string | null)[]) => boolean = keepAll,
-  ): RunningRead {
+  ): ScheduledRead {
     // Without `simple: false`, which the declarations lack, the library would send a statement
     // without values by the simple protocol, which runs several statements in one string.
     const options = { prepare, simple: false };

@@ -39,12 +39,12 @@ export interface PostgresOptions {
 export const postgresOptions = group(
   {
     ...driverOptions,
-    maxConnections: whole({ from: 1 }).unlessSet(10),
+    maxConnections: whole({ from: 1 }).default(10),
     // The default depends on the number of connections.
     maxReadConnections: whole({ from: 1 }),
-    statementTimeoutMs: timerMs().unlessSet(15_000),
+    statementTimeoutMs: timerMs().default(15_000),
     // The server accepts at most 1,024.
-    maxParallelWorkers: whole({ from: 0, to: 1_024 }).unlessSet(0),
+    maxParallelWorkers: whole({ from: 0, to: 1_024 }).default(0),
     observe: callback<Observer>(),
   } satisfies Described<PostgresOptions>,
 ).required();

@@ -24,11 +24,11 @@ const name = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** The description of {@link PostgresSearchOptions}. */
 export const postgresSearchOptions = group(
   {
-    language: textLike('the name of a configuration, like "english"', name).unlessSet("simple"),
-    tablePrefix: textLike('like "service_fts_"', name).unlessSet("service_fts_"),
+    language: textLike('the name of a configuration, like "english"', name).default("simple"),
+    tablePrefix: textLike('like "service_fts_"', name).default("service_fts_"),
     columns: listOf("names of columns", textLike("the name of a column", /./)),
   } satisfies Described<PostgresSearchOptions>,
-).unlessSet({});
+).default({});
 
 /**
  * A search adapter that keeps its index in the Postgres database of the rows, as a `tsvector` with a

@@ -87,7 +87,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     rowLock: rawSql(" FOR UPDATE"),
     advanceCounter,
     timestampStepMicros: 1,
-    currentMoment: "now()",
+    currentTimestampSql: "now()",
     columnDefault: () => rawSql("DEFAULT"),
     estimate: postgresEstimate,
     images: postgresImages,

@@ -18,12 +18,12 @@ export interface SqliteSearchOptions {
 /** The description of {@link SqliteSearchOptions}. */
 export const sqliteSearchOptions = group(
   {
-    tablePrefix: textLike('like "service_fts_"', /^[A-Za-z_][A-Za-z0-9_]*$/).unlessSet(
+    tablePrefix: textLike('like "service_fts_"', /^[A-Za-z_][A-Za-z0-9_]*$/).default(
       "service_fts_",
     ),
     columns: listOf("names of columns", textLike("the name of a column", /./)),
   } satisfies Described<SqliteSearchOptions>,
-).unlessSet({});
+).default({});
 
 /**
  * A search adapter that keeps its index in the SQLite database of the rows, by FTS5: it is written

@@ -85,7 +85,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     advanceCounter: null,
     // The engine's own date functions have a precision of milliseconds.
     timestampStepMicros: 1_000,
-    currentMoment: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",
+    currentTimestampSql: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",
     // SQLite has no keyword for it. The default clause of the table's definition is repeated, with
     // a line break after it because it may end with a comment.
     columnDefault: ({ default: source }) =>
