@@ -7,124 +7,133 @@ import type { ProblemSlug } from "./problem_codes.ts";
  */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
-    "There is no such resource, route or row, or the row is outside what the user may read; the " +
-    "answer does not distinguish these cases. Check the path and the id.",
+    "There is no such resource, route or row, or the user may not read the row. The response " +
+    "does not distinguish these cases. Check the path and the id.",
   "method-not-allowed":
-    "The path exists, but not for this method, or the capability is switched off for this " +
-    "resource. The Allow header lists the methods that work.",
+    "The path exists, but not for this method, or the resource has disabled this operation. The " +
+    "Allow header lists the allowed methods.",
   "invalid-body":
-    "The body is not JSON, not valid UTF-8, nested deeper than 32 levels, not an object, or has a " +
-    "number of more than 1,000 digits. Send one JSON object.",
+    "The body is not JSON, is not valid UTF-8, is not an object, is nested deeper than 32 " +
+    "levels, or has a number of more than 1,000 digits. Send one JSON object.",
   "invalid-parameter":
-    "A query parameter has a value it cannot take, is given twice, or names a field that is " +
-    "unknown or not open to it. The detail names the parameter. A filter that looks like several " +
-    "parameters must be percent-encoded. The same answers a Host that is not a host with an " +
-    "optional port.",
+    "A query parameter has an invalid value, occurs twice, or names a field that is unknown or " +
+    "that this parameter does not accept. The detail names the parameter. A filter that looks " +
+    "like several parameters must be percent-encoded. This problem also reports an invalid Host " +
+    "header, which must be a host with an optional port.",
   "filter-parse-error":
-    "The filter does not follow the filter language, names a field that is unknown or not " +
-    "filterable, or compares a field with a value of another type. details.position is the offset " +
-    "of the first character at fault, details.expected says what could stand there.",
+    "The filter has a syntax error, names a field that is unknown or not filterable, or " +
+    "compares a field with a value of another type. details.position is the offset of the first " +
+    "invalid character. details.expected describes the expected input.",
   "cursor-invalid":
-    "The cursor was not made by this service, belongs to another resource or another order, or " +
-    "was sealed with a key that is no longer in use; or the row after which it continues was " +
-    "changed or deleted. Begin again with the first page.",
+    "The service did not create this cursor, the cursor belongs to another resource or another " +
+    "order, or its key is no longer in use. The row after which the page begins may also have " +
+    "been changed or deleted. Start again with the first page.",
   "batch-limit-exceeded":
-    "The batch holds more items than this resource allows, its filter matches more rows, or the " +
-    "body embeds more. Nothing was written. Send smaller batches.",
+    "The batch contains more items than this resource allows, its filter matches too many rows, " +
+    "or the body embeds too many rows. Nothing was written. Send smaller batches.",
   "webhook-signature-invalid":
     "The signature of the webhook is missing, malformed, too old or wrong. Check the webhook " +
-    "secret on both sides and that nothing on the way changes the body.",
+    "secret on both sides. Make sure that no proxy changes the body.",
   "unauthorized":
-    "The operation needs a user and the request has none, or its credentials are wrong or " +
-    "expired. Sign in and send valid credentials.",
+    "The operation needs a user, but the request has no credentials, or its credentials are " +
+    "wrong or expired. Sign in and send valid credentials.",
   "insufficient-credits":
-    "The operation costs more credits than the account has. details.cost and details.balance hold " +
-    "both. Buy more, then repeat the request.",
+    "The operation costs more credits than the account has. details.cost is the cost, and " +
+    "details.balance is the balance of the account. Buy more credits, then repeat the request.",
   "forbidden":
-    "The user is known, but may not do this, or not to this row; or the database does not permit " +
-    "the service to do it at all. Signing in again does not help.",
+    "The user is known, but may not perform this operation, or not on this row. The database " +
+    "may also deny the service the right to perform it. Signing in again does not help.",
   "request-timeout":
-    "The request stopped arriving before it was complete. Nothing was written, but for the chunks of " +
-    "an import in `details.written`; send the rest again.",
+    "The complete request did not arrive in time. Nothing was written, except for the chunks of " +
+    "an import that `details.written` counts. Send the rest again.",
   "conflict":
-    "The write contradicts what is stored: a value that must be unique is taken, a referenced row " +
-    "is missing or still in use, or concurrent writes kept colliding. Where it is known which, " +
-    "details.errors lists the fields as a 422 does. Read the current state and decide again.",
+    "The write conflicts with stored data: a unique value is already in use, a referenced row " +
+    "is missing or still in use, or concurrent writes collided repeatedly. If the fields are " +
+    "known, details.errors lists them, as in a 422. Read the current state before you decide " +
+    "whether to write again.",
   "idempotency-in-flight":
-    "A request with the same Idempotency-Key has not finished yet. Wait, then repeat the request " +
-    "to get its stored answer.",
+    "A request with the same Idempotency-Key has not finished yet. Wait, then repeat the " +
+    "request to get its stored response.",
   "idempotency-answer-not-kept":
-    "The request with this Idempotency-Key was executed, and is not executed again. Its answer was " +
-    "too large to be kept. details.status holds its status, and details.location where the new row " +
-    "is, as far as they are known: read what was written.",
+    "The service executed the request with this Idempotency-Key, and does not execute it again. " +
+    "The response was too large to store. If they are known, details.status is the status of " +
+    "the response, and details.location is the URL of the new row. Read the written data.",
   "precondition-failed":
-    "The row has changed since the tag in If-Match was read, or the tag is malformed. The row is " +
-    "unchanged. details.currentETag holds its current tag: fetch the row, apply the change again.",
+    "The row has changed since the client read the ETag in If-Match, or the ETag is malformed. " +
+    "The row was not written. details.currentETag is the current ETag of the row. Fetch the row " +
+    "and apply the change again.",
   "payload-too-large":
     "The body has more bytes or more fields than the service accepts. Send less in one request.",
   "unsupported-media-type":
-    "The body has a content type that this route does not read. Send application/json.",
+    "This route does not accept the content type of the body. Send application/json.",
   "validation-error":
-    "The body is JSON, but some values do not fit. details.errors lists each with its path and a " +
-    "message; in a batch, details.index names the item, and details.path an embedded row.",
+    "The body is JSON, but some values are invalid. details.errors lists each error with its " +
+    "path and a message. In a batch, details.index is the index of the item, and details.path " +
+    "is the path of an embedded row.",
   "refused-by-database":
-    "A trigger or a function of the database refused this with an error code of its own. The " +
-    "detail is its message. The status is 422, or the one that the code names: PT402 is a 402.",
+    "A trigger or a function of the database rejected the write with a custom error code. The " +
+    "detail is the message of this error. The status is 422, unless the error code contains a " +
+    "status: PT402 is a 402.",
   "idempotency-key-reused":
-    "This Idempotency-Key was used before with a different body, query or If-Match. Take a new key " +
-    "for a new request.",
+    "An earlier request used this Idempotency-Key with a different body, query or If-Match. Use " +
+    "a new key for a new request.",
   "query-too-expensive":
-    "The query would cost more than the service allows. Filter by an indexed field, request fewer " +
-    "rows, include fewer related ones, or leave out the sorting. Where an answer is too large, " +
-    "details.part says which part of it: request a smaller page, or fewer fields with select.",
+    "The query would cost more than the service allows. Filter by an indexed field, request " +
+    "fewer rows, include fewer related rows, or omit the order. If the response is too large, " +
+    "details.part names the part that is too large. Request a smaller page, or fewer fields " +
+    "with select.",
   "precondition-required":
-    "This resource takes changes only with an If-Match header. Fetch the row and send its ETag.",
+    "This resource accepts changes only with an If-Match header. Fetch the row and send its " +
+    "ETag.",
   "proof-of-work-required":
-    "The operation requires proof of work. Find a nonce so that sha256(challenge:nonce) begins " +
-    "with as many zero bits as Service-PoW-Difficulty says, and repeat the request with " +
-    "Service-PoW-Challenge and Service-PoW-Nonce. A challenge serves the same request once, and " +
-    "only until it expires.",
+    "The operation requires proof of work. Find a nonce for which sha256(challenge:nonce) " +
+    "begins with the number of zero bits in Service-PoW-Difficulty. Repeat the request with " +
+    "Service-PoW-Challenge and Service-PoW-Nonce. A challenge is valid for one use with the " +
+    "same request, until the challenge expires.",
   "captcha-required":
-    "The operation requires a CAPTCHA. Solve the one that Service-Captcha-Provider and " +
-    "Service-Captcha-Sitekey name, and repeat the request with its token. A token is used once.",
+    "The operation requires a CAPTCHA. Service-Captcha-Provider and Service-Captcha-Sitekey " +
+    "identify the CAPTCHA. Solve the CAPTCHA and repeat the request with its token. Each token " +
+    "can be used once.",
   "rate-limit-exceeded":
-    "The caller has sent too many requests to this resource. Wait as many seconds as Retry-After " +
-    "says.",
+    "The caller has sent too many requests to this resource. Wait for the number of seconds in " +
+    "Retry-After.",
   "budget-exhausted":
-    "The caller has used up its budget, which refills with time. Wait as many seconds as " +
-    "Retry-After says.",
+    "The caller has used up its budget, which refills over time. Wait for the number of seconds " +
+    "in Retry-After.",
   "internal-error":
-    "The service failed in a way it did not expect. The cause was recorded, and is not shown. " +
-    "Repeating the request may help; before a write is repeated, read what is stored.",
+    "An unexpected error occurred in the service. The service has logged the cause and does not " +
+    "show it. Repeating the request may help. Before you repeat a write, read the stored data.",
   "billing-unsupported":
-    "The billing provider in use does not offer this operation. Repeating the request does not " +
-    "help.",
+    "The configured billing provider does not offer this operation. Repeating the request does " +
+    "not help.",
   "billing-failed":
-    "The billing provider refused the call or could not be reached. Try again later.",
+    "The billing provider rejected the call or could not be reached. Try again later.",
   "overloaded":
-    "The service has as much work as it can do: too many requests wait for their turn, or too many " +
-    "large answers have not been received by their clients. Wait as many seconds as Retry-After says.",
+    "The service is at its limit. Too many requests are waiting, or clients have not received " +
+    "too many large responses yet. Wait for the number of seconds in Retry-After.",
   "identity-unavailable":
-    "The token cannot be verified, because the keys of the identity provider could not be fetched " +
-    "yet. Wait as many seconds as Retry-After says.",
+    "The service cannot verify the token, because it could not fetch the keys of the identity " +
+    "provider yet. Wait for the number of seconds in Retry-After.",
   "database-unavailable":
-    "The database cannot be reached, is busy or full. Wait as many seconds as " +
-    "Retry-After says. If the connection broke during the commit, the write may have happened: " +
-    "read before you repeat it.",
+    "The database cannot be reached, is busy or is full. Wait for the number of seconds in " +
+    "Retry-After. If the connection was lost during the commit, the write may have succeeded. " +
+    "Read the data before you repeat the write.",
   "schema-changed":
-    "Another program has changed the tables of the database: a table or a column is no longer there, " +
-    "or the request was refused by what a table was. A service that the command line started over a " +
-    "database looks at the tables again; repeat the request after the seconds of Retry-After. Any " +
-    "other service needs a start with the tables as they are.",
+    "Another program has changed the tables of the database. A table or a column no longer " +
+    "exists, or the service rejected the request because of an earlier state of a table. A " +
+    "service of the command line that serves a database reads the tables again. Repeat the " +
+    "request after the number of seconds in Retry-After. Any other service must be restarted " +
+    "with a configuration that matches the current tables.",
   "store-unavailable":
-    "The key-value store of limits, keys and balances does not answer, and the service does " +
-    "not guess. Wait as many seconds as Retry-After says.",
+    "The key-value store of limits, keys and balances does not respond, so the service cannot " +
+    "check them. Wait for the number of seconds in Retry-After.",
   "search-unavailable":
-    "The search index does not answer, or the rows are still being indexed. Lists and filters work " +
-    "without it. Wait as many seconds as Retry-After says.",
+    "The search index does not respond, or the rows are still being indexed. Lists and filters " +
+    "work without the index. Wait for the number of seconds in Retry-After.",
   "captcha-unavailable":
-    "The CAPTCHA provider does not answer, so the token could not be checked and the request was " +
-    "refused. Wait as many seconds as Retry-After says, then repeat it; the token may still be good.",
+    "The CAPTCHA provider does not respond. The service could not verify the token and rejected " +
+    "the request. Wait for the number of seconds in Retry-After, then repeat the request. The " +
+    "token may still be valid.",
 };
 
 /** The explained problems of features that do not exist yet. This version never returns them. */
