@@ -29,7 +29,7 @@ export interface MigrationRun extends MigrationRights {
 
 /**
  * Changes a database in one transaction until its tables are as declared. Processes that start
- * together do this once, because each compares again in its transaction. Throws an Error with all
+ * together do this once: each compares again in its transaction. Throws an Error with all
  * obstacles.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {

@@ -1,12 +1,12 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 
-/** Returns the new name of what is renamed, and any other name as it is; `renamed` has the old names by the new ones. */
+/** Returns a function that returns the new name of a renamed part, and other names unchanged. */
 export function newNames(renamed: ReadonlyMap<string, string>): (name: string) => string {
   const now = new Map([...renamed].map(([to, from]) => [from.toLowerCase(), to]));
   return (name) => now.get(name.toLowerCase()) ?? name;
 }
 
-/** SQL in which names are replaced by their new ones; strings stay as they are. */
+/** Returns SQL with the new names. Strings do not change. */
 export function withNewNames(sql: string, renamed: ReadonlyMap<string, string>): string {
   if (renamed.size === 0) return sql;
   const now = newNames(renamed);
