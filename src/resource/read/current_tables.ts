@@ -1,4 +1,5 @@
 import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
+import { parseKey } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import { catching, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ResourceRequest } from "../model/operation.ts";
@@ -26,7 +27,7 @@ export function withCurrentTables<Result>(
   if ((request.code?.within ?? null) !== null || name === "import") return run();
   const checked = () =>
     catching(run, async (error) => {
-      if (isRefusal(error) && await tablesChanged()) throw schemaChanged(changedByOther, error);
+      if (isRefusal(error, request, resource) && await tablesChanged()) throw schemaChanged(changedByOther, error);
       throw error;
     });
   const mayDrop = hasGenerated(request.body, resource) ||
@@ -38,8 +39,12 @@ export function withCurrentTables<Result>(
   });
 }
 
-function isRefusal(error: unknown): boolean {
-  return error instanceof Problem && (error.status === 400 || error.status === 422);
+/** Returns true for a 404 only if no row of the known table can have the key of the request. */
+function isRefusal(error: unknown, { segment }: ResourceRequest, { table }: Resource): boolean {
+  if (!(error instanceof Problem)) return false;
+  const { status } = error;
+  return status === 400 || status === 422 ||
+    status === 404 && segment !== "" && parseKey(segment, table) === null;
 }
 
 /** The detail of the problem. */
