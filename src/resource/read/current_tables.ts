@@ -27,7 +27,9 @@ export function withCurrentTables<Result>(
   if ((request.code?.within ?? null) !== null || name === "import") return run();
   const checked = () =>
     catching(run, async (error) => {
-      if (isRefusal(error, request, resource) && await tablesChanged()) throw schemaChanged(changedByOther, error);
+      if (isRefusal(error, request, resource) && await tablesChanged()) {
+        throw schemaChanged(changedByOther, error);
+      }
       throw error;
     });
   const mayDrop = hasGenerated(request.body, resource) ||
