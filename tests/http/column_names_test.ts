@@ -210,6 +210,7 @@ async function assertUsable(world: World, client: Client, mode: Mode): Promise<v
   // However changes are recorded, these statements are the same.
   if (mode === "triggers") await assertRead(world, client);
   await assertJoined(world, client);
+  if (mode === "triggers") await assertReadThrough(world, client);
   if (world.columns.length > 2) await assertFollowed(world, client);
 }
 
@@ -319,6 +320,10 @@ async function assertJoined(world: World, client: Client): Promise<void> {
       0,
     ]);
   }
+}
+
+/** What is read through relations, as many names at a time as a filter may take. */
+async function assertReadThrough({ columns }: World, client: Client): Promise<void> {
   for (const names of chunks(columns, 8)) {
     const label = Object.fromEntries(names.map((name) => [name, dataOf(columns, 2)[name]]));
     const select = names.join();

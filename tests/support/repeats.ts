@@ -1,4 +1,5 @@
-const isFull = Deno.env.get("TEST_REPEATS") === "all";
+/** True if tests repeat themselves as often as they can. */
+export const isFull: boolean = Deno.env.get("TEST_REPEATS") === "all";
 
 /**
  * Returns how often a test repeats itself with values that it draws: a third of `all`, unless
