@@ -21,7 +21,7 @@ export interface AggregateGroup {
 
 type Cells = readonly (readonly SqlValue[])[];
 
-/** Runs the plan of an aggregate, and returns its groups. */
+/** Runs the plan of an aggregate and returns its groups. */
 export function fetchGroups(
   connection: Connection,
   plan: AggregatePlan,
@@ -38,7 +38,7 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Returns true if quick metrics may be used. Compared metrics need their exact form. */
+/** Returns true if quick metrics may be used. Metrics that are compared need their exact form. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;
@@ -53,7 +53,7 @@ function unlessInexact(error: unknown): null {
 }
 
 function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
-  // The string may also be the key of a group. Then the exact form returns the same again.
+  // The marker may also be an ordinary group key. Then the exact form returns the same result.
   return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 
@@ -102,7 +102,7 @@ function decodeValue(
 
 /**
  * Returns the wire form of a row's value in a group. Equal decimals of a column without a scale may
- * have different digits, `1.5` and `1.50`. In a group they have the shortest form.
+ * have different digits, `1.5` and `1.50`. In a group, the decimals have their shortest form.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = kindFacts[column.kind].arithmetic === "decimal" && column.scale === null;

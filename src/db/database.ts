@@ -7,16 +7,16 @@ import type { MigrateOptions } from "./migrations/migrate_options.ts";
 
 /** An open database that resources can be served from. */
 export interface Database extends DatabaseHandle {
-  /** The driver of its library. */
+  /** The driver that runs the statements of this database. */
   readonly driver: Driver;
   /** The scheme and the path or host for messages, never with a password. */
   readonly label: string;
   /** Creates the missing tables in one transaction. Existing tables are not changed. */
   createTables(tables: readonly TableLike<unknown, unknown>[]): Promise<void>;
   /**
-   * Changes the database to the declared tables in one transaction: adds what is missing and
-   * changes what differs. Returns what was done. Changes that lose values must be named in
-   * `allowDrop`. Throws an Error that names the obstacle.
+   * Changes the database to the declared tables in one transaction: adds missing parts and changes
+   * different ones. Returns the changes. Changes that lose values must be named in `allowDrop`.
+   * Throws an Error that names the obstacle.
    *
    * @example
    * ```ts

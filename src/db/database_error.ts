@@ -27,28 +27,30 @@ export type DatabaseErrorKind =
   | "read-only"
   /** A view calls a function that writes, in a read-only transaction. */
   | "writing-read"
-  /** The table rejects such a write: a part of it needs a missing table, function or collation. */
+  /** The table rejects the write: a part of it needs a missing table, function or collation. */
   | "broken-table"
-  /** The service's role has no right to it, or a policy of the database hides the row. */
+  /**
+   * The service's role has no right to the statement, or a policy of the database hides the row.
+   */
   | "forbidden"
-  /** A rule rewrites an INSERT so that it returns no rows. Nothing was written. */
+  /** A rule rewrites an INSERT into a statement that returns no rows. No row was written. */
   | "no-returning"
-  /** A trigger or a function of the database rejected it with a custom error code. */
+  /** A trigger or a function of the database rejected the statement with a custom error code. */
   | "raised"
   | "other";
 
 /**
- * The constraint that rejected a write, as the database names it. It serves to find the columns. No
- * client sees these names.
+ * The constraint that rejected a write, as the database names it. These names serve to find the
+ * columns. No client sees them.
  */
 export interface FailedConstraint {
   /** The schema of the table or of the type, or null if the engine names none. */
   readonly schema: string | null;
   /** The table that the constraint belongs to. */
   readonly table: string | null;
-  /** The single column, if the engine names it. */
+  /** The column, if the constraint has a single column and the engine names it. */
   readonly column: string | null;
-  /** The type with the constraint: a domain. */
+  /** The type that has the constraint: a domain. */
   readonly type: string | null;
   /** The name of the constraint. For SQLite, the part of the message after the colon. */
   readonly name: string | null;
@@ -63,8 +65,8 @@ export interface RaisedError {
 }
 
 /**
- * A database error of any driver, translated by its code and never by its message. The original is
- * the `cause`.
+ * A database error of any driver. Its kind depends on the engine's error code and never on the
+ * message. The original error is the `cause`.
  *
  * @example
  * ```ts
@@ -113,8 +115,8 @@ export function reasonOf({ kind, cause }: DatabaseError): string {
 }
 
 /**
- * Returns {@link reasonOf} with the details that Postgres adds: what refers to a table, or which
- * values are not distinct. Only the deployer may see these.
+ * Returns {@link reasonOf} with the details that Postgres adds: for example which objects refer to
+ * a table, or which values are not distinct. Only the operator may see these details.
  */
 export function fullReasonOf(error: DatabaseError): string {
   const { cause } = error;
@@ -124,8 +126,8 @@ export function fullReasonOf(error: DatabaseError): string {
 }
 
 /**
- * Returns true if the reason of an error helps the operator more than its kind. False for kinds
- * that suggest a retry, or that have an unknown outcome.
+ * Returns true if the reason of an error helps the operator more than its kind. Returns false for
+ * kinds that suggest a retry, and for an unknown outcome.
  */
 export function isLasting(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.kind !== "retryable" &&

@@ -7,8 +7,8 @@ import { SqlPlans } from "./template/sql_plan.ts";
 import { createSqlTag, type SqlTag } from "./template/sql_statement.ts";
 
 /**
- * Runs statements: a database, or a transaction of one. Application code, hooks and procedures use
- * the same interface.
+ * The interface for running statements in a database or in a transaction. Application code, hooks
+ * and procedures use it.
  *
  * @example
  * ```ts
@@ -29,7 +29,7 @@ export interface DatabaseHandle {
    * columns become quoted names, filters become conditions, and all other values are bound.
    */
   readonly sql: SqlTag;
-  /** Runs a statement in the driver's form: with its placeholders, and cells as it stores them. */
+  /** Runs a statement with the driver's own placeholders. Cells have the driver's stored form. */
   query(statement: Statement): Promise<QueryResult>;
   /**
    * Runs `work` in a transaction. It commits when `work` resolves, and rolls back when `work`
@@ -120,7 +120,7 @@ export async function inSavepoint<T>(
     await run("RELEASE SAVEPOINT");
     return result;
   } catch (error) {
-    // If the transaction itself is lost, its end reports that.
+    // If the transaction itself is lost, its end reports the error.
     await run("ROLLBACK TO SAVEPOINT").then(() => run("RELEASE SAVEPOINT")).catch(() => {});
     throw error;
   }

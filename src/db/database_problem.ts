@@ -69,7 +69,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
       );
     case "broken-table":
       return new Problem(
-        // A read sorts or filters by a column of such a collation.
+        // A read sorted or filtered by a column with such a collation.
         access === "read" ? "invalid-parameter" : "conflict",
         `Cannot ${access}: a part of the table, such as a trigger, names a table, a function or a collation that is missing`,
         { cause },
@@ -107,7 +107,9 @@ function refusedValue(access: string, cause: unknown): Problem {
   );
 }
 
-/** Returns the options of a status that an error code names, with the status's usual header. */
+/**
+ * Returns the options of a problem with the status of an error code, including its usual header.
+ */
 function namedStatus(status: number | null): ProblemOptions {
   if (status === null) return {};
   if (status === 401) return { status, headers: { "www-authenticate": "Bearer" } };
@@ -117,7 +119,7 @@ function namedStatus(status: number | null): ProblemOptions {
 }
 
 function refusedRow(access: string, cause: unknown): Problem {
-  // Another row would lose a required reference, or a rule of the database protects the row.
+  // Either another row would lose a required reference, or a rule of the database protects the row.
   return access === "delete"
     ? new Problem("conflict", "Cannot delete: the database keeps this row", { cause })
     : new Problem(
@@ -131,7 +133,7 @@ function unavailable(detail: string, cause: unknown): Problem {
   return new Problem("database-unavailable", detail, { cause, headers: { "retry-after": "1" } });
 }
 
-/** Returns the message. An update can break a reference at either of its two ends. */
+/** Returns the message for a broken reference. An update can break a reference at either end. */
 function brokenReference(access: string): string {
   if (access === "create") return "there is no row that this one refers to";
   if (access === "delete") return "another row refers to this one";

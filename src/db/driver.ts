@@ -19,7 +19,7 @@ export interface QueryResult {
 
 /** A column of a query's result. */
 export interface ResultColumn {
-  /** The name, as the engine returns it. */
+  /** The name of the column, as the engine returns it. */
   readonly name: string;
   /** The engine's number of the type, or null if each value has its own type. */
   readonly type: number | null;
@@ -28,7 +28,7 @@ export interface ResultColumn {
 /** Runs statements: the driver itself, or an open transaction. */
 export interface Connection {
   /**
-   * Runs one statement. Returns its result, or a promise if the result is not immediately
+   * Runs one statement. Returns the result, or a promise if the result is not immediately
    * available. Never throws, but rejects with a {@link DatabaseError}.
    */
   query(statement: Statement): MaybePromise<QueryResult>;
@@ -38,13 +38,13 @@ export interface Connection {
 export interface ReadLimits {
   /** The reading user or address. Each identity has a share of the waiting reads. */
   readonly identity: string;
-  /** Aborted when the client disconnects, which ends its reads. */
+  /** Aborted when the client disconnects. The signal then ends the client's reads. */
   readonly signal: AbortSignal;
-  /** The maximum bytes of the cells of all rows, in all statements together. */
+  /** The maximum number of bytes of the cells of all rows, in all statements together. */
   readonly maxBytes: number;
   /** The time limit of one statement, in milliseconds. */
   readonly timeoutMs: number;
-  /** True if the read is known to be slow, so that it is not tried in this thread first. */
+  /** True if the read is known to be slow. Then the driver does not try it in this thread first. */
   readonly isLong?: boolean;
 }
 
@@ -70,8 +70,9 @@ export interface Driver extends Connection {
    */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
-   * Runs `work`, which changes tables, in a separate transaction. Absent if any transaction can do
-   * that. In SQLite it enforces no foreign keys, so that a table can be rebuilt.
+   * Runs `work`, which changes tables, in a separate transaction. Absent if any transaction can
+   * change tables. In SQLite the transaction enforces no foreign keys, so that a table can be
+   * rebuilt.
    */
   restructure?<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
@@ -81,21 +82,18 @@ export interface Driver extends Connection {
   onCommit(listener: () => void): () => void;
   /** True if other processes may write to the database. */
   readonly isShared: boolean;
-  /** Signals to the other processes that use the database, or null if it has none. */
+  /** Signals to the other processes that use the database, or null if the engine has none. */
   readonly signals: Signals | null;
-  /**
-   * The tables that this driver has created. They are as declared, so that the start need not check
-   * them.
-   */
+  /** The tables that this driver has created. The start need not check them. */
   readonly created?: WeakSet<TableInfo> | undefined;
-  /** The threads in which the driver reads, if it has some. */
+  /** The threads in which the driver reads. Absent if the driver has none. */
   readonly threads?: DriverThreads;
   /**
    * Runs later statements on new connections, because a role has lost rights. Absent if the
    * connections keep no plans.
    */
   renewConnections?(): void;
-  /** Returns the use of its connections. Absent if it has no pool. */
+  /** Returns the use of the driver's pool of connections. Absent if the driver has no pool. */
   poolUsage?(): PoolUsage;
   /** Sets the observer of errors that fail no request. */
   observeBy?(observe: Observer): void;
@@ -105,13 +103,15 @@ export interface Driver extends Connection {
 
 /** The use of a pool of connections. */
 export interface PoolUsage {
-  /** The number of its connections. */
+  /** The number of connections in the pool. */
   readonly size: number;
   /** The number of connections in use. */
   readonly used: number;
   /** The number of waiting requests for a connection. */
   readonly waiting: number;
-  /** The number of waits since it was opened. */
+  /**
+   * The number of times that a statement had to wait for a connection since the pool was opened.
+   */
   readonly waits: number;
   /** The total duration of these waits, in milliseconds. */
   readonly waitedMs: number;
@@ -120,20 +120,19 @@ export interface PoolUsage {
 /** The threads in which a driver reads. They start when a read needs them, or by `start`. */
 export interface DriverThreads {
   /**
-   * Starts the threads, so that no request waits for that. Resolves when they can read, or have
-   * failed.
+   * Starts the threads before a request needs them. Resolves when they can read, or have failed.
    */
   start(): Promise<void>;
 }
 
 /**
- * Wakes the other processes that use the database, if the engine can. A signal may be lost, so that
+ * Wakes the other processes that use the database, if the engine can. A signal may be lost, so
  * listeners also poll.
  */
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.
-   * A lost connection is opened again. `isAlone` is true if commits that follow closely may send no
+   * A lost connection is opened again. `isAlone` is true if further commits may follow without a
    * signal.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;

@@ -27,8 +27,9 @@ export const driverOptions = {
 /** The additions of a program to SQLite. */
 export interface SqliteAdditions {
   /**
-   * The URL of a module, `new URL("./functions.ts", import.meta.url)`. Its exports are SQL
-   * functions by name. Every connection imports it, including those of threads.
+   * The URL of a module, `new URL("./functions.ts", import.meta.url)`. The exports of the module
+   * become SQL functions of the same name. Every connection imports the module, including
+   * connections of threads.
    */
   readonly functions?: URL | string | undefined;
   /** Paths of SQLite extensions, which every connection loads. An extension can add collations. */
@@ -52,7 +53,7 @@ export const sqliteAdditions = {
 
 /** Options of the SQLite driver, with any library. */
 export interface SqliteOptions extends SqliteAdditions {
-  /** Opens the file without changing even its journal mode, for a file of another program. */
+  /** Opens a file of another program without changing the file at all, even its journal mode. */
   readonly readOnly?: boolean | undefined;
   /**
    * True if clients see the messages that triggers and functions raise on purpose. Default: true.
@@ -60,7 +61,7 @@ export interface SqliteOptions extends SqliteAdditions {
   readonly raisedMessages?: boolean | undefined;
   /** How long a write waits in the queue and for processes, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
-  /** The clock. Default: that of the machine. */
+  /** The clock of the driver. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
 
@@ -69,5 +70,5 @@ export const sqliteOptions = group(
   { ...driverOptions, ...sqliteAdditions } satisfies Described<SqliteOptions>,
 ).required();
 
-/** The beginning of messages about options of a driver. */
+/** The beginning of messages about the options of a driver. */
 export const openingPlace: OptionPlace = { subject: "Cannot open the database", path: "" };

@@ -46,11 +46,11 @@ export interface Introspection {
   readonly otherSchemas: readonly LeftOutSchema[];
 }
 
-/** A schema that was not requested, so that its tables were not described. */
+/** A schema that was not requested, so its tables were not described. */
 export interface LeftOutSchema {
   /** The name of the schema. */
   readonly schema: string;
-  /** The number of its tables and views that could be served. */
+  /** The number of tables and views in the schema that could be served. */
   readonly tables: number;
   /** True if the role may use the schema. */
   readonly isOpen: boolean;
@@ -73,11 +73,11 @@ export interface TableDraft {
   readonly columns: readonly ColumnDraft[];
   /** True for a view or a materialized view. */
   readonly isView: boolean;
-  /** The definition of a simple view, or null. */
+  /** The definition of a simple view, or null for a table and for any other view. */
   readonly simple: SimpleView | null;
-  /** True if rows are only read: those of a view, or of a table whose key is not enforced. */
+  /** True if rows can only be read, as in a view or in a table whose key is not enforced. */
   readonly isReadOnly: boolean;
-  /** True if the first column is the number of the row, which `*` omits. */
+  /** True if the first column is SQLite's row number, which `*` omits. */
   readonly hasRowId: boolean;
   /** The names of the key columns in key order, or none. */
   readonly key: readonly string[];
@@ -89,7 +89,7 @@ export interface TableDraft {
 /** A column as introspection reads it. */
 export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references" | "default"> {
   readonly existingType: string;
-  /** The DEFAULT clause, or null. */
+  /** The DEFAULT clause, or null if there is none. */
   readonly defaultSql: string | null;
 }
 
@@ -106,10 +106,7 @@ export function isInternal(name: string): boolean {
   return name.startsWith("_service_") || name.startsWith("service_fts_") || /^sqlite_/i.test(name);
 }
 
-/**
- * Completes the drafts of introspection to table descriptions. Foreign keys to tables that are not
- * among them are omitted.
- */
+/** Completes the drafts to table descriptions. Foreign keys to other tables are omitted. */
 export function completeDrafts(
   drafts: readonly TableDraft[],
   refreshLabels: TableInfo["refreshLabels"] = null,
@@ -166,7 +163,7 @@ function completeDraft(
       foreignKeys,
     )
   );
-  // The order of the key is that of its constraint, not that of the columns.
+  // Key columns have the order of the key constraint, which may differ from the order of columns.
   const primaryKey = draft.key.flatMap((name) =>
     columns.find(({ dbName }) => dbName === name) ?? []
   );
@@ -191,7 +188,9 @@ function foreignKeysOf(
   });
 }
 
-/** Returns the foreign key in the columns' spelling. SQLite keeps that of the clause. */
+/**
+ * Returns the foreign key with the columns' own spelling. SQLite keeps the spelling of the clause.
+ */
 function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): ForeignKey[] {
   const columns = key.columns.map((name) => spelledBy(from, name));
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));
@@ -233,7 +232,7 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** Returns a constant for a plain clause, because it completes a body without a query. */
+/** Returns a constant for a simple clause, because a constant completes a body without a query. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
@@ -243,9 +242,10 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // Only the database knows what `TRUE` or `9.50` is in a string. In SQLite it is 1 and 9.5.
+  // Only the database determines what `TRUE` or `9.50` means in a string column. SQLite stores 1 and
+  // 9.5.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
-  // A number is a timestamp in the format of the column's rows, which is not known yet.
+  // A number is a timestamp in the format of the column's rows. That format is not known yet.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {

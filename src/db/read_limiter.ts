@@ -5,8 +5,8 @@ import type { ReadLimits } from "./driver.ts";
 import { type ReadEnd, watchRead } from "./watch_read.ts";
 
 /**
- * The maximum number of waiting reads that may examine many rows. Half of them may belong to one
- * identity, because many clients may share the address of one proxy.
+ * The maximum number of waiting reads that may examine many rows. One identity may have half of
+ * them, because many clients may share the address of one proxy.
  */
 export const maxWaitingReads = 400;
 
@@ -14,9 +14,9 @@ export const maxWaitingReads = 400;
 export interface ReadLimiterOptions {
   /** The maximum number of concurrent reads. */
   readonly maxRunning: number;
-  /** The maximum number of waiting reads. Half of them may belong to one identity. */
+  /** The maximum number of waiting reads. One identity may have half of them. */
   readonly maxWaiting: number;
-  /** The maximum wait, in milliseconds, or the time limit of the read if it is shorter. */
+  /** The maximum wait, in milliseconds. A shorter time limit of the read applies instead. */
   readonly waitLimitMs: number;
   readonly clock: Clock;
 }
@@ -39,14 +39,14 @@ export class LimiterEntry {
 
 interface Waiter {
   readonly read: LimiterEntry;
-  /** Starts the read, unless its client has left. */
+  /** Starts the read, unless its client has disconnected. */
   readonly admit: () => void;
 }
 
 /**
- * Limits the reads that may examine many rows. A few run concurrently, and others wait in a bounded
- * queue, in which the identities take turns. One identity never occupies all places, so that others
- * need not wait for its slow reads, unless `maxRunning` is 1.
+ * Limits the reads that may examine many rows. A few of these reads run concurrently. The others
+ * wait in a bounded queue, in which the identities take turns. Unless `maxRunning` is 1, one
+ * identity never occupies all places, so the other identities need not wait for its slow reads.
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;
@@ -61,7 +61,7 @@ export class ReadLimiter {
 
   /** Returns the admitted read, or a promise that rejects as `overloaded`. See {@link leave}. */
   enter(limits: ReadLimits): LimiterEntry | Promise<LimiterEntry> {
-    // A read that waits despite a free place is barred, and does not block others.
+    // A read can be barred although a place is free. Such a read does not block the other reads.
     const read = new LimiterEntry(limits);
     if (this.#isBarred(read)) return this.#wait(read, limits);
     this.#running.add(read);
@@ -79,8 +79,8 @@ export class ReadLimiter {
   }
 
   /**
-   * Returns true if a read must wait. Computing an identity is slow, so that identities are
-   * compared only for the last free place.
+   * Returns true if a read must wait. Computing an identity is slow, so identities are compared
+   * only for the last free place.
    */
   #isBarred(read: LimiterEntry): boolean {
     const free = this.#options.maxRunning - this.#running.size;
@@ -100,7 +100,7 @@ export class ReadLimiter {
         read,
         admit: () => {
           stop();
-          // Otherwise it would run the reads of many clients that have already left.
+          // Otherwise the reads of many disconnected clients would run.
           if (limits.signal.aborted) return reject(overloaded(reasons.left));
           this.#running.add(read);
           resolve(read);

@@ -1,4 +1,4 @@
-/** Throws: requests share connections, so that a BEGIN or COMMIT would affect all of them. */
+/** Throws. Requests share connections, so a BEGIN or COMMIT would affect all of them. */
 export function refuseBoundary(): never {
   throw new Error("Cannot begin or end a transaction by a statement: use transaction()");
 }

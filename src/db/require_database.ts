@@ -5,8 +5,8 @@ import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_datab
 import type { Database } from "./database.ts";
 
 /**
- * Returns an option that takes an open database. Its messages explain common mistakes: a URL that
- * was not opened, or a missing `await`.
+ * Returns an option whose value is an open database. Its messages explain common mistakes, such as
+ * a URL that was not opened or a missing `await`.
  */
 export function databaseOption(): Option<Database | undefined> {
   return having<Database>(takes, "driver").advising((given) =>
@@ -16,7 +16,7 @@ export function databaseOption(): Option<Database | undefined> {
   );
 }
 
-/** Returns that option of an app, which also accepts a database of Drizzle and opens it. */
+/** Returns the same option for an app. It also accepts a Drizzle database, and opens it. */
 export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
   return other<Database | DrizzleDatabase>(
     takes,

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/** The length from which strings are measured. Shorter ones count their UTF-16 units. */
+/** The length from which strings are measured. A shorter string counts its UTF-16 units. */
 const measuredLength = 1_024;
 
 /** Returns the bytes of the cells of a row: strings in UTF-8, and 8 for every other value. */

@@ -8,7 +8,7 @@ import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 
 /** The rows of a plan, page by page. Between two pages no connection and no lock is held. */
 export interface RowPages {
-  /** Returns the rows after those of the previous call, at most `maxRows`. */
+  /** Returns at most `maxRows` rows, which follow the rows of the previous call. */
   next(maxRows: number): Promise<RowPage>;
 }
 
@@ -23,8 +23,8 @@ export const maxPageBytes = 1024 * 1024;
 
 /**
  * Reads the rows of a plan in pages. Each page starts at the position after the last row of the
- * previous page, so that a row that does not change is in exactly one page. A page with too many
- * bytes is read again with fewer rows. A row of any size is a page.
+ * previous page, so every unchanged row is in exactly one page. A page with too many bytes is read
+ * again with fewer rows. A page has at least one row, whatever the size of the row.
  */
 export function rowPages(
   readsWithin: (maxBytes: number) => Connection,
@@ -83,7 +83,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   return { after: null, from: offsetAfter({ stored, columns, order, from }, fittingValues) };
 }
 
-/** The factor by which a page shrinks: a power of two, because each size needs a statement. */
+/** The factor by which a page shrinks. A power of two, because each page size needs a statement. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

@@ -61,7 +61,7 @@ export interface RelatedRows {
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
-/** Fetches rows that are related to others. The rows of one key are adjacent and in order. */
+/** Fetches rows that are related to other rows. The rows of one key are adjacent and in order. */
 export async function fetchRelated(
   connection: Connection,
   plan: RelatedPlan,
@@ -79,8 +79,8 @@ export interface FoundRows extends FetchedRows {
 }
 
 /**
- * Fetches a page of the rows that a search has found. `check` is as for {@link fetchRows}. Beyond
- * the last page a second statement reads the total.
+ * Fetches a page of the rows that a search has found. For `check`, see {@link fetchRows}. Beyond
+ * the last page, a second statement reads the total.
  */
 export async function fetchFound(
   connection: Connection,
@@ -153,14 +153,16 @@ export function createRowReader(
 }
 
 interface RowDecoder {
-  /** A template of the row. V8 copies it with room for all values, unlike an empty object. */
+  /** A template for row objects. V8 copies it with room for all values, unlike an empty object. */
   readonly empty: Row;
   readonly cells: readonly CellDecoder[];
 }
 
 interface CellDecoder {
   readonly name: string;
-  /** The cells that need no decoding: most of them. Skipping the dialect halves the time. */
+  /**
+   * The kind of cells that need no decoding, which are most. Skipping the dialect halves the time.
+   */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

@@ -11,8 +11,8 @@ export type RetryRuntime = Pick<Runtime, "random">;
 /** Options of {@link transact}. */
 export interface TransactOptions {
   /**
-   * True if the work is one statement, which is a transaction itself and runs on the driver. With
-   * two statements that write, a retry would repeat the first.
+   * True if the work is one statement, which is its own transaction. It then runs directly on the
+   * driver. If the work had two writing statements, a retry would repeat the first.
    */
   readonly isAutocommit?: boolean;
 }
@@ -51,7 +51,7 @@ export async function transact<T>(
 }
 
 /**
- * Knows which asynchronous work runs inside a transaction. A driver that is used inside its own
+ * Detects asynchronous work that runs inside a transaction. A driver that is used inside its own
  * transaction throws immediately. Otherwise it would wait forever for the transaction's connection.
  */
 export interface TransactionGuard {
@@ -63,7 +63,7 @@ export interface TransactionGuard {
 
 /** Creates the guard of one driver. */
 export function transactionGuard(): TransactionGuard {
-  // Work that outlives its transaction keeps the closed state, and may use the driver.
+  // Work that continues after its transaction keeps the closed state, and may use the driver.
   const transactions = new AsyncLocalStorage<{ open: boolean }>();
   return {
     check() {
@@ -97,7 +97,7 @@ export function commitListeners(): CommitListeners {
   const listeners = new Set<() => void>();
   return {
     add(listener) {
-      // A separate function, so that one listener can be added twice.
+      // A separate function for each call, so that one listener can be added twice.
       const entry = () => listener();
       listeners.add(entry);
       return () => void listeners.delete(entry);

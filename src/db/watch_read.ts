@@ -1,15 +1,18 @@
 import type { Clock } from "../runtime/runtime.ts";
 import type { ReadLimits } from "./driver.ts";
 
-/** The reason why a read, or its wait, was ended: its time was over, or its client had left. */
+/** The reason why a read, or its wait, was ended: it timed out, or the client disconnected. */
 export type ReadEnd = "late" | "left";
 
-/** The signal of a request costs more than most reads, which have ended by this time. */
+/**
+ * The time after which a read looks for a disconnected client, in milliseconds. Most reads have
+ * ended by then, and creating the signal takes longer than they do.
+ */
 const lookForClientAfterMs = 50;
 
 /**
- * Calls `end` once when `limitMs` are over or the client has left. Returns the function that ends
- * the watch.
+ * Calls `end` once when the read has taken `limitMs` or the client has disconnected. Returns the
+ * function that ends the watch.
  */
 export function watchRead(
   limits: ReadLimits,

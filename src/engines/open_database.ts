@@ -15,10 +15,10 @@ import { engineOf } from "../db/engine/engine_of.ts";
 
 /**
  * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built
- * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`; or takes a driver, or a database of
- * Drizzle, whose file or server it opens. Throws an Error
- * that says what to do when the URL is wrong, and a `DatabaseError` when the database refuses. A
- * Postgres that cannot be reached now is opened all the same, with a notice.
+ * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`. Instead of a URL, it accepts a
+ * driver, or a Drizzle database whose file or server it opens. Throws an Error that says what to do
+ * if the URL is wrong, and a `DatabaseError` if the database refuses. A Postgres server that cannot
+ * be reached now causes only a notice.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ function database(driver: Driver): Database {
 
 /**
  * Returns the descriptions of declared tables. Rejects a single table outside of a list, for
- * unchecked programs. Rejects tables with columns of custom types, which `CREATE TABLE` here would
+ * unchecked programs. Rejects tables with columns of custom types, which this `CREATE TABLE` would
  * not create.
  */
 function declared(

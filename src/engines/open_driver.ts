@@ -20,9 +20,12 @@ export interface OpenDatabaseOptions extends SqliteAdditions {
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for a lock or a connection, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
-  /** The clock. Default: that of the machine. */
+  /** The clock of the driver. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
-  /** Receives notices: another library is used, or a Postgres cannot be reached now. */
+  /**
+   * Receives notices, for example that another library is used or that a Postgres cannot be
+   * reached.
+   */
   readonly observe?: Observer | undefined;
 }
 
@@ -67,7 +70,10 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
   }
 }
 
-/** Returns the path of `sqlite:notes.db`, also in the form with slashes of other programs. */
+/**
+ * Returns the path of `sqlite:notes.db`. Also accepts the form with slashes that other programs
+ * use.
+ */
 function pathOf(rest: string): string {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");
@@ -85,10 +91,10 @@ export interface PackagedDriver {
 }
 
 /**
- * The drivers with npm packages. They are paths and no literal imports or types, because Deno
- * downloads the packages of a literal import at every start, used or not. Tools that read a program
- * without running it, like `deno bundle` and `deno cache`, do not find them. Such a program imports
- * the opener itself.
+ * The drivers with npm packages. They are strings and not literal imports or types. Deno downloads
+ * the packages of a literal import at every start, even if they are not used. Tools that read a
+ * program without running it, like `deno bundle` and `deno cache`, do not find them. A bundled or
+ * cached program must import the opener itself.
  */
 export const drivers = {
   betterSqlite3: {
@@ -142,13 +148,16 @@ async function openSqlite(
     : await openNodeSqlite(path, options);
 }
 
-/** This import is literal, because the host contains the library, so that nothing is downloaded. */
+/** This import is literal. The host contains the library, so nothing is downloaded. */
 async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
   const module = await import("./sqlite/driver/node_sqlite_driver.ts");
   return await module.openNodeSqlite(path, options);
 }
 
-/** Returns true if the native part of better-sqlite3 works on this machine, else reports it. */
+/**
+ * Returns true if the native part of better-sqlite3 works on this machine. Otherwise reports a
+ * notice.
+ */
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(drivers.betterSqlite3.file);

@@ -20,7 +20,7 @@ import {
   notEqualOperator,
 } from "./operators/value_operators.ts";
 
-/** Builds the filter for every row: an explicit "no restriction". */
+/** Builds the filter that matches every row, as an explicit "no restriction". */
 export function all(): Filter<never> {
   return allRows;
 }
@@ -30,17 +30,14 @@ export function none(): Filter<never> {
   return noRows;
 }
 
-/**
- * A value for a filter builder. Undefined and null match nothing, so that a missing user id grants
- * nothing.
- */
+/** A value for a filter builder. Undefined and null match nothing, e.g. a missing user id. */
 export type FilterValue<T> = T | ServedValue<T> | null | undefined;
 
 /**
  * Builds a filter from code: the rows whose column equals the value. Undefined, null, NaN and a
  * value that the column could not hold match nothing, here and in all comparisons below; {@link
- * isNull} tests for NULL. They throw for a whole number beyond 2^53, except for a column of reals:
- * pass a string or a bigint.
+ * isNull} tests for NULL. The builders throw for a whole number beyond 2^53, unless the column
+ * contains reals. Pass a string or a bigint instead.
  *
  * @example
  * ```ts
@@ -67,7 +64,7 @@ export function ne<T, Of = AnyTable>(
   return build(notEqualOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows above the value, in the order of the column's kind. */
+/** Builds a filter from code: the rows whose column is greater than the value. */
 export function gt<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -75,7 +72,7 @@ export function gt<T, Of = AnyTable>(
   return build(greaterOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows at or above the value. */
+/** Builds a filter from code: the rows whose column is greater than or equal to the value. */
 export function gte<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -83,7 +80,7 @@ export function gte<T, Of = AnyTable>(
   return build(greaterOrEqualOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows below the value. */
+/** Builds a filter from code: the rows whose column is less than the value. */
 export function lt<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -91,7 +88,7 @@ export function lt<T, Of = AnyTable>(
   return build(lessOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows at or below the value. */
+/** Builds a filter from code: the rows whose column is less than or equal to the value. */
 export function lte<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -100,8 +97,8 @@ export function lte<T, Of = AnyTable>(
 }
 
 /**
- * Builds a filter from code: the rows whose column has one of the values. An empty list, or null in
- * it, matches nothing.
+ * Builds a filter from code: the rows whose column has one of the values. An empty list matches
+ * nothing, and neither does a null in the list.
  */
 export function inList<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
@@ -112,7 +109,7 @@ export function inList<T, Of = AnyTable>(
 
 /**
  * Builds a filter from code: the rows whose list contains the value. The column contains lists,
- * like an array of Postgres, or documents, of which only lists can match.
+ * such as arrays of Postgres, or JSON documents. Only documents that are lists can match.
  *
  * @example
  * ```ts
@@ -172,7 +169,7 @@ export function like<Of = AnyTable>(
  * that it is used with.
  */
 export interface FilterText {
-  /** Distinguishes it from a resolved filter. */
+  /** Distinguishes a filter text from a resolved filter. */
   readonly kind: "text";
   /** The string, in which an index between two of {@link placeholder} replaces each value. */
   readonly text: string;
@@ -181,15 +178,15 @@ export interface FilterText {
 }
 
 /**
- * Marks a value in a filter that code builds as a string. It is a Unicode noncharacter, reserved
- * for internal use, so that no exchanged string contains it.
+ * Marks the place of a value in a filter that code builds as a string. The mark is a Unicode
+ * noncharacter, which is reserved for internal use, so no exchanged string contains it.
  */
 export const placeholder = "\ufdd0";
 
 /**
- * Builds a scope from a template of a filter. Interpolated values are data: their content is never
- * parsed as syntax. An array is the list of `=in=`. Undefined and null match nothing.
- * `=isnull=true` tests for NULL.
+ * Builds a scope from a template of a filter. Interpolated values are never parsed as syntax. An
+ * array becomes the list of `=in=`. Undefined and null match nothing. `=isnull=true` tests for
+ * NULL.
  *
  * @example
  * ```ts

@@ -13,7 +13,7 @@ import {
 
 /**
  * Returns the canonical string of a filter. Two filters over one table have the same string only if
- * they are equivalent, so that their subscribers can share work. The order of terms and of a list's
+ * they are equivalent, so their subscribers can share work. The order of terms and of a list's
  * values, repetitions, aliases and parentheses have no effect. Equivalent filters may still have
  * different strings.
  */
@@ -36,7 +36,7 @@ export function canonicalFilterText(filter: Filter): string {
   }
 }
 
-/** Returns the key of a group. The strings inside are delimited: no groups share a key. */
+/** Returns the key of a group. Its strings are delimited, so two groups never share a key. */
 function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
   // A manually built tree may nest a group in a group of the same kind, or have a single term.
   const flat = kind === "and" ? and(...terms) : or(...terms);
@@ -51,7 +51,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
     operand(value, operator) ??
       (path === undefined ? canonicalValueText(value, column) : JSON.stringify(value))
   );
-  // Only lists of the language are sets. The order of a custom operator's strings may matter.
+  // Only lists of the built-in operators are sets. For a custom operator, the order may matter.
   const isSet = operator.takes === "list" || operator.takes === "items";
   const operands = isSet ? sortedOnce(texts) : texts;
   const [symbol] =
@@ -63,7 +63,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
   ]);
 }
 
-/** Returns the string of an operand that is not a value of the column, or null for one that is. */
+/** Returns the string of an operand, or null for an operand that is a value of the column. */
 function operand(value: unknown, { takes }: Operator): string | null {
   if (takes === "item" || takes === "items") return writeJson(value);
   return takes === "value" || takes === "list" || takes === "pair" ? null : String(value);

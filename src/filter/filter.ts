@@ -5,12 +5,12 @@ import type { JsonPath } from "../sql/json_path_dialect.ts";
 import type { Operator } from "./operators/operator.ts";
 
 /**
- * A resolved filter, a condition on rows: a tree whose values already have the type of their
- * column. `all` and `none` are separate values, so that neither is mistaken for the other. Filters
- * are combined as trees, never as strings.
+ * A resolved filter: a condition on rows as a tree. The values in the tree already have the type of
+ * their column. `all` and `none` are separate values, so that neither is mistaken for the other.
+ * Filters are combined as trees, never as strings.
  *
- * `Of` is the name of its table, which the builders set, so that the compiler rejects it for
- * another table. Without it, the compiler accepts the filter for any table.
+ * `Of` is the name of the filtered table. The builders set it, so the compiler rejects the filter
+ * for another table. Without `Of`, the compiler accepts the filter for any table.
  */
 export type Filter<Of = AnyTable> =
   & (
@@ -25,17 +25,17 @@ export type Filter<Of = AnyTable> =
   & { readonly tableName?: Of };
 
 /**
- * A node of a filter that compares a column. `values` are as many as the operator takes: in-process
- * values of the column's kind, or operands for a value within a document.
+ * A node of a filter that compares a column. `values` has as many items as the operator takes. The
+ * items are in-process values of the column's kind, or operands for a value within a document.
  */
 export interface Comparison {
-  /** Distinguishes it from other filters. */
+  /** Distinguishes this node from other filters. */
   readonly kind: "compare";
   /** The compared column. */
   readonly column: ColumnInfo;
   /**
-   * The names that lead to the compared value within a JSON document. Absent for the whole value of
-   * a column. Only the database evaluates a path.
+   * The path of names to the compared value within a JSON document. Absent if the whole value of a
+   * column is compared. Only the database evaluates a path.
    */
   readonly path?: JsonPath;
   /** The operator. */
@@ -49,7 +49,7 @@ export interface Comparison {
  * Only the database evaluates it.
  */
 export interface Related {
-  /** Distinguishes it from other filters. */
+  /** Distinguishes this node from other filters. */
   readonly kind: "related";
   /** The relation to the related rows. */
   readonly relation: Relation;
@@ -58,8 +58,8 @@ export interface Related {
   /** The filter over the link table of `manyToMany`, or `all` for other relations. */
   readonly links: Filter;
   /**
-   * True if the matching related rows are found once for all rows, and not for each row, because
-   * one related row may belong to many rows.
+   * True if the matching related rows are found once for all rows, instead of once for each row.
+   * This is better if one related row belongs to many rows.
    */
   readonly once?: boolean;
 }
@@ -79,7 +79,8 @@ export function comparison(
 }
 
 /**
- * Returns a filter for the rows that pass every one of its terms. `none` absorbs, `all` disappears.
+ * Returns a filter for the rows that pass every one of its terms. If one term is `none`, the result
+ * is `none`. Terms that are `all` are left out.
  *
  * @example The builders of filters, in the scopes of a resource
  * ```ts
@@ -112,8 +113,8 @@ export function and<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of
 }
 
 /**
- * Returns a filter for the rows that pass any of its terms. `all` absorbs, `none` disappears.
- * Without terms it is `none`.
+ * Returns a filter for the rows that pass any of its terms. If one term is `all`, the result is
+ * `all`. Terms that are `none` are left out. Without terms, the result is `none`.
  */
 export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of> {
   return combine("or", filters, "all", "none");
@@ -134,7 +135,8 @@ function combine(
     if (isSeveral) break;
     only = filter;
   }
-  // Usually there is one. The others belong to resources without a scope or without soft delete.
+  // Usually one term remains. The other terms are missing in resources without a scope or without
+  // soft delete.
   if (!isSeveral) return only ?? (neutral === "all" ? allRows : noRows);
   const terms: Filter[] = [];
   for (const filter of filters) {

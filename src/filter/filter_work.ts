@@ -25,9 +25,9 @@ export function comparisonWork({ operator, values }: Comparison): number {
 
 /** Limits the work of filters in memory, one comparison of a string at a time. */
 export interface WorkAllowance {
-  /** Returns true if this number of steps is allowed now, and counts them. */
+  /** Returns true if this number of steps is allowed now. If so, the steps are counted. */
   take(steps: number): boolean;
 }
 
-/** No limit of the work of filters in memory. */
+/** The allowance without a limit for the work of filters in memory. */
 export const anyWork: WorkAllowance = Object.freeze({ take: () => true });

@@ -8,9 +8,9 @@ import { parseTemplate } from "./template_syntax.ts";
 
 /**
  * Resolves a filter that code has built for a user, who may filter by the same fields as in a
- * string. Returns null for an empty template. Throws the 400 of a string for a field that the user
- * may not filter by, and a plain Error for a column of another table and for a value that is not a
- * filter.
+ * string filter. Returns null for an empty template. Throws the same 400 as for a string filter for
+ * a field that the user may not filter by, and a plain Error for a column of another table and for
+ * a value that is not a filter.
  */
 export function resolveCodeFilter(
   given: Filter | FilterText,

@@ -24,9 +24,9 @@ export interface ComparedField {
 }
 
 /**
- * Resolves one comparison of a filter, whose field and operator are known. Its values get the type
- * of the column, or that of their form for a value within a document. Throws a {@link Problem}
- * `filter-parse-error` at the first invalid value.
+ * Resolves one comparison of a filter, whose field and operator are known. The values get the type
+ * of the column. For a value within a document, their form determines the type. Throws a {@link
+ * Problem} `filter-parse-error` at the first invalid value.
  */
 export function resolveComparison(
   syntax: ComparisonSyntax,

@@ -17,13 +17,15 @@ import { quotePath } from "./syntax/quoted_name.ts";
 export interface FilterContext {
   readonly table: TableInfo;
   readonly operators: OperatorRegistry;
-  /** Returns true if a column may be filtered by. One that may not is treated like an unknown one. */
+  /** Returns true if a filter may use a column. A column that it may not use counts as unknown. */
   mayFilter(column: ColumnInfo): boolean;
-  /** True for a filter of a program that has keys in their safe form. */
+  /** True for a filter from a program that receives keys in their safe form. */
   readonly safeNumbers?: boolean;
-  /** The columns that a message may suggest, if they may be filtered by. Absent for none. */
+  /**
+   * The columns that a message may suggest if a filter may use them. Absent if it may suggest none.
+   */
   readonly readable?: readonly ColumnInfo[];
-  /** Returns the relation of a name, or null. Absent if no relation is allowed. */
+  /** Returns the relation with a name, or null. Absent if filters may not follow relations. */
   follow?(name: string): FilterableRelation | null;
   /** The names of these relations, for suggestions. */
   relationNames?(): readonly string[];
@@ -81,7 +83,7 @@ export function resolveFilterWith(
   return syntax.kind === "and" ? and(...terms) : or(...terms);
 }
 
-/** The field of a dotted name, the relations that lead to it, and the operators of its table. */
+/** The field of a dotted name, the relations that lead to the field, and its table's operators. */
 interface FoundField {
   readonly walk: readonly Relation[];
   readonly field: ComparedField;
@@ -99,14 +101,15 @@ function findField(syntax: ComparisonSyntax, context: FilterContext): FoundField
   throw unknownField(path, fieldAt, context, field);
 }
 
-/** Returns the 400 for a path that leads to no field, or to one that may not be filtered by. */
+/** Returns the 400 for a path that leads to no field, or to a field that filters may not use. */
 export function unknownField(
   path: readonly string[],
   position: number,
   context: FilterContext,
   field = path.join("."),
 ): Problem {
-  // Unknown and forbidden names have the same message, so that it does not reveal which exist.
+  // Unknown and forbidden names have the same message, so the message does not reveal which names
+  // exist.
   const reason = `there is no field of this name to filter by${suggestion(path, context)}`;
   const shown = excerptOf(path.length === 1 ? path.join() : field);
   return filterError(
@@ -131,7 +134,7 @@ function suggestion(parts: readonly string[], context: FilterContext): string {
   return "";
 }
 
-/** Returns a path in quotes if a name in it needs them. */
+/** Returns a path. The path is quoted if one of its names needs quotes. */
 function shownPath(names: readonly string[]): string {
   const selector = quotePath(names);
   return selector.includes('"') ? selector : `"${selector}"`;
@@ -152,7 +155,8 @@ function fieldNames({ mayFilter, readable = [] }: FilterContext): readonly strin
 
 /**
  * Resolves `project.owner.name` to the relations `project` and `owner`, and the column `name`.
- * Names after a json column lead into its documents, because no relation has the name of a column.
+ * Names after a json column lead into the column's documents, because no relation has the name of a
+ * column.
  */
 function walkPath(names: readonly string[], context: FilterContext): FoundField | null {
   const walk: Relation[] = [];

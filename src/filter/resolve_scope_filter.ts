@@ -49,8 +49,8 @@ export function createScopeResolver(
 
 /**
  * Resolves the result of a scope function to a filter. An empty string matches nothing. Throws a
- * plain Error, because the mistake is the deployer's, for a string that does not parse, for columns
- * of another table and for a value that is not a filter.
+ * plain Error, because the mistake is in the configuration, for a string that does not parse, for
+ * columns of another table and for a value that is not a filter.
  */
 export function resolveScopeFilter(
   scope: Filter | FilterText | string,
@@ -104,10 +104,10 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
 
 /**
  * Resolves a comparison of a plain string. A template writes `undefined` or `null` for a missing
- * value of the user. As in code, that matches nothing.
+ * value of the user. Such a comparison matches nothing, as in code.
  */
 function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: Operator): Filter {
-  // Quotes do not matter, because the template may have added them.
+  // Quotes have no effect here, because the template may have added them.
   const isMissing = ({ text }: Literal) => text === "undefined" || text === "null";
   return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, field, operator);
 }
@@ -141,7 +141,7 @@ function resolvePlaceholders(
   return failClosedComparison(operator, column, values, path);
 }
 
-/** Requires a filter, because the deployer's code may return values that its type forbids. */
+/** Requires a filter, because the program's function may return values that its type forbids. */
 function requireFilter(filter: Filter, table: TableInfo): void {
   switch (filter?.kind) {
     case "all":

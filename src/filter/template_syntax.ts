@@ -4,14 +4,15 @@ import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import { excerptOf, filterError } from "./syntax/filter_error.ts";
 import type { FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
 
-/** The marker of a value in a filter's string, even if an excerpt truncates it. */
+/** Matches the marker of a value in a filter's string, even if an excerpt truncates the marker. */
 const marker = new RegExp(`${placeholder}\\d*${placeholder}?`, "g");
 const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
 
 /**
- * Parses a filter that `rsql` has built. Returns null for a blank one. Each marker must be a whole
- * value of the syntax tree. Anywhere else, as in a quoted name of a path, it throws a plain Error,
- * because the filter would be a different one. A parse error shows the places of the values.
+ * Parses a filter that `rsql` has built. Returns null for a blank filter. Each marker must be a
+ * complete value of the syntax tree. For a marker in another place, such as a quoted name of a
+ * path, the function throws a plain Error, because the filter would be a different one. A parse
+ * error shows the places of the values.
  */
 export function parseTemplate(
   { text, values }: FilterText,

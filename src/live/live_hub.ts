@@ -43,7 +43,7 @@ export interface LiveHubOptions extends OpenedLogOptions {
   readonly recheckMs: number;
 }
 
-/** Creates a stream, which calls `ended` at its end. */
+/** Creates a stream that calls `ended` at its end. */
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
@@ -60,7 +60,7 @@ export class LiveHub {
   readonly #strategy: ByteLengthQueuingStrategy;
   readonly #opened: OpenedLog;
   #aggregates: SharedAggregates | null = null;
-  /** One function for all streams, because there are many of them. */
+  /** One function for all streams, which saves memory because there are many streams. */
   readonly #ended = (stream: LiveStream) => this.#forget(stream);
   #isClosing = false;
   #hidden: ReadonlySet<TableInfo> = new Set();
@@ -128,8 +128,8 @@ export class LiveHub {
   }
 
   /**
-   * Opens a stream of rows; null for a part of a multiplexed stream. Throws a 429 or a 503 before
-   * the stream opens.
+   * Opens a stream of rows. Resolves with null for a part of a multiplexed stream. Throws a 429 or
+   * a 503 before the stream opens.
    */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
@@ -146,7 +146,8 @@ export class LiveHub {
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
-      // A shared result may have been read before policies hid rows. Reading the log calls `hide`.
+      // Policies may have hidden rows since a shared result was read. Reading the log then calls
+      // `hide`.
       await context.log.end();
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
@@ -269,7 +270,7 @@ export class LiveHub {
     for (const stream of streams) this.#end(stream, context, withinMs);
   }
 
-  /** Ends a stream with a resume token, so that its client reconnects. */
+  /** Ends a stream with a resume token, so that its client can reconnect and continue. */
   #end(stream: LiveStream, context: StreamContext, withinMs: number): void {
     const delayMs = jitteredBetween(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
     const part = this.#sessions.get(stream)?.part ?? null;
@@ -277,7 +278,7 @@ export class LiveHub {
     else part.endWhole(delayMs);
   }
 
-  /** Ends a stream with the delay after which its client reconnects. */
+  /** Ends a stream and sends the delay after which its client should reconnect. */
   #endAfter(stream: LiveStream, { feed, dispatcher }: StreamContext, delayMs: number): void {
     const token = dispatcher.isDelivering ? "" : stream.tokenAt(feed.position);
     stream.end(token + retryText(delayMs));

@@ -18,8 +18,8 @@ export interface LiveLimits {
   /** Memory for aggregates that are maintained in memory. */
   readonly groupMemory: GroupMemoryLimits;
   /**
-   * Approximate limit of bytes sent together: a page, the changes that a client has missed, the
-   * events of one commit, or the result of an aggregate. A single row may be larger.
+   * The approximate limit of bytes that are sent together: a page, the changes that a client has
+   * missed, the events of one commit, or the result of an aggregate. A single row may be larger.
    */
   readonly maxEventBytes: number;
   /** Size above which a row is not sent, in bytes. */
@@ -32,7 +32,7 @@ export interface LiveLimits {
   readonly maxUncheckedEvents: number;
   /** Approximate number of changes sent together to a client that lags. */
   readonly maxChangesAtOnce: number;
-  /** Number of unread bytes at which a stream is parked until its client reads again. */
+  /** The number of unread bytes at which a stream is parked until its client reads again. */
   readonly maxUnreadBytes: number;
 }
 

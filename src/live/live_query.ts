@@ -17,7 +17,8 @@ export interface LiveQuery {
 }
 
 /**
- * A live query with its filter compiled for memory, as far as memory is as exact as the database.
+ * A live query with its filter compiled for memory, for all comparisons that memory evaluates
+ * exactly like the database.
  */
 export interface CompiledLiveQuery {
   readonly query: LiveQuery;
@@ -29,7 +30,10 @@ export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">
   return `${resource} ${view.key}`;
 }
 
-/** Returns the identity of a live query: equal only if two queries show the same rows alike. */
+/**
+ * Returns the identity of a live query. It is equal only if two queries show the same rows in the
+ * same form.
+ */
 export function liveQueryKey(query: LiveQuery): string {
   return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
 }

@@ -22,8 +22,8 @@ export interface LiveView {
   readonly rights: readonly ViewRight[];
   /**
    * Converts whole rows to shown rows in the same order. Returns a promise only if it must read. If
-   * too many related rows would have to be read, it shows only the first rows, at least one. Reads
-   * are queued under `identity`, the user or the address of the stream.
+   * too many related rows would have to be read, the result contains only the first rows, at least
+   * one. Reads are queued under `identity`, the user or the address of the stream.
    */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
@@ -31,11 +31,11 @@ export interface LiveView {
 /** A relation whose rows are included in a live view. */
 export interface ShownRelation {
   readonly relation: Relation;
-  /** Filter of the target table, which determines the included rows. */
+  /** The filter of the target table. It determines the included rows. */
   readonly filter: Filter;
-  /** Filter of the link table of `manyToMany`. */
+  /** The filter of the link table of `manyToMany`. */
   readonly links: Filter;
-  /** True if an index finds the including rows, and their primary keys are never NULL. */
+  /** True if an index finds the rows that include others, and their primary keys are never NULL. */
   readonly isIndexed: boolean;
   /** The relations that the included rows include in turn. */
   readonly shown: readonly ShownRelation[];
@@ -48,7 +48,7 @@ export interface ViewRight extends ScopedRequest {
   regranted(grant: Grant | null): LiveView;
 }
 
-/** The live view of aggregates, which show no row. */
+/** The live view of aggregates. It shows no rows. */
 export const noRowsShown: LiveView = Object.freeze({
   key: "",
   shape: "",

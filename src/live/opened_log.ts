@@ -13,14 +13,14 @@ export interface OpenedLogOptions extends StreamContextOptions {
 }
 
 /**
- * The change log of a hub, and the context that its streams share. Each is opened once on demand,
- * and again after a failure.
+ * The change log of a hub, and the context that its streams share. The log and the context are
+ * opened once on demand, and again after a failure.
  */
 export class OpenedLog {
   readonly #options: OpenedLogOptions;
   #log: Promise<ChangeLog> | null = null;
   #context: Promise<StreamContext> | null = null;
-  /** The feed of the context, once it is open. */
+  /** The feed of the context, or null until the context is open. */
   #feed: ChangeFeed | null = null;
 
   /** Opens nothing yet. */
@@ -52,7 +52,7 @@ export class OpenedLog {
       });
   }
 
-  /** Returns the context if it was requested before; null if no stream has started yet. */
+  /** Returns the context if it was requested before, or null if no stream has started yet. */
   present(): Promise<StreamContext | null> {
     return this.#context ?? Promise.resolve(null);
   }

@@ -26,7 +26,7 @@ export interface StreamContext {
   readonly semaphore: Semaphore;
   /** Limits the number of streams that read missed changes at the same time. */
   readonly catchUpSemaphore: FairSemaphore;
-  /** Limits the reads of aggregates, which take longer. */
+  /** The limit for concurrent reads of aggregates, which take longer than other reads. */
   readonly aggregateSemaphore: Semaphore;
   readonly dispatcher: ChangeDispatcher;
   readonly matcher: Matcher;
@@ -42,8 +42,8 @@ export interface StreamContextOptions {
 }
 
 /**
- * Opens the context of live streams: starts the feed of a change log, and creates the other parts
- * that the streams share.
+ * Opens the context of live streams: starts the feed of a change log, and creates the other shared
+ * parts.
  */
 export async function openStreamContext(
   log: ChangeLog,
@@ -84,7 +84,9 @@ export async function openStreamContext(
   };
 }
 
-/** Compares a decision of memory with the database. If they differ, the streams start over. */
+/**
+ * Compares a decision in memory with the database. If the results differ, the streams start over.
+ */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,

@@ -8,7 +8,7 @@ export function countCodePoints(text: string): number {
   return text.length - pairs;
 }
 
-/** Returns the first `count` code points of a string, or null if it has no more than these. */
+/** Returns the first `count` code points of a string, or null if the string is not longer. */
 export function firstCodePoints(text: string, count: number): string | null {
   if (text.length <= count) return null;
   let end = 0;
@@ -18,7 +18,7 @@ export function firstCodePoints(text: string, count: number): string | null {
 
 /**
  * Returns the least string, by code points, above every string that begins with `prefix`, or null
- * if there is none. A prefix is thus a range, which an index supports.
+ * if there is none. With this string, a prefix becomes a range, which an index supports.
  */
 export function afterPrefix(prefix: string): string | null {
   const characters = Array.from(prefix);
@@ -26,7 +26,7 @@ export function afterPrefix(prefix: string): string | null {
     const last = characters.pop()?.codePointAt(0);
     if (last === undefined) return null;
     if (last === 0x10ffff) continue;
-    // Surrogates are no characters, so that no string can contain one.
+    // Surrogates are not characters, so no string can contain one.
     const next = last === 0xd7ff ? 0xe000 : last + 1;
     return characters.join("") + String.fromCodePoint(next);
   }

@@ -51,7 +51,7 @@ export function addForeignKeyStatements(
 
 /**
  * Returns tables in the order of their creation: the targets of foreign keys come first, as
- * Postgres requires. Of a cycle of tables, one comes before its target.
+ * Postgres requires. In a cycle of tables, one table comes before its target.
  */
 export function inCreationOrder(tables: readonly TableInfo[]): TableInfo[] {
   const ordered = new Set<TableInfo>();
@@ -132,7 +132,7 @@ function uniqueLine(columns: readonly string[], table: TableInfo): string {
   return `CONSTRAINT ${quoteIdentifier(name)} UNIQUE (${names(columns)})`;
 }
 
-/** Returns the checks. An unnamed one has a name that depends on its text, as on all engines. */
+/** Returns the checks. An unnamed check gets a name that depends on its text, as on all engines. */
 function checkLines(table: TableInfo, dialect: Dialect): readonly string[] {
   return table.checks.map(({ name, sql }) => {
     const text = conditionSql(sql, dialect);
@@ -164,7 +164,10 @@ function stored(value: unknown, column: ColumnInfo, dialect: Dialect): string {
   return sqlLiteral(dialect.encode(value, column), dialect);
 }
 
-/** Returns a value as SQL text, because DDL has no parameters. Values are declared, never input. */
+/**
+ * Returns a value as SQL text, because DDL has no parameters. The value comes from a declaration
+ * and never from a request.
+ */
 export function sqlLiteral(value: SqlValue, dialect: Dialect): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return dialect.definitions.bytesLiteral(bytesToHex(value));

@@ -12,7 +12,7 @@ import type { SqlSyntax } from "./statements/sql_syntax.ts";
 /** The engine families of dialects. All other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
 
-/** The parts of an engine outside of SQL, as far as a dialect knows them. */
+/** The parts of an engine outside of SQL, as far as the type of a dialect contains them. */
 export interface EngineParts {
   /** The name for messages and traces. Never compared. */
   readonly name: string;
@@ -46,7 +46,8 @@ export interface Dialect {
   columnType(column: ColumnInfo): string;
   /**
    * Throws `InvalidValue` for a value that its kind allows and this engine or column cannot store.
-   * It is called once for each value of a body, so that the problem can name the field.
+   * The service calls this function once for each value of a body, so that the problem can name the
+   * field.
    */
   check(value: unknown, column: ColumnInfo): void;
   /**
@@ -65,19 +66,19 @@ export interface Dialect {
     onInvalidValue: (column: ColumnInfo) => void,
   ): unknown;
   /**
-   * Converts a value that belongs to no column to a number, a string or base64, identically on
-   * every engine. `type` is the engine's number of its type, or null. Returns undefined if the
-   * engines have different forms.
+   * Converts a value of no column to a number, a string or base64, identically on every engine.
+   * `type` is the engine's number of the value's type, or null. Returns undefined if the engines
+   * have different forms.
    */
   decodeUntyped(value: SqlValue, type: number | null): unknown;
   /**
-   * Returns true if {@link encode} restores the stored value. False for a timestamp in another
-   * format than that of its column, and for the JSON null.
+   * Returns true if {@link encode} restores the stored value. Returns false for a timestamp in
+   * another format than the column's, and for the JSON null.
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
-   * Returns true if a row that shows this value of a body may store something else than a write of
-   * the value would: an invalid value, or another form of it.
+   * Returns true if the stored value of a row that shows `value` may differ from the value that a
+   * write stores. The stored value may be invalid, or have another form.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** Returns the column in a select list, with its full precision. */
@@ -90,15 +91,16 @@ export interface Dialect {
   /** Returns the column's text for text operators, or {@link operand} if it is a string already. */
   textOperand(column: ColumnInfo): Fragment;
   /**
-   * Returns the column as in its index, if {@link operand} differs: it is equal whenever the
-   * operand is, and in more cases. A comparison uses both, one for the index and one to be exact.
+   * Returns the column in the form of its index, or null if that form is {@link operand}. Values
+   * that are equal as operands are also equal in this form, and more values are. A comparison uses
+   * both forms: this one for the index, and the operand to be exact.
    */
   indexed(column: ColumnInfo): Fragment | null;
   /** Returns the column in ranges and in ORDER BY, in code-point order on the service's tables. */
   ordered(column: ColumnInfo): Fragment;
   /**
-   * Returns the end of ORDER BY after the `ordered` columns. It makes only rows equal that none of
-   * `columns` distinguishes, whatever their kinds and collations.
+   * Returns the end of ORDER BY after the `ordered` columns. With it, two rows are equal only if
+   * none of `columns` distinguishes them, whatever the kinds and collations.
    */
   distinguished(
     columns: readonly ColumnInfo[],
@@ -126,11 +128,11 @@ export interface Dialect {
    * NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
-  /** True if the planner itself evaluates an EXISTS once for all rows if that is cheaper. */
+  /** True if the planner evaluates an EXISTS once for all rows when that is cheaper. */
   readonly plansSemiJoins: boolean;
   /**
-   * Marks a comparison as matching few rows, so that an index on its column is used whatever the
-   * statistics say of other values.
+   * Marks a comparison as matching few rows, so that an index on its column is used, whatever the
+   * statistics of other values are.
    */
   selective(comparison: Fragment): Fragment;
   /** True if one comparison of rows, `(a, b) > (1, 2)`, uses an index over several columns. */
@@ -142,26 +144,26 @@ export interface Dialect {
   readonly leadingColumns: string;
 
   /**
-   * Returns which comparisons in memory have the results of the column. All have for columns of the
-   * service's tables, for which {@link certified} limits the operators.
+   * Returns which comparisons in memory have the results of the column. For columns of the
+   * service's tables, all comparisons have. There, {@link certified} limits the operators.
    */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
   /** The operators whose results in memory were proved to equal those of the engine. */
   readonly certified: CertifiedOperators;
 
   /**
-   * Returns a condition that is always true, by which a driver ends a statement that has examined
-   * too many rows. `column` is one of the rows to check, if the statement joins others. `integer`
-   * differs from row to row. Null if the engine itself ends statements.
+   * Returns a condition that is always true. By means of it, a driver ends a statement that has
+   * examined too many rows. If the statement joins tables, `column` belongs to the rows to count.
+   * `integer` differs from row to row. Null if the engine itself can end statements.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** Returns a condition after GROUP BY that checks the aggregated rows. */
   readonly groupCheck: ((check: Fragment) => Fragment) | null;
-  /** Follows a SELECT, and locks its rows until the transaction ends. */
+  /** The clause after a SELECT that locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
   /**
    * Returns the statement that advances the counter of a key to its largest value. Null if the
-   * counter considers the values itself.
+   * counter adapts to the values automatically.
    */
   readonly advanceCounter: ((column: ColumnInfo, table: TableInfo) => Statement) | null;
   /** The smallest step between two update timestamps, in microseconds. */
@@ -198,7 +200,7 @@ export interface RowEstimate {
   parse(cell: SqlValue): number | null;
 }
 
-/** The names of a list of keys and of its columns. No table of the statement has such a column. */
+/** The names of a list of keys and of its columns. No table in the statement has such a column. */
 export interface ListNames {
   /** The list. */
   readonly list: Fragment;
@@ -206,13 +208,13 @@ export interface ListNames {
   readonly ordinal: Fragment;
   /** The values of a key. */
   readonly values: readonly Fragment[];
-  /** The number of a row among those of its key. */
+  /** The number of a row among the rows of its key. */
   readonly rank: Fragment;
 }
 
 /** Input of the statement that reads rows by a list of keys. */
 export interface RowsOfKeys {
-  /** The names that the other parts use. */
+  /** The names that the other parts of the statement use. */
   readonly names: ListNames;
   /** The keys, by {@link Dialect.listed}. */
   readonly keys: Fragment;
@@ -226,7 +228,7 @@ export interface RowsOfKeys {
   readonly sorted: readonly ColumnInfo[];
   /** The condition on rows that belong to the value of a key. */
   readonly where: Fragment;
-  /** The order, which ends in the primary key. */
+  /** The order of the rows, which ends in the primary key. */
   readonly order: Fragment;
   /** Returns this order over rows whose columns have these names instead. */
   orderUnder(names: ReadonlyMap<ColumnInfo, string>): Fragment;
@@ -250,9 +252,9 @@ export type CellClass = ColumnKind | "long decimal";
 
 /** The comparisons in memory that have the results of a column in a dialect. */
 export type ComparesAsMemory =
-  /** All comparisons. */
+  /** All comparisons have the same results. */
   | "wholly"
-  /** All except for ranges, which depend on the collation of the column. */
+  /** All comparisons except for ranges, which depend on the column's collation. */
   | "but for order"
   /** No comparison. */
   | "never";
@@ -264,8 +266,8 @@ export interface ImageDialect {
   /** Returns a key that is equal for rows that one statement can contain. */
   batchKey(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
   /**
-   * Returns the item after FROM. For a condition it is like the table, with its name and with the
-   * types and the collations of its columns.
+   * Returns the item after FROM. A condition can use the item like the table: the item has the
+   * table's name, and the types and collations of its columns.
    */
   from(images: RowImages): Fragment;
 }
@@ -274,7 +276,7 @@ export interface ImageDialect {
 export interface RowImages {
   /** The table, which need not contain the rows now. */
   readonly table: TableInfo;
-  /** The table as it is written after FROM. */
+  /** The SQL of the table after FROM. */
   readonly from: Fragment;
   /** The known columns of each row. */
   readonly columns: readonly ColumnInfo[];

@@ -32,8 +32,8 @@ export function addExact(left: ExactDecimal, right: ExactDecimal): ExactDecimal 
 }
 
 /**
- * Returns the quotient of an exact decimal by a count, to `digits` after the point, rounded half
- * away from zero.
+ * Returns the quotient of an exact decimal by a count, with `digits` digits after the point,
+ * rounded half away from zero.
  */
 export function divideExact(sum: ExactDecimal, count: bigint, digits: number): ExactDecimal {
   const scale = Math.max(sum.scale, digits);

@@ -4,6 +4,6 @@ import type { SqlValue } from "./fragment.ts";
 export interface ExplainDialect {
   /** Returns the statement to run instead, with the same values. */
   statement(text: string): string;
-  /** Returns its rows as lines, indented by their depth, without the bound values. */
+  /** Returns the rows of a plan as lines, indented by their depth, without the bound values. */
   lines(rows: readonly (readonly SqlValue[])[]): readonly string[];
 }

@@ -11,7 +11,7 @@ export function fold(text: string): string {
     .replace(/[^\u0130\u212a]+/g, (regular) => regular.toLowerCase());
 }
 
-/** Returns every other code point that case folding turns into `folded`: for `é` it is `É`. */
+/** Returns every other code point whose case folding is `folded`: for `é` the result is `É`. */
 export function foldingTo(folded: string): string {
   const upper = folded.toUpperCase();
   const regular = upper !== folded && fold(upper) === folded ? upper : "";
@@ -28,9 +28,9 @@ export function isAscii(text: string): boolean {
 const irregular = /[\u0130\u212aΣς]/;
 
 /**
- * Maps a lower-case letter to a character that folds to it but is not its upper case, or is several
- * characters there: title case, the iota adscripts, signs of units. A test compares this with all
- * of Unicode.
+ * Maps a lower-case letter to the character that folds to it, if that character is not its upper
+ * case. Examples are title case, the iota adscripts and signs of units. A test compares this with
+ * all of Unicode.
  */
 const irregularUppers: ReadonlyMap<string, string> = new Map(
   ("ǆǅ ǉǈ ǌǋ ǳǲ σς θϴ ßẞ ω\u2126 å\u212b ᾀᾈ ᾁᾉ ᾂᾊ ᾃᾋ ᾄᾌ ᾅᾍ ᾆᾎ ᾇᾏ ᾐᾘ ᾑᾙ ᾒᾚ ᾓᾛ ᾔᾜ ᾕᾝ ᾖᾞ ᾗᾟ " +

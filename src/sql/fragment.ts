@@ -7,11 +7,11 @@ const kept = new StatementCache();
 /** A value in a fragment of SQL, as database drivers accept and return it. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** A fragment of SQL with separate values: no value is ever part of the text. */
+/** A fragment of SQL with separate values. No value is ever a part of the text. */
 export class Fragment {
-  /** Exists only for the compiler, so that no other object is a fragment. */
+  /** A member that exists only for the compiler, so that no other object is a fragment. */
   declare private readonly isFragment: true;
-  /** The strings, one more than `values`. The values are bound between them. */
+  /** The strings around the values, one more than `values`. */
   readonly texts: readonly string[];
   /** The bound values. */
   readonly values: readonly SqlValue[];
@@ -34,21 +34,22 @@ export interface Statement {
   readonly values: readonly SqlValue[];
   /** True if the result includes the names and types of its columns. */
   readonly describe?: boolean;
-  /** True if the result has at most one row for any values, because it reads by primary key. */
+  /** True if any values lead to at most one row, because the statement reads by primary key. */
   readonly isSingle?: boolean;
-  /** The time limit in milliseconds, if the engine sets none: in a transaction of SQLite. */
+  /** The time limit in milliseconds, if the engine has none: in a transaction of SQLite. */
   readonly timeoutMs?: number;
 }
 
 /**
  * The template tag for fragments of SQL, which nest. Everything else is a bound value, as the
- * driver accepts it. Programs import it with a check of the places of values.
+ * driver accepts it. The export for programs also checks the places of values.
  */
 export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
 ): Fragment {
-  // A list that is no template is new at each call, so that its strings would never be found again.
+  // A list that is not from a template is new at each call, so its strings would never be found
+  // again.
   let place = "raw" in strings ? kept.template(strings) : null;
   let values = noValues;
   for (const part of parts) {
@@ -97,7 +98,7 @@ function withValues(
   return values.length === 0 ? more : [...values, ...more];
 }
 
-/** Returns a fragment of SQL text that is a constant of this project: never input. */
+/** Returns a fragment of SQL text that is a constant of this project and never input. */
 export function rawSql(text: string): Fragment {
   return new Fragment(kept.word(text), noValues, true);
 }
@@ -124,14 +125,14 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Returns the SQL name of a table, with its schema where it has one. */
+/** Returns the SQL name of a table, with its schema if it has one. */
 export function sqlName(
   { schema, name }: { readonly schema: string | null; readonly name: string },
 ): string {
   return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
 }
 
-/** Joins fragments of SQL with `separator` between them. Without fragments it is empty. */
+/** Joins fragments of SQL with `separator` between them. Without fragments the result is empty. */
 export function join(fragments: readonly Fragment[], separator: string): Fragment {
   const values: SqlValue[] = [];
   let place: Place | null = kept.list(separator);

@@ -5,8 +5,8 @@ import type { Fragment } from "./fragment.ts";
 export type JsonPath = readonly string[];
 
 /**
- * Returns true if a name of a {@link JsonPath} is also the index of an element, if it is applied to
- * an array. In an object it is the name of a member.
+ * Returns true if a name of a {@link JsonPath} is also the index of an element, when the path is
+ * applied to an array. In an object, such a name is the name of a member.
  */
 export function isJsonIndex(name: string): boolean {
   return /^(?:0|[1-9]\d{0,8})$/.test(name);

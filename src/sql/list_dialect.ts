@@ -1,10 +1,10 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Fragment } from "./fragment.ts";
 
-/** Determines if a list must contain all items or one of them, in a {@link ListDialect}. */
+/** Says whether a list must contain all items or one of them, in a {@link ListDialect}. */
 export type Quantifier = "all" | "any";
 
-/** An item to find in a list of a document. A number has all its digits. */
+/** An item to find in a list of a document. Numbers are strings with all their digits. */
 export type DocumentItem = string | boolean | { readonly number: string };
 
 /** The part of a dialect for the items of lists: of columns of lists, and of documents. */

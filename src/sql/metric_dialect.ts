@@ -3,8 +3,8 @@ import type { Fragment, SqlValue } from "./fragment.ts";
 
 /**
  * The part of a dialect for metrics over a group of rows, without NULLs. The sum of integers, and
- * sum and average of decimals are *exact*: no digit is lost. The engine may have them in another
- * form that compares and sorts like the numbers.
+ * the sum and average of decimals are *exact*: no digit is lost. The engine may return an exact
+ * metric in another form that compares and sorts like the number.
  */
 export interface MetricDialect {
   /** Returns the minimum or maximum. Strings are ordered as in `ordered` of a dialect. */
@@ -12,9 +12,9 @@ export interface MetricDialect {
   /** Returns the sum, which is exact except for reals. */
   sum(column: ColumnInfo): Fragment;
   /**
-   * Returns the average. For decimals it is exact, rounded half away from zero to `digits` after
-   * the point. For integers it is the double closest to the sum, divided by the count. For reals it
-   * is the engine's own.
+   * Returns the average. The average of decimals is exact, rounded half away from zero to `digits`
+   * digits after the point. The average of integers is the double closest to their sum, divided by
+   * the count. The average of reals is the engine's own.
    */
   average(column: ColumnInfo, digits: number): Fragment;
   /**
@@ -25,16 +25,17 @@ export interface MetricDialect {
   /** Returns a plain decimal, bound for a comparison with an exact metric. */
   boundExact(plain: string): Fragment;
   /**
-   * Decodes an exact metric to a plain decimal, or to null if it is none, like the NaN of Postgres.
-   * Calls `onInvalidValue` if a value of the group was not a number and was ignored.
+   * Decodes an exact metric to a plain decimal, or to null if the metric is not a number, like the
+   * NaN of Postgres. Calls `onInvalidValue` if a value of the group was not a number and was
+   * ignored.
    */
   decodeExact(value: Exclude<SqlValue, null>, onInvalidValue: () => void): string | null;
 }
 
 /**
  * The part of a dialect for metrics that are faster than the exact ones and equal to them. They are
- * only for results, and nothing is compared with them. If a value of the group makes one inexact,
- * its cell is {@link QuickMetrics.inexact}, or the statement fails as `other`.
+ * used only in results, and never in comparisons. If a value of the group makes a metric inexact,
+ * the metric's cell is {@link QuickMetrics.inexact}, or the statement fails as `other`.
  */
 export interface QuickMetrics {
   /** The text of a cell whose exact value needs another statement. */

@@ -7,8 +7,8 @@ export interface PlainPattern {
 }
 
 /**
- * Parses a plain LIKE pattern. Returns null if it has other wildcards, or none at all. Searching a
- * string is many times faster than trying a pattern at every position.
+ * Parses a plain LIKE pattern. Returns null if the pattern has other wildcards, or no wildcard at
+ * all. Searching a string is many times faster than trying a pattern at every position.
  */
 export function plainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];

@@ -5,7 +5,7 @@
  *
  * The string has a digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, and the
  * digits. Digits of a negative number are complements to nine, followed by a `~`, so that a longer
- * one sorts first.
+ * number sorts first.
  */
 export function toSortable(plain: string): string {
   const isNegative = plain.startsWith("-");
@@ -36,7 +36,7 @@ export function fromSortable(sortable: string): string {
 
 const zero = "1";
 
-/** Added to an exponent, so that it always has four digits and no sign. */
+/** The number that is added to an exponent, so that the result has four digits and no sign. */
 const middle = 5000;
 
 function ninesComplement(digits: string): string {

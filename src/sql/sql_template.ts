@@ -4,7 +4,7 @@ import { type Fragment, sql, type SqlValue } from "./fragment.ts";
 class ReadTexts {
   readonly #known = new WeakSet<readonly string[]>();
 
-  /** Throws a plain Error if a value of a fragment is not a whole token of it. */
+  /** Throws a plain Error if a value of a fragment is not a complete token of its SQL. */
   requireApart({ texts, values, isKept }: Fragment): void {
     if (isKept && this.#known.has(texts)) return;
     requireTokens(texts, values.length);
@@ -17,10 +17,10 @@ const read = new ReadTexts();
 /**
  * The template tag for fragments of SQL, which nest. Everything else is a bound value, as the
  * driver accepts it. Custom operators consist of fragments. A whole statement is a template of
- * `db.sql`, which knows tables, columns and kinds, and takes fragments as parts.
+ * `db.sql`, which accepts tables, columns and filters, and also fragments.
  *
- * @throws Error for a value inside quotes or a comment, and for one that touches a word, a number
- * or another value: `$11` would be another value than `$1`.
+ * @throws Error for a value inside quotes or a comment, and for a value that touches a word, a
+ * number or another value: `$1` followed by `1` would be `$11`.
  *
  * @example
  * ```ts
@@ -47,10 +47,10 @@ export function touchesText(before: string, after: string): boolean {
 /** Represents a value. No SQL contains this character. */
 const mark = "\0";
 
-/** One alternative matches at every position. Each engine has some of these quotes. */
+/** One alternative matches at every position. Each engine supports some of these quotes. */
 const pattern = new RegExp(
   [
-    // Only Postgres ends a nested comment with the outer one.
+    // Only in Postgres does a nested comment end with the outer end mark.
     String.raw`(?<comment>--[^\n]*\n|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)`,
     String.raw`(?<text>[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*')`,
     '(?<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`)',

@@ -6,7 +6,7 @@ export type Texts = readonly string[];
  * same parts in the same order have the same strings.
  */
 export interface Place {
-  /** The strings, or null before the first fragment with exactly these parts. */
+  /** The strings, or null until a fragment with exactly these parts occurs. */
   texts: Texts | null;
   readonly after: Map<Texts, Place>;
 }
@@ -22,13 +22,13 @@ export const valuePart: Texts = Object.freeze([]);
 
 /** The maximum size of all strings, because clients determine the number of filter shapes. */
 const maxCharacters = 4_000_000;
-/** The size of a node besides its strings, in characters. */
+/** The size of a node without its strings, in characters. */
 const charactersOfPlace = 200;
 
 /**
- * A cache of the strings of SQL fragments, by their parts. A statement of a known shape is not
- * built again. Its text is the same string object, which need not be hashed again to find the
- * prepared statement. The cache affects only speed.
+ * A cache of the strings of SQL fragments, by their parts. A statement whose shape is cached is not
+ * built again. Its text is the same string object, so finding the prepared statement requires no
+ * new hash. The cache affects only speed.
  */
 export class StatementCache {
   readonly #words = new Map<string, Texts>();
@@ -48,12 +48,12 @@ export class StatementCache {
     return this.#names.get(name) ?? this.#keepWord(this.#names, name, quote(name));
   }
 
-  /** Returns the node of a template, before its parts. */
+  /** Returns the node of a template before its first part. */
   template(strings: Texts): Place {
     return this.#placeAt(strings, this.#templates);
   }
 
-  /** Returns the node of a list of fragments with `separator` between them, before the first. */
+  /** Returns the node before the first of a list of fragments with `separator` between them. */
   list(separator: string): Place {
     return this.#placeAt(separator, this.#lists);
   }

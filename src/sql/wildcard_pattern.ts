@@ -1,8 +1,8 @@
 /**
  * Returns true if a string matches a LIKE pattern: `%` is any string, `_` any one character, and
- * `\` makes the next character literal. It takes a few steps for each character of the string,
- * whatever the pattern. The parts between `%` are found one after the other, each at its first
- * occurrence.
+ * `\` makes the next character literal. The function takes a few steps for each character of the
+ * string, whatever the pattern is. The parts between `%` are found one after the other, each at its
+ * first occurrence.
  */
 export function matchesWildcards(text: string, pattern: string): boolean {
   const [first = [], ...others] = partsOf(pattern);
@@ -24,7 +24,7 @@ export function maxPartLength(pattern: string): number {
   return Math.max(...partsOf(pattern).map(({ length }) => length));
 }
 
-/** A part of a pattern between two `%`: its code points, and {@link anyCharacter} for `_`. */
+/** A part of a pattern between two `%`, as code points. {@link anyCharacter} represents `_`. */
 type Part = readonly number[];
 
 const anyCharacter = -1;
@@ -75,7 +75,7 @@ function endOfFirst(text: string, part: Part, from: number, to: number): number 
 
 /**
  * Returns the end of the first occurrence of a part with `_`, by the algorithm Shift-And. Bit n of
- * the state is set if the characters up to here match the first n + 1 of the part.
+ * the state is set if the last characters match the first n + 1 characters of the part.
  */
 function endOfFirstPattern(text: string, part: Part, from: number, to: number): number {
   const { words, masks, other, offsets } = masksOf(part);
@@ -101,9 +101,11 @@ function endOfFirstPattern(text: string, part: Part, from: number, to: number): 
 /** The places of each character in a part, as bits in some words. */
 interface Masks {
   readonly words: number;
-  /** The masks of the ASCII characters in their order, followed by those of others. */
+  /**
+   * The masks of the ASCII characters in their order, followed by the masks of other characters.
+   */
   readonly masks: Int32Array;
-  /** The offset of the mask of a character that is not in the part: the places of `_`. */
+  /** The offset of the mask for characters that are not in the part. Only `_` matches them. */
   readonly other: number;
   /** The offset of the mask of each character outside of ASCII. */
   readonly offsets: ReadonlyMap<number, number>;

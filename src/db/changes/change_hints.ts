@@ -4,9 +4,9 @@ import type { ChangeHints, PollingListener } from "../engine/changes_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * Combines the hints about changes in one database: the commits of this process, the signals of
- * other processes, and polling, which alone is sufficient. Without a listener there is no polling.
- * Commits of this process are signalled to other processes in any case.
+ * Combines three kinds of hints about changes in one database: commits of this process, signals of
+ * other processes, and polling. Polling alone is sufficient, and happens only if there is a
+ * listener. Commits of this process are signalled to other processes in any case.
  */
 export function changeHints(
   driver: Driver,
@@ -31,7 +31,7 @@ export function changeHints(
   });
   return {
     add(listener) {
-      // A separate function, so that one listener can be added twice.
+      // A separate function for each call, so that one listener can be added twice.
       const entry = () => listener();
       listeners.add(entry);
       polling?.start();
@@ -50,15 +50,15 @@ export function changeHints(
   };
 }
 
-/** The interval whose commits share one signal to other processes, in milliseconds. */
+/** During this interval, in milliseconds, all commits share one signal to other processes. */
 const signalMs = 5;
 
-/** The delay of the poll for transactions that ran concurrently with the sender of a signal. */
+/** The delay of the poll for transactions that ran while a signal was sent, in milliseconds. */
 const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** Reports activity: the polls after the next one come sooner. */
+  /** Reports activity. The polls after the next one then come sooner. */
   speedUp(): void;
   /** Makes the next poll come almost immediately. */
   pollSoon(): void;
@@ -69,7 +69,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener):
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /** The number of the round, so that a poll of an earlier round schedules no other. */
+  /** The number of the current round. A poll of an earlier round schedules no further poll. */
   let round = 0;
 
   function schedule(): void {
@@ -109,7 +109,7 @@ interface Throttled {
   cancel(): void;
 }
 
-/** Runs `work` immediately. Further calls within the interval become one run at its end. */
+/** Runs `work` immediately. Further calls within the interval cause only one run, at its end. */
 function throttled(intervalMs: number, clock: Clock, work: () => void): Throttled {
   let cancelTimer: (() => void) | null = null;
   let isWanted = false;

@@ -10,20 +10,23 @@ export interface Change {
   readonly seq: number;
   /** The transaction of the change if positions are snapshots, else null. */
   readonly transaction: bigint | null;
-  /** A random number that distinguishes the change after a restore, or null if none is needed. */
+  /**
+   * A random number that distinguishes this change from another with the same number after the
+   * database was restored, or null if numbers suffice.
+   */
   readonly mark: number | null;
   /** The table of the row. */
   readonly table: TableInfo;
   /**
-   * The kind. `truncate` removed all rows without naming them. `touch` is an unknown change. Both
-   * have no rows.
+   * The kind of the change. `truncate` removed all rows without naming them, and `touch` is an
+   * unknown change. Neither has rows.
    */
   readonly kind: "insert" | "update" | "delete" | "truncate" | "touch";
   /** The whole row before the change, including hidden columns, or null for an insert. */
   readonly before: Row | null;
   /** The whole row after the change, or null for a delete. */
   readonly after: Row | null;
-  /** The client's id of the created row, or null. */
+  /** The id that the client chose for the created row, or null if there is none. */
   readonly optimisticId: string | null;
   /** The approximate size of the rows in memory, in bytes. */
   readonly sizeBytes: number;
@@ -31,7 +34,7 @@ export interface Change {
 
 /** One read of the change log: the next changes after a position. */
 export interface Step {
-  /** The changes, ordered so that the changes of one row are in their original order. */
+  /** The changes. All changes of one row are in their original order. */
   readonly changes: readonly Change[];
   /**
    * The position after the changes. Null if more changes of the same step follow, because a large
@@ -48,9 +51,7 @@ export interface ChangeLog {
   readonly secret: string;
   /** Returns the current end of the log. */
   end(): Promise<Position>;
-  /**
-   * Returns the next changes after a position or of an unfinished step. Null if history is lost.
-   */
+  /** Returns the next changes of a step or after a position, or null if they were purged. */
   next(from: Position | Step): Promise<Step | null>;
   /**
    * Runs a SELECT, and returns the position of the read from the same statement. If there is no
@@ -69,8 +70,8 @@ export interface ChangeLog {
   /** Parses the string of a position. Returns null for one of another database or epoch. */
   parse(text: string): Position | null;
   /**
-   * Returns true if a position belongs to the current history of the log. False after the database
-   * was restored to an earlier state, and for a purged position.
+   * Returns true if a position belongs to the current history of the log. Returns false if the
+   * database was restored to an earlier state, or if the position was purged.
    */
   holds(position: Position): MaybePromise<boolean>;
   /** Calls `listener` when there may be changes. Returns the function that removes it. */

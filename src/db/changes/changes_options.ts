@@ -3,7 +3,7 @@ import { oneOf, other, textLike, whole } from "../../options/option_kinds.ts";
 import { columnInfoOf, type ColumnLike, isColumn, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The option `changes`: how changes are recorded, and how long they are kept. */
+/** The option `changes`: how the service records changes, and how long it keeps them. */
 export interface ChangesOptions {
   /**
    * The mode. `"triggers"`, the default: the database records every change, by any program.
@@ -12,8 +12,8 @@ export interface ChangesOptions {
    */
   readonly mode?: "triggers" | "service" | undefined;
   /**
-   * The Postgres schema in which a missing log is created, which must be in the role's search path.
-   * Default: the first schema of that path.
+   * The Postgres schema in which a missing log is created. The schema must be in the role's search
+   * path. Default: the first schema of that path.
    */
   readonly schema?: string | undefined;
   /** Columns that are never recorded. They cannot include key columns. */

@@ -17,9 +17,9 @@ export interface FilterEvaluation {
 
 /**
  * Lets the database evaluate filters on row images, as in a list. The result at `[i][f]` is for
- * `images[i]` and `filters[f]`. Related rows are the current ones of the database.
+ * `images[i]` and `filters[f]`. Related rows are read in their current state.
  *
- * It uses one statement, unless there are very many rows or values, or invalid values.
+ * The function uses one statement, unless there are very many rows or values, or invalid values.
  */
 export async function evaluateFilters(
   connection: Connection,
@@ -65,7 +65,7 @@ function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] 
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 
-/** Adds the columns of a filter. Returns false if they are unknown. */
+/** Adds the columns of a filter. Returns false if the columns are unknown. */
 function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
   switch (filter.kind) {
     case "all":
@@ -146,7 +146,7 @@ export function filterParts(
 /** The planning time grows faster than the number of subqueries. */
 const maxFilters = 100;
 
-/** The names of a path are bound at each place of its value, in several forms. */
+/** The number of placeholders that count for a path, because its names are bound several times. */
 const valuesOfPath = 32;
 
 function countValues(filter: Filter): number {

@@ -6,9 +6,9 @@ import type { ChangesEngine } from "../engine/changes_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * Creates the decoder of row images in the change log. It returns rows as a read of the table
- * returns them. Columns that are never recorded are absent. A column that the image lacks is null:
- * see {@link completeImages}.
+ * Creates the decoder of row images in the change log. The decoded rows are like rows that are read
+ * from the table. Columns that are never recorded are absent. A column that the image lacks is
+ * null; see {@link completeImages}.
  */
 export function imageDecoder(
   reader: RowReader,
@@ -31,8 +31,9 @@ export function imageDecoder(
 }
 
 /**
- * Returns a function that returns true if an image has every recorded column of its table.
- * Otherwise the image is of the table before or after an alteration, and its row must not be shown.
+ * Returns a function that returns true if an image has every recorded column of its table. An image
+ * without a column was recorded before or after an alteration of the table, and its row must not be
+ * shown.
  */
 export function completeImages(
   { images }: ChangesEngine,

@@ -6,8 +6,8 @@
 export type Position = SequencePosition | SnapshotPosition;
 
 /**
- * A position in the change log of SQLite. Numbers are drawn under the one write lock, so that they
- * are in the order of commits.
+ * A position in the change log of SQLite. SQLite has one write lock, so the numbers of changes are
+ * in the order of commits.
  */
 export interface SequencePosition {
   /** Distinguishes the two forms. */
@@ -16,13 +16,15 @@ export interface SequencePosition {
   readonly epoch: string;
   /** The last change that is covered. */
   readonly seq: number;
-  /** The mark of that change, which distinguishes it from its number in another history. */
+  /**
+   * The mark of that change. It distinguishes the change from one with its number after a restore.
+   */
   readonly mark: number;
 }
 
 /**
- * A position in the change log of Postgres: the transactions that a snapshot sees. Numbers are
- * drawn before commits there.
+ * A position in the change log of Postgres: the transactions that a snapshot sees. In Postgres, a
+ * change gets its number before its commit.
  */
 export interface SnapshotPosition {
   /** Distinguishes the two forms. */
@@ -33,7 +35,7 @@ export interface SnapshotPosition {
   readonly xmin: bigint;
   /** No transaction from this id on is covered. */
   readonly xmax: bigint;
-  /** The uncovered transactions between the two, which were running. Ascending. */
+  /** The transactions between the two that were running and are not covered. Ascending. */
   readonly running: readonly bigint[];
 }
 
@@ -70,8 +72,8 @@ export function covers(position: Position, change: ChangeNumbers): boolean {
 }
 
 /**
- * Returns the position right after a change that follows `position`, or null if there is no
- * position between the changes of a step.
+ * Returns the position directly after a change that follows `position`. Returns null within a step,
+ * because there are no positions between its changes.
  */
 export function positionAfter(position: Position, change: ChangeNumbers): Position | null {
   const { seq, mark } = change;
@@ -91,13 +93,13 @@ export function includes(position: Position, earlier: Position): boolean {
 }
 
 /**
- * Returns a position in the change log as a number. A position that covers more has a greater one,
- * in every process that serves the database. The numbers of changes are not usable for this if they
- * are drawn before commits.
+ * Returns a position in the change log as a number. A position that covers more changes has a
+ * greater number, in every process that serves the database. The numbers of changes themselves are
+ * not in this order if they are assigned before commits.
  */
 export function positionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
-  // The number of ended transactions, which only grows.
+  // The number of transactions that have ended. This number only grows.
   return Number(position.xmax) - position.running.length;
 }
 

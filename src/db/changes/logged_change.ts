@@ -15,8 +15,7 @@ export interface LoggedRow {
 }
 
 /**
- * Returns the row, or a touch if an image does not have all columns of its table, so that streams
- * start again.
+ * Returns the row, or a touch if an image lacks a column of the table. Streams then start again.
  */
 export function rowOfCompleteImages(
   row: LoggedRow,

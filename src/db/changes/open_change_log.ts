@@ -8,7 +8,7 @@ import { engineOf } from "../engine/engine_of.ts";
 
 export interface OpenChangeLogOptions {
   readonly driver: Driver;
-  /** The tables to record, which must exist. */
+  /** The tables to record. These tables must exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
   /** Called when the set of tables with hidden rows has changed, before later changes are read. */

@@ -9,7 +9,7 @@ import { engineOf } from "../engine/engine_of.ts";
 /** The optimistic ids of the rows that a transaction has written, by the ids of their keys. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/** The log position before a transaction writes, or null if the log records transactions. */
+/** The position in the log before a transaction writes, or null if the log records transactions. */
 export type LogMark = SqlValue;
 
 /** Returns the log position before a transaction writes. */
@@ -23,7 +23,7 @@ export async function markLog(connection: Connection, reader: RowReader): Promis
 /**
  * Records optimistic ids with the changes of their rows that the transaction has made since the
  * mark. A row that was written several times has its id in each change. Returns the ids that were
- * recorded. They exclude rows of unrecorded tables, and rows that no statement has written.
+ * recorded. Rows of unrecorded tables and rows that no statement has written are not among these.
  */
 export async function recordOptimisticIds(
   connection: Connection,

@@ -17,7 +17,7 @@ export interface RowHistoryRequest {
   readonly key: Key;
   /** The columns that are never recorded. */
   readonly exclude: ReadonlySet<ColumnInfo>;
-  /** Limits the history to changes with a smaller number, or null to start at the newest. */
+  /** Limits the history to changes with a smaller number. Null starts at the newest change. */
   readonly before: number | null;
   readonly limit: number;
 }
@@ -25,11 +25,13 @@ export interface RowHistoryRequest {
 /** Changes of one row, the newest first. */
 export interface RowHistory {
   readonly changes: readonly PastChange[];
-  /** The number below which there may be older changes, or null at the start of the log. */
+  /** The upper limit for the numbers of older changes, or null at the start of the log. */
   readonly next: number | null;
 }
 
-/** A change of a row that is still in the log, or one of its whole table, which has no rows. */
+/**
+ * A change of a row that is still in the log, or a change of its whole table, which has no rows.
+ */
 export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "after"> {
   /** The time of the change, in milliseconds since 1970. */
   readonly at: number;
@@ -37,7 +39,7 @@ export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "af
 
 /**
  * Reads the history of one row backwards from the change log. The log has no index for rows, so
- * that 20,000 changes are searched at a time. Rejects beyond `limits`, like a read of the driver.
+ * each call searches at most 20,000 changes. Rejects beyond `limits`, like a read of the driver.
  */
 export async function readRowHistory(
   request: RowHistoryRequest,
@@ -103,9 +105,9 @@ function createBinder({ dialect }: Driver) {
 type Place = (value: SqlValue) => string;
 
 /**
- * Returns an SQL condition that an image may be of the row, with a placeholder for each value in
- * textual order. The caller compares the decoded values, because some kinds are written in several
- * ways and are not compared here.
+ * Returns an SQL condition that is true if an image may belong to the row. The condition has a
+ * placeholder for each value, in textual order. The caller compares the decoded values, because
+ * some kinds are written in several ways and are not compared here.
  */
 function rowMatch(
   history: HistoryFormat,

@@ -4,9 +4,9 @@ import type { RefusedWrite } from "../engine/constraints_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * Returns the columns of the constraint by which the database rejected a write, in its order. The
- * result is empty for a constraint of another table, or if the engine does not name it. It queries
- * the database, so that it must be called after the transaction of the write.
+ * Returns the columns of the constraint that rejected a write, in the order of the constraint. The
+ * result is empty for a constraint of another table, or if the engine does not name the constraint.
+ * The function queries the database, so call it only after the transaction of the write.
  */
 export async function constraintColumns(
   error: DatabaseError,
@@ -16,7 +16,7 @@ export async function constraintColumns(
   const columns = [...new Set(names)].map((name) =>
     write.table.columns.find(({ dbName }) => dbName.toLowerCase() === name.toLowerCase())
   );
-  // Columns that the service does not know cannot be named.
+  // Columns that are not in the service's description of the table are omitted.
   const known = columns.filter((column) => column !== undefined);
   return known.length === columns.length ? known : [];
 }

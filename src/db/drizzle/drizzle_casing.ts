@@ -2,10 +2,10 @@ import type { DrizzleDatabase } from "./drizzle_database.ts";
 
 /**
  * Returns how a database of Drizzle 0.45 names columns without their own name, by its option
- * `casing`. Null if it uses the names of the properties.
+ * `casing`. Returns null if the names of the properties are used.
  */
 export function casingOf(database: DrizzleDatabase): ((name: string) => string) | null {
-  // Any member may be missing, which is checked before it is used.
+  // Any member may be missing. Therefore each is checked before its use.
   const { dialect } = database as MaybeCased;
   const convert = dialect?.casing?.convert;
   if (typeof convert !== "function") return null;

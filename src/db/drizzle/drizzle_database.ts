@@ -1,8 +1,8 @@
 import { entityKindOf } from "../../schema/drizzle/drizzle_structure.ts";
 
-/** A database of Drizzle, of its lines 0.45 and 1.0: the result of `drizzle(client)`. */
+/** A database of Drizzle 0.45 or 1.0: the result of `drizzle(client)`. */
 export interface DrizzleDatabase {
-  /** The client of its library. */
+  /** The client of the database library. */
   readonly $client: object;
 }
 

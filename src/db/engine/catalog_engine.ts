@@ -23,7 +23,7 @@ export interface CatalogEngine {
   foldName(name: string): string;
   /** The maximum length of a name in bytes, or null for no limit. */
   readonly maxNameBytes: number | null;
-  /** A query for `t` if the role may create tables, or null if every connection may. */
+  /** A query that returns `t` if the role may create tables, or null if every connection may. */
   readonly mayCreateTables: string | null;
   /** Returns the tables that have their own conflict clause. */
   conflictTables(

@@ -15,7 +15,9 @@ export interface ChangeHints {
 
 export interface PollingListener {
   readonly notify: () => void;
-  /** Records that other programs wrote to tables without triggers. Null if all tables have them. */
+  /**
+   * Records that other programs wrote to tables without triggers. Null if all tables have triggers.
+   */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
@@ -38,7 +40,7 @@ export interface ChangeLogSetup {
 
 /** The format of an engine's row images. */
 export interface ImageFormat {
-  /** Returns the values as they are written, by the database names of their columns. */
+  /** Returns the values exactly as the image contains them, by the columns' database names. */
   parse(image: string): ReadonlyMap<string, string>;
   /** Returns a value as a driver reads it from its column. */
   decodeCell(raw: string, column: ColumnInfo): SqlValue;
@@ -57,11 +59,11 @@ export interface ChangesEngine {
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   /** The SQL with which the history of a row is read. */
   readonly history: HistoryFormat;
-  /** A clause for the operator: how streams see tables without triggers. */
+  /** A clause for the operator that says how streams see tables without triggers. */
   readonly untrackedConsequence: string;
-  /** A sentence for the operator: which writes streams show without triggers. */
+  /** A sentence for the operator that says which writes streams show without triggers. */
   readonly ownWrites: string;
-  /** Returns a sentence for the operator who may not set up the log: the obstacle, and its remedy. */
+  /** Returns a sentence that says to an operator why the log cannot be set up, and the remedy. */
   whyForbidden(
     driver: Driver,
     tables: readonly TableInfo[],
@@ -79,7 +81,7 @@ export interface OpenSourceOptions {
 
 /** A change log that is set up but not open yet. */
 export interface ChangeSource {
-  /** The tables of which only the writes of this service are recorded. */
+  /** The tables of which only writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
   /** Returns a function that records other programs' writes to those tables, or null. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
@@ -92,7 +94,7 @@ export interface ChangeSource {
 export interface HistoryFormat {
   /** Returns a condition on the table of a change. `place` binds a value. */
   isTable(table: TableInfo, place: (value: SqlValue) => string): string;
-  /** Returns a condition that is true if an image may have the value of a key in its column. */
+  /** Returns a condition that is true if the column in an image may have the value of a key. */
   mayHave(
     column: ColumnInfo,
     value: string,

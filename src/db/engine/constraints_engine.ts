@@ -8,13 +8,13 @@ export type RowValues = ReadonlyMap<ColumnInfo, unknown>;
 /** The known facts about a write that a constraint rejected. */
 export interface RefusedWrite {
   readonly table: TableInfo;
-  /** The values that it would have stored, or null if they are unknown. */
+  /** The values that the write would have stored, or null if the values are unknown. */
   readonly values: RowValues | null;
   readonly driver: Driver;
 }
 
 /** Finds the columns of a constraint that rejected a write. */
 export interface ConstraintsEngine {
-  /** Returns their names in the database, or none if the engine does not name the constraint. */
+  /** Returns the columns' database names, or none if the engine does not name the constraint. */
   columnsOf(error: DatabaseError, write: RefusedWrite): Promise<readonly string[]>;
 }

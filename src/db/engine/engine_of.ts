@@ -5,6 +5,6 @@ import type { DatabaseEngine } from "./engine.ts";
 export function engineOf(
   { dialect }: { readonly dialect: Pick<Dialect, "parts"> },
 ): DatabaseEngine {
-  // Each dialect is created with a whole engine, whose type `src/sql` may not import.
+  // Each dialect is created with the parts of a whole engine, whose type `src/sql` may not import.
   return dialect.parts as DatabaseEngine;
 }

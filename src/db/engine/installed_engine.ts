@@ -8,13 +8,15 @@ export type Announce = (parts: readonly InstalledPart[]) => void;
 export interface InstalledEngine {
   /** A query for a string that changes with the triggers of the change log. */
   readonly triggers: string;
-  /** A table expression of all relations, with their `name`. */
+  /** An SQL expression for a table with the `name` of every relation. */
   readonly relations: string;
-  /** Returns the changes besides tables that serving makes in the database, each as a clause. */
+  /**
+   * Returns the changes that serving makes in the database, except for tables, each as a clause.
+   */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**
-   * Removes the parts after it calls `announce` with them. Returns true if there were any. Null if
-   * no connection can remove them.
+   * Calls `announce` with the installed parts, and then removes these parts. Returns true if there
+   * were any. Null if no connection can remove them.
    */
   readonly uninstall: ((driver: Driver, announce: Announce) => Promise<boolean>) | null;
   /** The parts that the change log adds, as a clause. */

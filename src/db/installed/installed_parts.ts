@@ -6,10 +6,10 @@ export interface InstalledPart {
   readonly drop: string;
 }
 
-/** The temporary name of SQLite's own table of sequences while it is removed. */
+/** The temporary name of SQLite's own table of sequences, used while that table is removed. */
 export const sequenceTable = "_service_sequence";
 
-/** The names of the tables of the log, of the idempotency store, of search and of migrations. */
+/** The names of the service's tables: the log, the idempotency store, search and migrations. */
 export const ownTables: readonly string[] = [
   ...["_service_changes", "_service_meta", "_service_replaced", "_service_epoch"],
   ...["_service_search", "_service_idempotency", "_service_migrations", sequenceTable],

@@ -3,7 +3,7 @@ import { engineOf } from "../engine/engine_of.ts";
 
 /**
  * Returns a string that changes with the triggers that record changes. A program that rebuilds a
- * table drops the triggers of the old one, even if the columns stay.
+ * table drops its triggers, even if the columns stay the same.
  */
 export async function installedTriggers(driver: Driver): Promise<string> {
   const text = engineOf(driver).installed.triggers;

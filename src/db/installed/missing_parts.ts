@@ -9,7 +9,9 @@ export interface NeededParts {
   readonly search: boolean;
 }
 
-/** Returns what serving for writing will change in the database, each as a clause, or nothing. */
+/**
+ * Returns the changes that a service with write access will make in the database, each as a clause.
+ */
 export async function missingParts(
   driver: Driver,
   { log, search }: NeededParts,
@@ -31,7 +33,7 @@ export async function missingParts(
   return missing;
 }
 
-/** Returns true if the role of a database may create tables in its default schema. */
+/** Returns true if the role of the service may create tables in its default schema. */
 export async function mayCreateTables(driver: Driver): Promise<boolean> {
   const text = engineOf(driver).catalog.mayCreateTables;
   if (text === null) return true;

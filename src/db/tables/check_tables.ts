@@ -13,8 +13,8 @@ export interface TableOfDriver {
 
 /**
  * Checks at the start that all tables exist, by a query of every table. Compares the declared
- * tables with those of the database. Throws a plain Error that names each missing part, column by
- * column, and the remedy. Differences that do not prevent serving are observed. An unreachable
+ * tables with the tables of the database. Throws a plain Error that names each missing part, column
+ * by column, and the remedy. Differences that do not prevent serving are observed. An unreachable
  * database is observed, and its tables are not checked, because it may be reachable later.
  */
 export async function checkTables(
@@ -68,7 +68,7 @@ interface IncompleteTable {
   readonly cause: DatabaseError;
 }
 
-/** Returns the error that names the missing parts of existing tables, and of those of Drizzle. */
+/** Returns the error that names the missing parts of existing tables and of Drizzle's tables. */
 async function missingParts(
   incomplete: readonly IncompleteTable[],
   driver: Driver,
@@ -150,8 +150,8 @@ export async function isThere(
 }
 
 /**
- * Returns true if the database has a table with the described columns, and their values compare
- * with those of their kinds.
+ * Returns true if the database has a table with the described columns, whose values can be compared
+ * as their kinds require.
  */
 export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<boolean> {
   const { dialect } = driver;
@@ -183,7 +183,7 @@ function selectNothing(
   return toStatement(select, dialect.placeholder);
 }
 
-/** Returns true if the error of such a simple statement means a missing table or column. */
+/** Returns true if a simple SELECT failed because of a missing table or column. */
 function isMissing(error: DatabaseError): boolean {
   return hasCode(error, missingCodes);
 }

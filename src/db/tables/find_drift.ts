@@ -45,8 +45,8 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]): P
 }
 
 /**
- * Compares expressions by temporary tables, because only the server knows whether two are equal.
- * Returns null if that is not allowed.
+ * Compares expressions by means of temporary tables, because only the server determines whether two
+ * expressions are equal. Returns null if that is not allowed.
  */
 async function findSurely(
   driver: Driver,
@@ -79,7 +79,7 @@ function preventsService(
     case "renamed-column":
       return true;
     case "key": {
-      // Several rows could have one key, and a write of one would change all of them.
+      // Otherwise several rows could have one key, and a write to one row would change all of them.
       const isUnique = existing?.uniques.some(({ columns }) =>
         isSameSet(columns, difference.declared)
       );
@@ -94,7 +94,9 @@ function preventsService(
   }
 }
 
-/** Returns false for additional indexes and columns, which are harmless if rows can be created. */
+/**
+ * Returns false for additional indexes, and for additional columns that do not prevent new rows.
+ */
 function isWorthSaying(difference: Difference): boolean {
   if (difference.kind === "superfluous-column") return isNeeded(difference.existing);
   return difference.kind !== "superfluous-index";

@@ -4,8 +4,8 @@ import type { CatalogEngine } from "../engine/catalog_engine.ts";
 
 /**
  * Throws an Error for declarations that an engine would reject without a reason, or accept and
- * break: names of tables and indexes that are not distinct, names that are too long, and foreign
- * keys to columns that are not unique.
+ * break: duplicate names of tables or indexes, names that are too long, and foreign keys to columns
+ * that are not unique.
  */
 export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEngine): void {
   const tables = [...new Set(given)];
@@ -20,7 +20,10 @@ export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEn
   }
 }
 
-/** Requires distinct indexes, whose names share a schema: `a_b` of `c` is also `a` of `b_c`. */
+/**
+ * Requires that index names are distinct in a schema. Index `a_b` of table `c` and `a` of `b_c`
+ * have the same name.
+ */
 function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   const owners = new Map<string, string>();
   for (const table of tables) {
@@ -38,7 +41,9 @@ function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   }
 }
 
-/** Requires distinct tables: two declarations of one table would contradict each other. */
+/**
+ * Requires that no table is declared twice, because two declarations would contradict each other.
+ */
 function requireDistinctNames(tables: readonly TableInfo[], { foldName }: CatalogEngine): void {
   for (const [index, { schema, name, formerName }] of tables.entries()) {
     const others = tables.slice(0, index).filter((one) => one.schema === schema);
@@ -69,7 +74,7 @@ function requireShortNames(
   );
 }
 
-/** Requires a unique target: SQLite accepts others and then rejects every write. */
+/** Requires that a foreign key refers to unique columns. Otherwise SQLite rejects every write. */
 function requireUniqueTarget(
   { references, columns }: ForeignKey,
   { name }: TableInfo,

@@ -19,19 +19,19 @@ export async function readRoleLimits(
 const roleRecheckMs = 60_000;
 
 /**
- * The last known limits of the roles in an app's databases. Results of the role's own statements
- * obey them automatically. Images of a change log, a search index and the statistics of a table do
- * not.
+ * The last known limits of the roles in an app's databases. The database applies these limits to
+ * the role's own statements. It does not apply them to images of a change log, to a search index
+ * and to table statistics.
  */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
-  /** The limits by table, or null if there are none. */
+  /** The limits by table. A limit is null if the role has none. */
   readonly #known = new Map<TableInfo, RoleLimits | null>();
   readonly #clock: Clock;
   #readAtMs = 0;
   #reading: Promise<void> | null = null;
 
-  /** Creates the collection, in which nothing is known yet. */
+  /** Creates the collection. No limits are known yet. */
   constructor(served: readonly TableOfDriver[], { clock }: Pick<Runtime, "clock">) {
     this.#clock = clock;
     const byDriver = Map.groupBy(served, ({ driver }) => driver);
@@ -45,7 +45,7 @@ export class RoleRights {
     return [...this.#tables.keys()].some((driver) => engineOf(driver).roles !== null);
   }
 
-  /** Reads all limits. If a database does not respond, it rejects and keeps the known ones. */
+  /** Reads all limits. If a database does not respond, it rejects and keeps the known limits. */
   read(): Promise<void> {
     this.#reading ??= this.#readAll().finally(() => this.#reading = null);
     return this.#reading;
@@ -67,12 +67,14 @@ export class RoleRights {
     }
   }
 
-  /** Returns the known limits of a table, null for none, and undefined if they are unknown. */
+  /**
+   * Returns the known limits of a table, null if there are none, or undefined if they are unknown.
+   */
   known(table: TableInfo): RoleLimits | null | undefined {
     return this.#known.get(table);
   }
 
-  /** Returns the limits of a table. Reads unknown ones, and those older than a minute. */
+  /** Returns the limits of a table. Reads limits that are unknown or older than a minute. */
   async of(table: TableInfo): Promise<RoleLimits | null> {
     const isOld = this.#clock.elapsedMs() - this.#readAtMs > roleRecheckMs;
     if (isOld || !this.#known.has(table)) await this.read();

@@ -8,7 +8,9 @@ import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { ValuePlace } from "./value_places.ts";
 
-/** Binds a value according to its place in the statement, so that every engine stores the same. */
+/**
+ * Binds a value according to its place in the statement, so that all engines store the same value.
+ */
 export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
   switch (place.kind) {
     case "count":
@@ -29,7 +31,7 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
   }
 }
 
-/** Checks the count: Postgres rounds fractions, and NULL or a negative number may mean no limit. */
+/** Checks a number of rows: Postgres rounds fractions, and a NULL may mean no limit. */
 function rowCount(value: unknown): Fragment {
   const count = typeof value === "bigint" ? Number(value) : value;
   if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) {
@@ -41,7 +43,7 @@ function rowCount(value: unknown): Fragment {
   );
 }
 
-/** Binds a value of a column at any place, because the statement also contains its type. */
+/** Binds a value of a column at any place. The statement also contains the type of the column. */
 export function boundOfColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }
@@ -59,7 +61,9 @@ function ofColumn(
   return sql`${dialect.encode(inProcess(value, column, stores, dialect), column)}`;
 }
 
-/** Converts a value from its wire form. A value that is only compared may break constraints. */
+/**
+ * Converts a value from its wire form. A value that is only compared need not satisfy constraints.
+ */
 function inProcess(
   value: unknown,
   column: ColumnInfo,
@@ -118,7 +122,7 @@ function boundRows(
   return join(lists, ", ");
 }
 
-/** Binds a value without a column. As for a literal, its own type determines the SQL type. */
+/** Binds a value without a column. As for a literal, the value itself determines the SQL type. */
 function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): Fragment {
   if (value === null) return rawSql("NULL");
   const kind = kindOfFree(value);
@@ -131,7 +135,7 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
   if (kind === "integer" && near?.kind !== "decimal" && Number(value) === (Number(value) | 0)) {
     return sql`CAST(${Number(value)} AS integer)`;
   }
-  // A double next to a decimal would also make its exact digits a double.
+  // A double next to an exact decimal would convert the decimal to a double.
   const isExact = near?.kind === "decimal" && kindFacts[kind].arithmetic !== null;
   return boundOfColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
 }

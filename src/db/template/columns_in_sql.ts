@@ -4,15 +4,15 @@ import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
 /** The columns that a statement names, interpolated or as text. */
 export interface ColumnsInSql {
-  /** Returns the known column that ends with a token, or null. */
+  /** Returns the known column whose name ends with a token, or null if there is none. */
   endingAt(index: number): ColumnInfo | null;
-  /** Returns the column that begins with a token, after the name of its table. */
+  /** Returns the column that begins with a token and follows the name of its table. */
   startingAt(index: number): ColumnInfo | null;
   /** Returns the index after a name and its qualifiers that begin with a token. */
   afterPath(index: number): number;
   /**
-   * Returns the columns that a written name may mean: of the interpolated tables, and of
-   * subqueries. Null is a value that a subquery computes.
+   * Returns the columns that a written name may mean, in interpolated tables and in subqueries.
+   * Null means a value that a subquery computes.
    */
   named(dbName: string): readonly (ColumnInfo | null)[];
   /** Returns true if a written name may mean several columns of different kinds. */
@@ -69,7 +69,7 @@ interface SubqueryName {
   readonly column: ColumnInfo | null;
 }
 
-/** Returns the names of subqueries' columns, by AS or before it: `due (id, moment) AS (…)`. */
+/** Returns the column names of subqueries, by AS or before it: `due (id, moment) AS (…)`. */
 function namesOfSubqueries(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],
@@ -107,7 +107,7 @@ function nameOf(token: SqlToken | undefined): string | null {
 
 export interface SelectList {
   readonly items: readonly (readonly [start: number, end: number])[];
-  /** The parenthesis that opens its subquery, or null outside of one. */
+  /** The parenthesis that opens the subquery of the list, or null outside of a subquery. */
   readonly open: number | null;
 }
 
@@ -155,7 +155,7 @@ export function partAt(
   return token?.kind === "part" ? parts[token.index] : undefined;
 }
 
-/** Returns true if two columns have one name and one form, so that they are interchangeable. */
+/** Returns true if two columns have one name and one form. They are then interchangeable. */
 function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
   if (left === null || right === null) return left === right;
   return left === right ||

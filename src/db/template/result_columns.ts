@@ -10,17 +10,17 @@ import type { FlatTemplate } from "./sql_parts.ts";
 import { termsOf } from "./sql_terms.ts";
 import { isSign, isWord } from "./sql_tokens.ts";
 
-/** One item of a select list, as the rows show it. */
+/** One item of a select list, as result rows show it. */
 export type ResultItem =
   /** The value of a property, in the form of a column, or as an untyped value if it is null. */
   | {
     readonly kind: "one";
     readonly name: string;
     readonly column: ColumnInfo | null;
-    /** True for the value of an expression, and false for that of the column. */
+    /** True for the value of an expression. False for the stored value of the column. */
     readonly computed: boolean;
   }
-  /** All columns of one or more tables, each of which may have a column of a name. */
+  /** All columns of one or more tables, each of which may have a column with the name. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
 /**
@@ -33,7 +33,7 @@ export function resultItems(
 ): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);
-  // The value of a subquery reaches the rows by its name.
+  // The value of a subquery reaches the rows under its name.
   for (const { items } of lists.filter(({ open }) => open !== null)) {
     for (const [from, to] of items) {
       if (isWord(tokens[to - 2], "AS")) resultItem(from, to, template, columns);
@@ -155,8 +155,8 @@ function requirePlain(
 }
 
 /**
- * Returns a function that decodes rows of results to objects: by property, with values in wire
- * form. It caches the meaning of the columns, which changes only with the schema.
+ * Returns a function that decodes result rows to objects with property names and values in wire
+ * form. It caches the meaning of columns, which changes only with the schema.
  */
 export function rowReader(
   items: readonly ResultItem[],
@@ -261,7 +261,7 @@ function decoded(value: SqlValue, cell: ResultCell, dialect: Dialect): unknown {
   );
 }
 
-/** Rounds a decimal: engines compute more digits than a column has, and SQLite uses doubles. */
+/** Rounds a decimal. Engines compute more digits than a column has, and SQLite computes doubles. */
 function rounded(value: SqlValue, { kind, scale }: ColumnInfo): SqlValue {
   if (kind !== "decimal" || scale === null || value instanceof Uint8Array) return value;
   const plain = plainDecimal(String(value));

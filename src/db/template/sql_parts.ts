@@ -19,12 +19,12 @@ export type SqlPart =
   | { readonly kind: "table"; readonly table: TableInfo }
   | { readonly kind: "filter"; readonly filter: Filter }
   | { readonly kind: "fragment"; readonly fragment: Fragment }
-  /** The name after AS, and the kind of the expression before it. */
+  /** The name after AS, and the kind of the expression that precedes AS. */
   | { readonly kind: "alias"; readonly column: ColumnInfo }
   | { readonly kind: "valueOf"; readonly column: ColumnInfo; readonly value: unknown }
   | { readonly kind: "value"; readonly value: unknown };
 
-/** A value together with the column whose kind it has. */
+/** A value and the column that determines the kind of the value. */
 export class ValueOfColumn {
   readonly column: ColumnInfo;
   /** The value in its wire form. */
@@ -52,10 +52,10 @@ export interface FlatTemplate {
   readonly tokens: readonly SqlToken[];
 }
 
-/** The interpolations of a template and of nested templates, without parsing their strings. */
+/** The interpolated parts of a template and of nested templates. Their strings are not parsed. */
 export interface SqlParts {
   readonly parts: readonly SqlPart[];
-  /** Determines how the strings are parsed: two templates of equal shape differ only in values. */
+  /** Determines how the strings are parsed. Two templates of equal shape differ only in values. */
   readonly shape: readonly unknown[];
 }
 
@@ -83,7 +83,7 @@ export function partsOf(template: SqlTemplate, templateOf: TemplateOf): SqlParts
   return { parts, shape };
 }
 
-/** Returns the identity of columns and tables, the kind of results, and a constant for values. */
+/** Returns a value that identifies the shape of a part: the column, the table, or a constant. */
 function shapeOf(part: SqlPart): unknown {
   switch (part.kind) {
     case "column":
@@ -101,7 +101,7 @@ function shapeOf(part: SqlPart): unknown {
   }
 }
 
-/** Flattens a template and its nested templates, whose parts are already known. */
+/** Flattens a template and its nested templates. Their parts are already known. */
 export function flattenTemplate(
   template: SqlTemplate,
   parts: readonly SqlPart[],
@@ -144,8 +144,8 @@ export function flattenTemplate(
 }
 
 /**
- * Throws if a value, a name or a column touches a word, a number or a quote. It would form another
- * token for the reader, and an alias or a second value for the engine.
+ * Throws if a value, a name or a column touches a word, a number or a quote. The parser would read
+ * another token, and the engine an alias or a second value.
  */
 function requireApart(
   texts: readonly string[],
@@ -197,7 +197,9 @@ function isTable(value: object): value is TableLike<unknown, unknown> | TableInf
   return isTableLike(value) || ("byName" in value && value.byName instanceof Map);
 }
 
-/** Returns true for a filter. No JSON value is one: a request's value is never a condition. */
+/**
+ * Returns true for a filter. No JSON value is a filter, so a request's value is never a condition.
+ */
 function isFilter(value: unknown): value is Filter {
   if (value === allRows || value === noRows) return true;
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;

@@ -19,29 +19,33 @@ import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
 import { requireOneStatement } from "./sql_tokens.ts";
 import { type ValuePlace, valuePlaces } from "./value_places.ts";
 
-/** The meaning of a template, independent of its values. It is parsed once, and run many times. */
+/**
+ * The meaning of a template, independent of its values. It is parsed once and used for many runs.
+ */
 export interface SqlPlan {
   readonly shape: readonly unknown[];
   /** The SQL between the parts that each run renders, including names of tables and columns. */
   readonly texts: readonly string[];
   /** The indexes of the parts that each run renders, and their places. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];
-  /** The SQL of the previous run with its placeholders, which most runs share. */
+  /** The SQL text of the previous run, including placeholders. Most runs have the same text. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;
-  /** Decodes the rows of a result to objects: by property, with values in wire form. */
+  /** Decodes result rows to objects with property names and values in wire form. */
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
 }
 
-/** The maximum number of plans for one string, which other columns or conditions need. */
+/** The maximum number of plans for one string. Other columns or conditions need other plans. */
 const maxPlansOfText = 16;
-/** The maximum number of placeholders, which is that of SQLite, the lowest. */
+/** The maximum number of placeholders. SQLite has the lowest limit of all engines. */
 const maxValues = 32_766;
 
-/** Caches the plans of templates, for as long as the source code of the template exists. */
+/** Caches the plans of templates as long as the source code of the template exists. */
 export class SqlPlans {
   readonly #byText = new WeakMap<readonly string[], SqlPlan[]>();
 
-  /** Returns the plan of a template of a shape. `flatten` parses it if there is none. */
+  /**
+   * Returns the plan for a template of this shape. If there is none, `flatten` parses the template.
+   */
   planOf(
     text: readonly string[],
     shape: readonly unknown[],

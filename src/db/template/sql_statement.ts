@@ -6,15 +6,15 @@ import { type SqlPlans, statementOf } from "./sql_plan.ts";
 
 /** The result of a statement that was written as a template. */
 export interface SqlResult<R> {
-  /** The rows, by property, with values as in JSON responses. The caller may change them. */
+  /** The rows as objects, with values as in JSON responses. The caller may change the objects. */
   readonly rows: R[];
   /** The number of rows inserted, updated or deleted. 0 for a read. */
   readonly changed: number;
 }
 
 /**
- * A statement that was written as a template. It runs once, when it is awaited. Interpolated in
- * another template it is a part of that template, and does not run.
+ * A statement that was written as a template. It runs once, when it is awaited. If the statement is
+ * interpolated in another template, it is a part of that template and does not run.
  */
 export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
   readonly #template: SqlTemplate;
@@ -35,7 +35,7 @@ export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
     return (this.#result ??= this.#run(this.#template)).then(onfulfilled, onrejected);
   }
 
-  /** Returns the template of a value that is such a statement, or null for any other value. */
+  /** Returns the template of a value that is a statement, or null for any other value. */
   static templateOf(value: unknown): SqlTemplate | null {
     return typeof value === "object" && value !== null && #template in value
       ? value.#template
@@ -43,7 +43,7 @@ export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
   }
 }
 
-/** The template tag that runs statements on a database or in a transaction of it. */
+/** The template tag that runs statements in a database or in a transaction. */
 export interface SqlTag {
   /**
    * Creates a statement. Tables and columns are interpolated as quoted names, and everything else
@@ -53,7 +53,7 @@ export interface SqlTag {
     strings: TemplateStringsArray,
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
-  /** Returns a value of the column's kind, for a place where it is not compared with the column. */
+  /** Returns a value of the column's kind, for a place without a comparison with the column. */
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 
@@ -98,7 +98,7 @@ async function run<R extends object>(
     () => flattenTemplate(template, parts, SqlStatement.templateOf),
   );
   const result = await connection.query(statementOf(plan, parts, dialect));
-  // By its type parameter the caller states which columns its statement selects.
+  // By the type parameter, the caller asserts which columns the statement selects.
   const rows = plan.toObjects(result, dialect) as R[];
   return { rows, changed: result.changed };
 }

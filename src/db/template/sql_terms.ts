@@ -10,7 +10,9 @@ export interface SqlTerms {
   endOf(index: number): number;
   /** Returns true if a token after WHEN only decides which value is chosen. */
   isCondition(index: number): boolean;
-  /** Returns a column in the term of a token for whose values a string could be mistaken. */
+  /**
+   * Returns a column in the term of a token. Without its kind, a string could be misinterpreted.
+   */
   kindedColumnNear(index: number): ColumnInfo | null;
 }
 
@@ -25,7 +27,8 @@ const noFunctions: readonly string[] = [...clauses, ...separators, "IN", "NOT", 
 
 /**
  * Divides a statement into terms. A term includes the arguments of a function and the value
- * compared with its result. It also includes the results of a CASE and their use.
+ * compared with its result. A term also includes the results of a CASE and the expression that uses
+ * them.
  */
 export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): SqlTerms {
   const termOf: number[] = [];

@@ -1,14 +1,14 @@
-/** A token of SQL text, as far as a template needs it. */
+/** A token of SQL text, with the details that a template needs. */
 export type SqlToken =
-  /** A word as it is written, and in upper case for comparing it with keywords. */
+  /** A word as written, and in upper case for comparisons with keywords. */
   | { readonly kind: "word"; readonly text: string; readonly keyword: string }
   /** A quoted identifier, without its quotes. */
   | { readonly kind: "quoted"; readonly text: string }
-  /** A number that the statement itself contains, or a string without its quotes. */
+  /** A number or a string (without its quotes) that the SQL text itself contains. */
   | { readonly kind: "literal"; readonly value: string; readonly isText: boolean }
   /** An operator or a punctuation mark. */
   | { readonly kind: "sign"; readonly text: string }
-  /** An interpolated part, by its index. */
+  /** An interpolated part, identified by its index. */
   | { readonly kind: "part"; readonly index: number };
 
 /**
@@ -22,15 +22,15 @@ export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
   });
 }
 
-/** One alternative matches at every position, so that no character is skipped. */
+/** One alternative matches at every position, so no character is skipped. */
 const pattern = new RegExp(
   [
-    // Nested comments end at the first end in SQLite, and at their own in Postgres.
+    // SQLite ends nested comments at the first end mark. Postgres ends each at its own end mark.
     String.raw`(?<blank>\s+|--[^\n]*(?:\n|$)|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)`,
     String.raw`(?<text>'(?:[^']|'')*')`,
     String.raw`(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
     String.raw`(?<quoted>"(?:[^"]|"")*")`,
-    // E'a\'b' ends elsewhere than a string without the letter, and SQLite supports only X.
+    // `E'a\'b'` ends elsewhere than a string without the letter, and SQLite supports only X.
     String.raw`(?<prefix>(?:[A-Za-z]|[uU]&)')`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<open>['"]|/\*|\$)`,
@@ -65,7 +65,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
   return tokens;
 }
 
-/** Returns the error of a token that engines read differently, or do not read at all. */
+/** Returns the error of a token that engines read differently or reject. */
 function refusal(found: Readonly<Record<string, string | undefined>>): Error {
   const { open, placeholder, prefix, foreign } = found;
   const why = foreign !== undefined
@@ -88,12 +88,14 @@ export function isSign(token: SqlToken | undefined, ...signs: readonly string[])
   return token?.kind === "sign" && signs.includes(token.text);
 }
 
-/** The first words of a statement. Others belong to one engine, or affect other requests. */
+/** The first words of supported statements. Others exist in one engine or affect other requests. */
 const beginnings: readonly string[] = [
   ...["SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP"],
 ];
 
-/** Throws a plain Error unless there is one statement, and for one that affects other requests. */
+/**
+ * Throws a plain Error unless there is exactly one statement, which must not affect other requests.
+ */
 export function requireOneStatement(tokens: readonly SqlToken[]): void {
   const [first] = tokens;
   if (first === undefined || isSign(first, ";")) throw new Error("Cannot run an empty statement");

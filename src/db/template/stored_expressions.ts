@@ -28,9 +28,9 @@ export function assignmentsOf(
 }
 
 /**
- * Requires that an engine without types stores what others do, which convert or reject values that
- * do not fit the column. SQLite would store a timestamp in a date, 1.5 in a column of integers, and
- * 0.30000000000000004 in a decimal. Throws a plain Error.
+ * Requires that an engine without types stores the same value as other engines. The others convert
+ * or reject values that do not fit the column. SQLite would store a timestamp in a date, 1.5 in a
+ * column of integers, and 0.30000000000000004 in a decimal. Throws a plain Error.
  */
 export function requireStorable(
   { column, start, end }: StoredExpression,
@@ -94,7 +94,7 @@ function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: b
   if (isText ? !isQuotedInSql : arithmetic === null) return false;
   if (!isText && (arithmetic === "double" || !stores)) return true;
   try {
-    // Numbers of the text have no sign, which is an operator.
+    // A number in the text has no sign, because the sign is an operator.
     const given = kind === "integer" ? Number(text) : text;
     return kinds[kind].fromJson(given, stores ? column : anyValue) === given || !isText;
   } catch (error) {

@@ -25,21 +25,21 @@ export type ValuePlace =
     readonly kind: "column";
     readonly column: ColumnInfo;
     readonly stores: boolean;
-    /** A list after IN. It is `opened` if its parenthesis is in the text. */
+    /** A list after IN. With `opened`, the opening parenthesis is in the text. */
     readonly list: "none" | "bare" | "opened";
   }
   /** Rows after VALUES, each with values for these columns. */
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
-  /** The value is in the position of this column of the first SELECT of a UNION. */
+  /** The value's position in a SELECT of a UNION belongs to this column of the first SELECT. */
   | { readonly kind: "united"; readonly column: ColumnInfo }
-  /** The number of rows of LIMIT or OFFSET. */
+  /** A number of rows, after LIMIT or OFFSET. */
   | { readonly kind: "count" }
   /** The value is not compared with a column. */
   | {
     readonly kind: "free";
     /** A column of the same expression that a string could be meant for. */
     readonly near: ColumnInfo | null;
-    /** True if the expression is stored in a column of whole numbers, unrounded. */
+    /** True if the expression is stored without rounding in a column of whole numbers. */
     readonly isWhole?: boolean;
   };
 
@@ -124,7 +124,7 @@ function valueForName(): Error {
 /** The keywords that only a name follows. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
 
-/** Returns the column of a UNION's first SELECT with the position of a value in a later one. */
+/** Returns the column of a UNION's first SELECT at the position of a value in a later SELECT. */
 function unitedColumn(
   tokens: readonly SqlToken[],
   index: number,
@@ -141,14 +141,14 @@ function unitedColumn(
   return null;
 }
 
-/** Returns true if a value is a whole item of a list. */
+/** Returns true if a value is a complete item of a list. */
 function isAlone(tokens: readonly SqlToken[], index: number): boolean {
   return (isWord(tokens[index - 1], "BY") || isSign(tokens[index - 1], ",")) &&
     (tokens[index + 1] === undefined || isSign(tokens[index + 1], ",", ";", ")") ||
       tokens[index + 1]?.kind === "word");
 }
 
-/** Returns true if a token is a whole result of a CASE. */
+/** Returns true if a token is a complete result of a CASE. */
 function isResult(tokens: readonly SqlToken[], index: number): boolean {
   return isWord(tokens[index - 1], "THEN", "ELSE") &&
     isWord(tokens[index + 1], "WHEN", "ELSE", "END");
@@ -205,7 +205,7 @@ function listPlace(
 interface Inserted {
   /** The places of values, by their tokens. */
   readonly places: ReadonlyMap<number, ValuePlace>;
-  /** The stored expressions, which are no single values. */
+  /** The stored expressions that consist of more than a single value. */
   readonly stored: readonly StoredExpression[];
 }
 

@@ -7,12 +7,12 @@ export interface SimpleView {
 
 /** The table of a simple view, as the view's definition names it. */
 export interface ViewedTable {
-  /** The schema, or null if the definition names none. */
+  /** The schema, or null if the definition names no schema. */
   readonly schema: string | null;
   readonly name: string;
 }
 
-/** A column of a simple view: one of its table, all of them, or an expression. */
+/** A column of a simple view: one column of its table, all columns, or an expression. */
 export type ViewedColumn =
   | { readonly kind: "column"; readonly name: string }
   | { readonly kind: "all" }
@@ -39,7 +39,9 @@ const pattern =
   /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 const blank = /^(?:\s|--|\/\*)/;
 
-/** Returns the index after SELECT, or null if something else comes first, such as WITH. */
+/**
+ * Returns the index after SELECT, or null if the statement begins with anything else, such as WITH.
+ */
 function selectOf(tokens: readonly string[]): number | null {
   let at = 0;
   if (isWord(tokens[0], "CREATE")) {
@@ -56,7 +58,7 @@ interface Clauses {
   readonly from: readonly string[];
 }
 
-/** Returns the tokens of the select list and of FROM, or null for unsupported clauses. */
+/** Returns the tokens of the select list and of FROM, or null if there are unsupported clauses. */
 function clausesOf(tokens: readonly string[]): Clauses | null {
   const list: string[] = [];
   const from: string[] = [];
@@ -74,7 +76,7 @@ function clausesOf(tokens: readonly string[]): Clauses | null {
   return clause === "list" || depth !== 0 ? null : { list, from };
 }
 
-/** With these clauses a row may occur several times, or differ between reads. */
+/** With one of these clauses, a row may occur several times or differ between reads. */
 const otherClauses: ReadonlySet<string> = new Set([
   ...["DISTINCT", "GROUP", "HAVING", "WINDOW", "LIMIT", "OFFSET", "FETCH", "FOR", "VALUES"],
   ...["UNION", "INTERSECT", "EXCEPT", "JOIN"],

@@ -7,9 +7,9 @@ import type { SimpleView } from "./simple_view.ts";
 export type SameName = (left: string, right: string) => boolean;
 
 /**
- * Assigns to each simple view the key of its table if its columns include the key: its rows are
- * rows of the table, each at most once. Its columns that are columns of the table have stored
- * values. Views of views are resolved repeatedly.
+ * Assigns the key of its table to each simple view whose columns include the key. Each row of such
+ * a view is a row of the table, at most once. Columns of the view that are columns of the table
+ * have stored values. Views of views are resolved repeatedly.
  */
 export function inferViewKeys(
   drafts: readonly TableDraft[],
@@ -96,7 +96,7 @@ function sourcesOf(
 
 /**
  * Adds the declared keys to views and tables without a key. Throws a plain Error for an unknown
- * name, unless it is among `leftOut`, and for a table that has a key.
+ * name, unless the name is in `leftOut`, and for a table that already has a key.
  */
 export function declareKeys(
   drafts: readonly TableDraft[],

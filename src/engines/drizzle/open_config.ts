@@ -21,8 +21,8 @@ interface GivenConfig {
 
 /**
  * Opens the database of a configuration if it is a Drizzle database: the file or the server of its
- * client. Columns have the names that Drizzle uses there. Any other configuration is returned
- * unchanged.
+ * client. Columns get the names that Drizzle uses in that database. Any other configuration is
+ * returned unchanged.
  */
 export async function openConfig<Config extends GivenConfig>(
   config: Config,

@@ -11,8 +11,8 @@ import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
 /**
  * Opens a driver for the database of Drizzle's client: the same file or server, with separate
- * connections. A PGlite has only one connection, which is shared. Throws an Error for a client that
- * no driver supports.
+ * connections. A PGlite has only one connection, so the driver shares it with Drizzle. Throws an
+ * Error for a client that no driver supports.
  */
 export async function openDrizzle(
   database: DrizzleDatabase,
@@ -38,7 +38,7 @@ type OpenOf = (client: object, options: OpenDatabaseOptions) => Promise<Driver>;
 const openPostgres: OpenOf = (client, options) =>
   openPackaged({ ...drivers.postgres, opener: "openPostgresOf" }, client, options);
 
-/** Keyed by the names of Drizzle's classes of databases. */
+/** Openers by the names of Drizzle's database classes. */
 const openers: ReadonlyMap<string, OpenOf> = new Map([
   [
     "BetterSQLite3Database",

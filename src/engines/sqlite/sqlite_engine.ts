@@ -45,7 +45,7 @@ export const sqliteEngine: DatabaseEngine = {
       const { rows } = await connection.query({ text, values: [] });
       return String(rows[0]?.[0]) === "wal" ? [] : ["it is put into WAL mode"];
     },
-    // The file must not be open: see uninstallFromFile.
+    // Uninstalling needs a file that no driver has open. `uninstallFromFile` opens the file itself.
     uninstall: null,
     logParts: "tables named _service_* are to be added, for the changes that live streams show",
   },

@@ -28,8 +28,8 @@ export interface CertifiedComparisons {
 }
 
 /**
- * Creates the set of certified comparisons from those that the tests certify for the engine. A
- * demotion is final.
+ * Creates the set of certified comparisons from the operators that the tests certify for the
+ * engine. A demotion is final.
  */
 export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(
@@ -43,7 +43,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
       if (comparison.path !== undefined || !comparesAsMemory(comparison, dialect)) return false;
       if (!hasValuesOfKind(comparison)) return false;
       const cell = cellOf(comparison);
-      // A custom operator has both forms, and the shadow check compares their results.
+      // A custom operator is defined in SQL and in memory. The shadow check compares both results.
       return !demoted.has(cell) && (certified.has(cell) || isCustom(comparison.operator));
     },
     demote: (comparison) => {

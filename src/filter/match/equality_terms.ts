@@ -11,16 +11,16 @@ export interface EqualityTerm {
 }
 
 /**
- * The maximum number of equality terms by which a filter is indexed. A filter with more is
+ * The maximum number of equality terms by which a filter is indexed. A filter with more terms is
  * evaluated for every row.
  */
 export const maxEqualityTerms = 16;
 
 /**
- * Returns equality terms of which every matching row satisfies at least one, so that the filter
- * need not be evaluated for other rows. Returns null if the filter has none, and an empty list if
- * no row matches. `isCertain` is that of `CertifiedComparisons`. Without it, values that are equal
- * in the database might differ in memory.
+ * Returns equality terms of a filter. Every matching row satisfies at least one of them, so the
+ * filter need not be evaluated for other rows. Returns null if the filter has no such terms, and an
+ * empty list if no row matches. `isCertain` of `CertifiedComparisons` excludes values that are
+ * equal in the database but might differ in memory.
  *
  * The terms apply to images that an in-memory matcher decides. The database evaluates all others.
  */
@@ -67,7 +67,7 @@ function ofComparison(
   return isEquality && isCertain(comparison) ? values.map((value) => ({ column, value })) : null;
 }
 
-/** Returns the more selective list: terms of the primary key, or else the shorter list. */
+/** Returns the more selective of two lists: terms of the primary key, or else the shorter list. */
 function better(
   left: readonly EqualityTerm[] | null,
   right: readonly EqualityTerm[] | null,
@@ -76,7 +76,7 @@ function better(
   return rank(right) < rank(left) ? right : left;
 }
 
-/** Returns the rank. A list that is too long ranks last, whatever its column. */
+/** Returns the rank of a list. A list that is too long ranks last, whatever its column. */
 function rank(terms: readonly EqualityTerm[]): number {
   const ofKey = terms.length <= maxEqualityTerms &&
     terms.every(({ column }) => column.primaryKey);

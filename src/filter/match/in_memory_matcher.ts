@@ -12,9 +12,9 @@ import { type RowImage, storedForm } from "./row_image.ts";
 export type InMemoryMatcher = (image: RowImage) => boolean | null;
 
 /**
- * Creates the in-memory matcher of a filter, which evaluates the filter as far as the result is
- * certain. An undecided term often does not matter: `ownerId==7;project.owner==7` is decided for
- * every row with another owner. A comparison beyond the work allowance is undecided, too.
+ * Creates the in-memory matcher of a filter, which decides a filter if the result is certain. An
+ * undecided term often does not matter: `ownerId==7;project.owner==7` is decided for every row with
+ * another owner. A comparison beyond the work allowance is undecided, too.
  *
  * A demotion affects only matchers that are created after it.
  */
@@ -64,7 +64,7 @@ function undecided(): null {
   return null;
 }
 
-/** Decides a group. `absorbing` is the result of a term that decides it alone. */
+/** Decides a group of terms. A single term with the result `absorbing` decides the group. */
 function decideTerms(terms: readonly InMemoryMatcher[], absorbing: boolean): InMemoryMatcher {
   return (image) => {
     let result: boolean | null = !absorbing;

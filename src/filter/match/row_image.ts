@@ -6,21 +6,21 @@ import { columnValue } from "./row_matches.ts";
 /** A row before or after a change, for filters. */
 export interface RowImage {
   /**
-   * The values in process, including hidden columns. A row of {@link keepStoredForms} also has the
-   * stored values that it does not represent exactly.
+   * The values as the process represents them, including hidden columns. A row of {@link
+   * keepStoredForms} also has the stored values that it does not represent exactly.
    */
   readonly row: Row;
 }
 
 type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
 
-/** Not enumerable, because a copy of a row may have other values. */
+/** The key of the stored forms. Not enumerable, because a copy of a row may have other values. */
 const storedForms = Symbol("stored forms");
 
 /**
  * Attaches the stored values that a decoded row does not represent exactly: a JSON document that is
  * `null`, a timestamp in another format than the column's, bytes in a text column. Filters must be
- * evaluated with these.
+ * evaluated with the stored values.
  */
 export function keepStoredForms(
   row: Row,

@@ -3,8 +3,8 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
 
 /**
- * Returns true if a row passes the filter, in memory, with the result of the database. Unknown, the
- * result of most operators for NULL, counts as false, because the language has no negation that
+ * Returns true if a row passes the filter, in memory, with the result of the database. The result
+ * "unknown", which most operators have for NULL, counts as false. The language has no negation that
  * could invert it.
  */
 export function rowMatches(filter: Filter, row: Row): boolean {
@@ -18,7 +18,8 @@ export function rowMatches(filter: Filter, row: Row): boolean {
     case "or":
       return filter.terms.some((term) => rowMatches(term, row));
     case "related":
-      // A row in memory does not contain its related rows, and "false" could be wrong.
+      // A row in memory does not contain its related rows. Therefore the result "false" could be
+      // wrong.
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
       if (filter.path !== undefined) {

@@ -13,7 +13,7 @@ export interface DecidedComparison {
 
 /**
  * Returns the comparisons that the database evaluates in a shadow check, to verify a decision in
- * memory. Each is evaluated separately, so that a mismatch identifies its comparison.
+ * memory. Each comparison is evaluated separately, so that a mismatch identifies its comparison.
  */
 export function comparisonsToCheck(
   filter: Filter,
@@ -32,8 +32,8 @@ export function comparisonsToCheck(
 }
 
 /**
- * Returns the comparisons with different results in database and memory. They must be demoted,
- * unless another check has done so.
+ * Returns the comparisons whose result in memory differs from the database's. They must be demoted,
+ * unless another check has already done so.
  */
 export function mismatchedComparisons(
   decided: readonly DecidedComparison[],

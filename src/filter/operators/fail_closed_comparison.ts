@@ -14,10 +14,9 @@ import type { Operator, OperatorTakes } from "./operator.ts";
 
 /**
  * Returns a comparison that fails closed, for values from code, which are data and never syntax.
- * Undefined, null, NaN, an empty list, and a value that the column cannot store all result in
- * `none`, so that a missing user id never grants access. `nullTest` tests for NULL. Throws a
- * TypeError for a whole number beyond 2^53, which JavaScript may have rounded, except for a column
- * of reals.
+ * Undefined, null, NaN, an empty list, and a value that the column cannot store result in `none`,
+ * so a missing user id never grants access. `nullTest` tests for NULL. Throws a TypeError for a
+ * whole number beyond 2^53, which JavaScript may have rounded, except for a column of reals.
  */
 export function failClosedComparison(
   operator: Operator,
@@ -38,7 +37,7 @@ export function failClosedComparison(
     );
     if (path === null) return comparison(operator, column, operands);
     const isTyped = operator.takes === "value" || operator.takes === "pair";
-    // The line above has created those of a value or a pair.
+    // The line above has created the operands of a value or a pair.
     const fault = isTyped ? pathOperandFault(operator, operands as readonly JsonOperand[]) : null;
     return fault === null ? { ...comparison(operator, column, operands), path } : noRows;
   } catch (error) {
@@ -77,12 +76,13 @@ function fromCode(
   }
 }
 
-/** Parses a string like a literal: a user id is a string even if the key is a number. */
+/** Parses a string like a literal: a user id may be a string even if the key is a number. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
   if (kindFacts[column.kind].arithmetic !== "double") requireExact(value, "string or a bigint");
   if (typeof value === "string") return kind.fromText(value, column);
-  // A value beyond the limits can be compared: every row is above a value that is too low.
+  // A value beyond the column's limits can be compared. For example, every row is above a value
+  // that is too low.
   const { precision, scale } = column;
   return kind.fromJson(value, { ...anyValue, precision, scale });
 }

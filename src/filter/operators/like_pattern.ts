@@ -3,8 +3,9 @@ import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
 /**
- * Returns why a string is not a valid LIKE pattern, as a message that completes "name …", or null.
- * The length is limited because engines match a pattern at each position of a string.
+ * Returns the reason why a string is not a valid LIKE pattern, as a message that completes "name
+ * …". Returns null for a valid pattern. The length is limited because engines match a pattern at
+ * each position of a string.
  */
 export function patternFault(pattern: string): string | null {
   if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";
@@ -14,7 +15,7 @@ export function patternFault(pattern: string): string | null {
 
 /**
  * Returns the characters of a LIKE pattern that count towards a filter's limit. A plain pattern
- * counts none, because it is searched as a string.
+ * counts no characters, because it is searched as a string.
  */
 export function countedCharacters(pattern: string): number {
   return isPlain(pattern) ? 0 : pattern.length;
@@ -34,7 +35,7 @@ export function matchesLike(text: string, pattern: string): boolean {
     : text[plain.operator](plain.text);
 }
 
-/** Returns true if a LIKE pattern ends in a `\` that escapes nothing, on which engines disagree. */
+/** Returns true if a LIKE pattern ends in a `\` that escapes nothing. Engines disagree on it. */
 export function hasDanglingEscape(pattern: string): boolean {
   let backslashes = 0;
   for (let i = pattern.length - 1; pattern.charCodeAt(i) === backslash; i--) backslashes++;

@@ -18,8 +18,8 @@ export const isNullOperator: Operator = {
 };
 
 /**
- * The operator `=isempty=`, a test for NULL or `''`. For kinds other than text it equals {@link
- * isNullOperator}.
+ * The operator `=isempty=`, a test for NULL or `''`. For other kinds than text, the operator equals
+ * {@link isNullOperator}.
  */
 export const isEmptyOperator: Operator = {
   ...isNullOperator,
@@ -32,7 +32,7 @@ export const isEmptyOperator: Operator = {
       : sql`${operand} <> ''`;
   },
   matches(value, [wanted], column) {
-    // The empty JSON string and zero bytes are `""` in process too, but are not empty.
+    // In this process, the empty JSON string and zero bytes are also `""`, but they are not empty.
     const isEmpty = value === null || (value === "" && column.kind === "text");
     return isEmpty === wanted;
   },

@@ -4,15 +4,15 @@ import type { Fragment } from "../../sql/fragment.ts";
 
 /** The operands that a filter operator takes. */
 export type OperatorTakes =
-  /** One value of the column. */
+  /** One value of the column's kind. */
   | "value"
-  /** One or more values of the column. */
+  /** One or more values of the column's kind. */
   | "list"
   /** Two values of the column. */
   | "pair"
-  /** One value of the column's lists. */
+  /** One item of the column's lists. */
   | "item"
-  /** One or more values of the column's lists. */
+  /** One or more items of the column's lists. */
   | "items"
   /** A string, taken literally. */
   | "text"
@@ -34,7 +34,7 @@ export interface Operator {
   readonly symbols: readonly [string, ...string[]];
   /** The operands that it takes. */
   readonly takes: OperatorTakes;
-  /** The result of IS NULL that `null` as an operand requires, or null if `null` is an error. */
+  /** For the operand `null`, the required result of IS NULL. If `null` is not allowed, null. */
   readonly nullMeans: boolean | null;
   /** True if the operator is defined for NULL. For every other operator a NULL does not match. */
   readonly testsNull: boolean;
@@ -47,6 +47,6 @@ export interface Operator {
    * that does not search strings.
    */
   work?(values: readonly unknown[]): number;
-  /** Returns true if a stored value passes. It is NULL only for an operator that tests for NULL. */
+  /** Returns true if a stored value matches. NULL occurs only for operators that test for NULL. */
   matches(value: unknown, values: readonly unknown[], column: ColumnInfo): boolean;
 }

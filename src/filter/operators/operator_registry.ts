@@ -20,9 +20,7 @@ import {
   outOperator,
 } from "./value_operators.ts";
 
-/**
- * The registry of filter operators by each of their symbols: those of the language and custom ones.
- */
+/** The registry of built-in and custom filter operators by their symbols. */
 export type OperatorRegistry = ReadonlyMap<string, Operator>;
 
 /** A custom filter operator. Its SQL and its evaluation in memory must agree. */
@@ -65,8 +63,9 @@ export const builtInOperators: readonly Operator[] = [
 const builtIn: OperatorRegistry = bySymbol(builtInOperators);
 
 /**
- * Creates the registry of the language's operators and custom ones, by whole symbol (`"=near="`).
- * Throws a plain Error for a symbol that is taken or that the filter syntax does not allow.
+ * Creates the registry of the language's operators and custom operators, by their complete symbols
+ * (`"=near="`). Throws a plain Error for a symbol that is taken or that the filter syntax does not
+ * allow.
  */
 export function createOperatorRegistry(
   custom: Readonly<Record<string, CustomOperator>>,

@@ -15,8 +15,8 @@ export function fitsPaths({ takes }: Operator): boolean {
 }
 
 /**
- * Returns why operands do not fit an operator on values within documents, as a message that
- * completes "name …", or null.
+ * Returns the reason why operands do not fit an operator on values within documents, as a message
+ * that completes "name …". Returns null if they fit.
  */
 export function pathOperandFault(
   operator: Operator,
@@ -28,7 +28,7 @@ export function pathOperandFault(
   return type === "boolean" ? "must be a number or a text to have an order" : null;
 }
 
-/** Other operators need an order, which only values of one type have. */
+/** The operators that accept any type. Others need an order, which only values of one type have. */
 const anyType: ReadonlySet<Operator> = new Set([
   equalOperator,
   notEqualOperator,
@@ -38,8 +38,8 @@ const anyType: ReadonlySet<Operator> = new Set([
 
 /**
  * Returns the SQL of a comparison with a value within documents. An operand is compared with values
- * of its own type. `!=` and `=out=` also match all values of other types, except for a missing one
- * and the JSON null.
+ * of its own type. `!=` and `=out=` also match all values of other types, except for a missing
+ * value and the JSON null.
  */
 export function pathComparisonSql(
   comparison: Comparison,
@@ -101,7 +101,7 @@ const opposites: ReadonlyMap<Operator, Operator> = new Map([
   [outOperator, inOperator],
 ]);
 
-/** Adds the values of other types, for which the condition is unknown. */
+/** Adds the values of other types to a condition that is unknown for them. */
 function otherThan(value: JsonPathValue, condition: Fragment): Fragment {
   return sql`(${nullSql(value, false)} AND (${condition}) IS NOT TRUE)`;
 }

@@ -48,8 +48,8 @@ export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", f
 
 /**
  * Returns the SQL for the equality of a column with a value. `test` is the rest of the comparison.
- * If the column's index compares more loosely, its condition narrows the rows, and the exact
- * condition filters them.
+ * If the column's index compares less exactly, the condition for the index selects candidates, and
+ * the exact condition filters them.
  */
 export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
@@ -100,7 +100,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
     accepts: isOrdered,
     toSql(column, [from, to], dialect) {
       const bounds = sql`${dialect.bound(from, column)} AND ${dialect.bound(to, column)}`;
-      // In parentheses, because the AND of the range would be parsed as one of the filter.
+      // The parentheses keep the AND of the range apart from an AND of the filter.
       return sql`(${dialect.ordered(column)} ${rawSql(keyword)} ${bounds})`;
     },
     matches(value, [from, to], column) {

@@ -9,8 +9,8 @@ export interface CachingFilterParser {
 }
 
 /**
- * Creates a filter parser that caches the syntax trees of the last `capacity` strings that were
- * repeated. Trees are shared and therefore frozen. Errors are not cached, because they are rare.
+ * Creates a filter parser that caches the syntax trees of the last `capacity` strings that occurred
+ * repeatedly. Trees are shared and therefore frozen. Errors are not cached, because they are rare.
  */
 export function createCachingFilterParser(capacity = 100): CachingFilterParser {
   const remembered = new TextMemo<FilterSyntax>(capacity, {
@@ -30,7 +30,10 @@ export function createCachingFilterParser(capacity = 100): CachingFilterParser {
   };
 }
 
-/** The size of a string with its tree: a list of digits has a value for every two characters. */
+/**
+ * The estimated memory for a string and its tree, for each character of the string. A list of
+ * digits has a value for every two characters.
+ */
 const bytesPerCharacter = 50;
 
 function deepFreeze(syntax: FilterSyntax): FilterSyntax {

@@ -62,7 +62,9 @@ function parseTerm(state: State): FilterSyntax {
   return peek(state) === openParenthesis ? parseParentheses(state) : parseComparison(state);
 }
 
-/** Parses a group in parentheses: the only recursion, which {@link filterLimits} bounds. */
+/**
+ * Parses a group in parentheses. This is the only recursion, and {@link filterLimits} bounds it.
+ */
 function parseParentheses(state: State): FilterSyntax {
   const { at, openedAt } = state;
   if (openedAt.length === filterLimits.depth) {
@@ -144,7 +146,7 @@ function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   return code === lowerO || code === upperO ? wordWidth(text, at, "or", "OR") : 0;
 }
 
-/** Returns the length of a word that is a connective, if it is delimited on both sides. */
+/** Returns the length of a word if it is a connective that is delimited on both sides. */
 function wordWidth(text: string, at: number, lower: string, upper: string): number {
   if (!text.startsWith(lower, at) && !text.startsWith(upper, at)) return 0;
   const after = text.charCodeAt(at + lower.length);

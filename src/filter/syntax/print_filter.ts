@@ -4,9 +4,9 @@ import type { FilterSyntax } from "./filter_syntax.ts";
 import { quoteName, quotePath } from "./quoted_name.ts";
 
 /**
- * Returns a resolved filter as a string that parses to the same filter. `all` is the empty string.
- * `none` has no syntax. It becomes `none`, which does not parse, so that it cannot be mistaken for
- * another filter.
+ * Returns a resolved filter as a string that parses to the same filter. The filter `all` is the
+ * empty string. The filter `none` has no syntax. It becomes the word `none`, which does not parse
+ * and therefore cannot be mistaken for another filter.
  */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {

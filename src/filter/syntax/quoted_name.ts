@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 
 /**
- * Returns a name as a selector that means it everywhere: unchanged, or in double quotes if it
+ * Returns a name as a selector that is valid everywhere: unchanged, or in double quotes if it
  * begins with a digit or has characters other than letters, digits and `_ $ - /`.
  */
 export function quoteName(name: string): string {
@@ -38,9 +38,9 @@ export interface QuotedNameFinder {
 }
 
 /**
- * Creates a finder for a list of names. A quote opens a name only where a name begins: at the
- * start, after a separator or after the `-` of an order. Every index must be requested once, in
- * order. Throws a 400 for a name that is not closed.
+ * Creates a finder for a list of names. A quote opens a name only at the beginning of a name: at
+ * the start, after a separator or after the `-` of an order. The caller must request every index
+ * once, in order. Throws a 400 for a name that is not closed.
  */
 export function findQuotedNames(text: string): QuotedNameFinder {
   let before = ",";
@@ -78,7 +78,7 @@ export function splitNames(text: string): readonly string[] {
   return items;
 }
 
-/** Returns the name of an item of a list: the content of its quotes, or the item itself. */
+/** Returns the name in an item of a list: the content of the quotes, or the item itself. */
 export function nameOf(item: string): string {
   if (!item.startsWith('"')) return item;
   const quoted = readQuotedName(item, 0);

@@ -20,12 +20,12 @@ export function skipSpace(scanner: Scanner): void {
   while (isSpace(peek(scanner))) scanner.at++;
 }
 
-/** Returns true if the scanner takes the code for white space: one of the four characters. */
+/** Returns true if the code is white space for the scanner: one of the four characters. */
 export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** A scanned field: its string, and the names of its path if one of them is quoted. */
+/** A scanned field: its string. If a name in it is quoted, also the names of its path. */
 export interface ScannedField {
   readonly field: string;
   readonly path: readonly string[] | null;
@@ -57,7 +57,7 @@ export function scanField(scanner: Scanner): ScannedField {
   return { field: text.slice(at, scanner.at), path };
 }
 
-/** Advances over the characters of a field without quotes. `first` is the kind of the first one. */
+/** Advances over the characters of a field without quotes. `first` is the kind of the first. */
 function scanBareField(scanner: Scanner, first: number): void {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, first);
@@ -79,7 +79,7 @@ function nameHint(text: string, at: number): string {
     : "";
 }
 
-/** Scans an operator of a filter: a symbol, or a name between two `=`, known or not. */
+/** Scans an operator of a filter: a symbol, or a name between two `=`, even an unknown one. */
 export function scanOperator(scanner: Scanner): string {
   const symbol = symbolAt(scanner.text, scanner.at);
   if (symbol === null) {
@@ -220,7 +220,7 @@ function symbolAt(text: string, at: number): string | null {
   }
 }
 
-/** Returns `=name=`. The length of a name is limited so that a long string is not searched. */
+/** Returns `=name=`. The name's length is limited, so that a long string is not searched. */
 function namedSymbolAt(text: string, at: number): string | null {
   let end = at + 1;
   while (end - at <= 32 && (classes[text.charCodeAt(end)]! & nameLetter) !== 0) end++;

@@ -17,7 +17,7 @@ export interface AggregateReading {
   readonly position: Position;
 }
 
-/** The query that the reader of a live aggregate runs, and the holder of its groups. */
+/** The query that the reader of a live aggregate runs, and the object that holds its groups. */
 export interface AggregateReaderOptions {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
@@ -35,7 +35,7 @@ export class AggregateReader {
   readonly #plan: AggregatePlan;
   /** Null if memory cannot maintain the result. */
   #maintenancePlan: MaintenancePlan | null;
-  /** Size of the groups in bytes, if they did not fit in memory. */
+  /** The size of the groups in bytes, if they did not fit in memory. */
   #neededBytes = 0;
   #restsUntil = 0;
   readonly #abort = new AbortController();
@@ -56,7 +56,10 @@ export class AggregateReader {
     return this.#restsUntil;
   }
 
-  /** Records that groups of this size did not fit. They are read again only once they would. */
+  /**
+   * Records that groups of this size did not fit. They are read again only once enough memory is
+   * free.
+   */
   noRoomFor(bytes: number): void {
     this.#neededBytes = bytes;
   }

@@ -21,8 +21,8 @@ export interface AggregateStreamOptions {
 
 /**
  * A live stream that sends the groups and metrics of one aggregate to one client. Each event
- * contains the complete result. A slow client therefore skips to the latest result, and a client
- * that reconnects starts with it. There are no positions.
+ * contains the complete result. Therefore a slow client skips to the latest result, and a client
+ * that reconnects starts with the latest result. Aggregate streams need no positions.
  */
 export class AggregateStream extends LiveStream implements AggregateListener {
   readonly identity: string;

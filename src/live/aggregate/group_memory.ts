@@ -42,7 +42,7 @@ export class GroupMemory {
       (this.#byIdentity.get(identity)?.bytes ?? 0) + bytes <= perIdentity;
   }
 
-  /** Assigns bytes to a holder. Returns false if there is no room; the holder then holds none. */
+  /** Assigns bytes to a holder. Returns false if there is no room. The holder then has no bytes. */
   hold(holder: GroupHolder, bytes: number): boolean {
     this.release(holder);
     const { perAggregate, perIdentity, inAll } = this.#limits;
@@ -51,7 +51,7 @@ export class GroupMemory {
     if (!this.#makeRoom(this.#accountOf(identity), perIdentity - bytes, bytes)) return false;
     if (!this.#makeRoom(this.#inAll, inAll - bytes, bytes)) return false;
     this.#inAll.add(holder, bytes);
-    // Making room may have closed the account, which is therefore looked up again.
+    // Making room may have closed the account. Therefore the account is looked up again.
     const account = this.#accountOf(identity);
     account.add(holder, bytes);
     this.#byIdentity.set(identity, account);

@@ -34,7 +34,9 @@ export class IncrementalAggregate {
     this.#having = having;
   }
 
-  /** Creates an aggregate from the groups of a query; null if memory cannot maintain them. */
+  /**
+   * Creates an aggregate from the groups of a query. Returns null if memory cannot maintain them.
+   */
   static of(
     groups: readonly AggregateGroup[],
     plan: MaintenancePlan,
@@ -72,12 +74,12 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // The new value is added first, so that an extreme that grows is never missing.
+    // Adds the new value first. Otherwise a growing extreme would be missing for a short time.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }
 
-  /** Returns the groups in order; null if memory cannot compute them. */
+  /** Returns the groups in order, or null if memory cannot compute them. */
   groups(): readonly AggregateGroup[] | null {
     const { order, limit } = this.#plan.requested;
     const shown: Shown[] = [];
@@ -90,14 +92,14 @@ export class IncrementalAggregate {
       .map(({ group }) => group);
   }
 
-  /** Returns the group of a row; undefined if memory cannot determine it. */
+  /** Returns the group of a row, or undefined if memory cannot determine the group. */
   #keyOf(row: Row): RowGroupKey | undefined {
     const columns = this.#plan.requested.keys.map(({ column }) => column);
     const key = columns.map((column) => knownValue(row, column));
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 
-  /** Adds a row to its group or subtracts it, without the values that it shares with `other`. */
+  /** Adds a row to its group or subtracts it, except for the values that `other` also has. */
   #count(row: Row, by: 1 | -1, { key, id }: RowGroupKey, other: Row | null): boolean {
     const { requested: { keys }, base: { limit }, isRanked } = this.#plan;
     const known = this.#entries.get(id);
@@ -162,9 +164,9 @@ interface RowGroupKey {
   readonly key: readonly unknown[];
 }
 
-/** A group, and its shown result. */
+/** A group and the result that streams show for it. */
 interface Entry extends MaintainedGroup {
-  /** The shown result; null if it has to be computed again. */
+  /** The shown result, or null if it must be computed again. */
   shown: Shown | null;
   /** The share of the group in {@link IncrementalAggregate.bytes}. */
   bytes: number;
@@ -178,7 +180,7 @@ interface Shown {
   readonly passes: boolean;
 }
 
-/** Returns a string that is equal for two keys exactly if they belong to one group. */
+/** Returns a string that is equal for two keys if and only if they belong to one group. */
 function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   const ids = columns.map((column, index) => {
     const value = key[index] ?? null;
@@ -187,7 +189,9 @@ function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   return JSON.stringify(ids);
 }
 
-/** Compares values as the database does. NULL is last in both directions: `Infinity`. */
+/**
+ * Compares values as the database does. In both directions, NULL is last, which `Infinity` ensures.
+ */
 function compareValues(left: unknown, right: unknown, { kind }: ColumnInfo): number {
   const [one, other] = [left ?? null, right ?? null];
   if (one === null || other === null) {

@@ -35,9 +35,9 @@ export interface LiveAggregateOptions {
 
 /**
  * A live aggregate: the result of one aggregate query, kept current for all streams that follow it.
- * It is read once with its position, and then maintained in memory from the transitions of the
- * rows. If memory cannot maintain it exactly, or has no room for its groups, it is read again at
- * each change. A pause of four times the read's duration follows each read.
+ * The result is read once with its position, and then maintained in memory from the transitions of
+ * the rows. If memory cannot maintain the result exactly, or has no room for its groups, the result
+ * is read again at each change. A pause of four times the read's duration follows each read.
  */
 export class LiveAggregate implements TransitionListener, GroupHolder {
   readonly query: LiveQuery;
@@ -125,7 +125,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   }
 
   invalidate(reason: InvalidationReason): void {
-    // The positions of the lost history cannot be compared with those of the new one.
+    // Positions of the lost history cannot be compared with positions of the new history.
     if (reason === "history_lost") this.#shownAt = null;
     this.#invalidateCount();
   }
@@ -170,7 +170,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     if (this.#isClosed) return;
     this.#cancelShow ??= this.#context.runtime.clock.after(delayMs, () => {
       this.#cancelShow = null;
-      // Several steps may be one transaction, which must never be shown in part.
+      // Several steps may be one transaction, and a transaction must never be shown in part.
       if (tries < maxTries && !this.#context.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
       else void this.#showIncremental();
     });
@@ -256,8 +256,8 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.query.resource });
     }
-    // The result was correct at its position. It is shown despite later changes, because a wait for
-    // a time without changes could last for ever.
+    // The result was correct at its position. The stream shows it despite later changes, because a
+    // period without changes may never come.
     const isNewer = this.#shownAt === null || log.includes(position, this.#shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
     if (this.#isExact && !isLatest) this.#showIn(coalesceMs);

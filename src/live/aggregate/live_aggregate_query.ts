@@ -9,7 +9,7 @@ import type { AggregatePlan } from "../../plan/plan.ts";
 export interface LiveAggregateQuery {
   /** Queries of one resource with the same key have the same result and share the work. */
   readonly key: string;
-  /** The plan without its filter, which the live query contains. */
+  /** The plan without its filter. The live query contains the filter. */
   readonly plan: Omit<AggregatePlan, "where">;
   /** The columns and metrics that the resource offers. */
   readonly groups: AggregateSchema;

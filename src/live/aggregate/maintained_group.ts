@@ -41,7 +41,9 @@ export interface MetricResult {
   readonly compared: unknown;
 }
 
-/** Converts a group of a query to a maintained group; null if memory cannot maintain it. */
+/**
+ * Converts a group of a query to a maintained group, or returns null if memory cannot maintain it.
+ */
 export function maintainedGroup(
   { key, metrics }: AggregateGroup,
   rank: number,
@@ -74,7 +76,7 @@ export function emptyGroup(
 }
 
 /**
- * Adds a row to a maintained group or subtracts it. Returns false if the new values are unknown.
+ * Adds a row to a maintained group or subtracts it. Returns false if this makes a value unknown.
  */
 export function addRow(
   group: MaintainedGroup,
@@ -102,7 +104,7 @@ export function addRow(
     const isReached = current === null || compare(value, current) >= 0;
     if (by > 0 && isReached) group.extremes[index] = value;
     else if (by < 0 && group.rows === 0) group.extremes[index] = null;
-    // Only the database knows the next extreme.
+    // The row had the extreme value, and only the database can determine the next one.
     else if (by < 0 && isReached) return false;
   }
   return true;
@@ -148,7 +150,8 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
 }
 
 /**
- * Returns the value of a row in wire form; undefined if it is not recorded or invalid for its kind.
+ * Returns the value of a row in wire form. Undefined if it is not recorded, or invalid for its
+ * kind.
  */
 export function knownValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;

@@ -18,8 +18,8 @@ export interface MaintenancePlan {
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
   /**
-   * True if only the read shows the order of the keys: strings of an existing table have a
-   * collation that memory does not know.
+   * True if only a read shows the order of the keys. Strings of an existing table may have a
+   * collation that memory cannot reproduce.
    */
   readonly isRanked: boolean;
 }
@@ -31,14 +31,16 @@ export interface Extreme {
   compare(left: unknown, right: unknown): number;
 }
 
-/** Returns a plan for maintaining an aggregate in memory; null if the result might not be exact. */
+/**
+ * Returns a plan for maintaining an aggregate in memory, or null if the result might not be exact.
+ */
 export function maintenancePlan(
   requested: AggregatePlan,
   groups: AggregateSchema,
   { dialect, maxGroups }: { readonly dialect: Dialect; readonly maxGroups: number },
 ): MaintenancePlan | null {
   const { keys, metrics, where, order } = requested;
-  // Memory does not know which rows a change of a related row adds or removes.
+  // Memory cannot determine which rows a change of a related row adds or removes.
   if (relatedTables(where).size > 0) return null;
   const isWholly = (column: ColumnInfo) => dialect.comparesAsMemory(column) === "wholly";
   if (keys.some(({ column }) => dialect.comparesAsMemory(column) === "never")) return null;

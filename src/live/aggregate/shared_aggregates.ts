@@ -5,15 +5,15 @@ import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 
 /**
- * The live aggregates that streams share: all streams with the same aggregate query follow one of
- * them.
+ * The live aggregates that streams share: all streams with the same aggregate query follow one live
+ * aggregate.
  */
 export class SharedAggregates {
   readonly #context: StreamContext;
   readonly #memory: GroupMemory;
   readonly #aggregates = new Map<string, LiveAggregate>();
 
-  /** Starts without aggregates; `memory` holds their groups. */
+  /** Creates the collection without aggregates. `memory` holds the groups of later ones. */
   constructor(context: StreamContext, memory: GroupMemory) {
     this.#context = context;
     this.#memory = memory;
@@ -37,7 +37,7 @@ export class SharedAggregates {
     return aggregate;
   }
 
-  /** Removes a listener. The aggregate is closed with its last listener. */
+  /** Removes a listener. When the last listener is removed, the aggregate is closed. */
   leave(aggregate: LiveAggregate, listener: AggregateListener): void {
     if (aggregate.remove(listener)) return;
     this.#aggregates.delete(`${liveQueryKey(aggregate.query)} ${aggregate.aggregateQuery.key}`);

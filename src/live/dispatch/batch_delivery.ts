@@ -122,7 +122,7 @@ export class BatchDelivery {
     return served;
   }
 
-  /** Returns the bytes for the subscribers of a group; null if no event concerns them. */
+  /** Returns the bytes for the subscribers of a group, or null if no event concerns them. */
   #chunk(group: SubscriberGroup, transitions: GroupTransitions): Chunk {
     const renderer = this.#renderers.get(rendererKey(group));
     let text = "";
@@ -130,7 +130,7 @@ export class BatchDelivery {
       if (transition === null || renderer === undefined) continue;
       const hasMore = text !== "";
       text += renderer.text(transition);
-      // Every stream whose client does not read would hold these bytes, which differ by view.
+      // Every stream whose client does not read would hold these bytes, which differ for each view.
       if (hasMore && text.length > this.#options.maxEventBytes) return "too-large";
     }
     if (text === "") return null;

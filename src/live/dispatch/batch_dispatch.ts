@@ -27,7 +27,7 @@ export interface DispatchOptions {
   readonly matcher: Matcher;
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
-  /** Approximate limit of the events of a step, in bytes. */
+  /** The approximate maximum size of the events of a step, in bytes. */
   readonly maxEventBytes: number;
   /** Compares a decision of memory with the database, in the background. */
   check(group: SubscriberGroup, rowChange: RowChange): void;
@@ -59,7 +59,7 @@ export class BatchDispatch {
     this.#events.invalidate(group, reason);
   }
 
-  /** Runs work that concerns some groups: an error ends only these groups. */
+  /** Runs work that concerns some groups. An error ends only the streams of these groups. */
   isolate(groups: Iterable<SubscriberGroup>, work: () => void): void {
     try {
       work();
@@ -103,7 +103,10 @@ export class BatchDispatch {
     this.isolate(includeGroup.groups, () => this.#affectedParents.add(change, includeGroup));
   }
 
-  /** Delivers the events. Waits only if the database must decide, or for reads of related rows. */
+  /**
+   * Delivers the events. Returns a promise only if the database must decide or related rows are
+   * read.
+   */
   finish(): MaybePromise<void> {
     return chain(this.#followRelations(), () => {
       for (const [group, rowChanges] of this.#rowChanges) {
@@ -216,7 +219,7 @@ export class BatchDispatch {
       for (const part of waiting) await this.#evaluatePart(part);
     };
     await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
-    // The events of all other streams would wait for them, therefore these clients reconnect.
+    // These clients must reconnect, because the events of all other streams would wait for them.
     for (const { groups } of left) this.#events.fail(groups, tooMuchWork());
   }
 
@@ -241,7 +244,7 @@ export class BatchDispatch {
 
 /** Number of statements that run at the same time in a database with separate readers. */
 const maxConcurrentParts = 2;
-/** Limit for all parts of a batch: a few seconds, over all tables. */
+/** The maximum number of steps for all parts of a batch, in all tables: a few seconds. */
 const maxSteps = 8 * maxStepsOfPart;
 
 /** Selects the parts within the limit, cheapest first. A statement also has a time limit. */

@@ -50,7 +50,7 @@ export class ChangeDispatcher {
     return group;
   }
 
-  /** Removes a member of a group. The group is closed with its last member. */
+  /** Removes a member of a group. When the last member is removed, the group is closed. */
   leave(group: SubscriberGroup): void {
     group.size--;
     if (group.size > 0) return;
@@ -92,7 +92,9 @@ export class ChangeDispatcher {
     }
   }
 
-  /** Delivers a batch. Waits only if the database must decide, or for reads of related rows. */
+  /**
+   * Delivers a batch. Returns a promise only if the database must decide or related rows are read.
+   */
   publish(batch: ChangeBatch): MaybePromise<void> {
     const dispatch = new BatchDispatch(this.#options, batch, this.#fanOut);
     for (const change of batch.changes) {
@@ -182,7 +184,7 @@ function match(
     for (const group of own) dispatch.invalidate(group, reason);
     return;
   }
-  // An evaluation error concerns only its group; an error of the index concerns the table.
+  // An error of an evaluation concerns only its group. An error of the index concerns the table.
   dispatch.isolate(own, () => {
     for (const rowChange of rowChangesOf(change)) {
       index.visit(rowChange, (group) => {

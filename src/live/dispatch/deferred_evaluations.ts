@@ -12,7 +12,7 @@ interface DeferredEvaluation {
   readonly place: number;
 }
 
-/** A deferred evaluation with the result of the database; the kind is null if there is no event. */
+/** A deferred evaluation with the database's result. The kind is null if there is no event. */
 export interface EvaluatedTransition extends DeferredEvaluation {
   readonly kind: Transition["kind"] | null;
 }
@@ -47,7 +47,7 @@ export class DeferredEvaluations {
 
   /**
    * Returns the evaluations in parts of one statement each. Cheap evaluations share a part.
-   * Expensive evaluations have separate parts, so that none fails because of another.
+   * Expensive evaluations have separate parts, so that no evaluation fails because of another.
    */
   parts(): readonly DeferredPart[] {
     const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);

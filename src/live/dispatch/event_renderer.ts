@@ -13,7 +13,9 @@ export class EventRenderer {
   readonly #seq: number | null;
   readonly #rows = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
-  /** Errors of single rows that cannot be shown. Each ends only the groups that have the row. */
+  /**
+   * Errors of single rows that cannot be shown. Each error ends only the groups that have the row.
+   */
   readonly #errors = new Map<Row, unknown>();
   /** True if there were too many rows to present together. */
   isIncomplete = false;

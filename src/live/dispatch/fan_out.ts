@@ -19,8 +19,8 @@ export interface Delivery {
 
 /**
  * Sends the bytes of one step to all subscribers: to a few of them immediately, to many in slices.
- * Each write to a socket happens synchronously, so that thousands of writes in a row would delay
- * the response to the writer and all other requests.
+ * Each write to a socket is synchronous. Thousands of consecutive writes would delay the response
+ * to the writer and all other requests.
  */
 export class FanOut {
   #isUnderway = false;
@@ -58,7 +58,7 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // The first slice waits too, so that the response to the writer is sent first.
+      // The first slice also waits, so that the response to the writer is sent first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);
@@ -87,5 +87,7 @@ function deliver(
   else subscriber.deliver(chunk, to);
 }
 
-/** Subscribers in a slice: 2–3 ms, including the writes to their sockets. */
+/**
+ * The number of subscribers in a slice, which takes 2–3 ms, including the writes to their sockets.
+ */
 const maxAtOnce = 100;

@@ -6,8 +6,8 @@ import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
 /**
  * The rows that the live subscribers of a group hold, for a filter that reads related rows.
- * Subscribers hold the same rows, except for rows that were read ahead of the changes when one
- * joined.
+ * Subscribers hold the same rows, except for rows that a subscriber read ahead of the changes when
+ * it joined.
  */
 export class GroupHeldRows {
   readonly #log: Pick<ChangeLog, "includes">;
@@ -36,7 +36,9 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** Removes a subscriber. Returns what is still known of its rows; null if that may be wrong. */
+  /**
+   * Removes a subscriber. Returns the rows that it is known to hold, or null if they are uncertain.
+   */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // Without subscribers, the held rows are not kept current.

@@ -11,13 +11,15 @@ export interface GroupListener {
 }
 
 /**
- * A listener that is a live stream: it has sent everything that the feed has published, and
+ * A listener that is a live stream. It has already sent everything that the feed has published, and
  * receives the rendered events of the group.
  */
 export interface LiveSubscriber extends GroupListener {
   /** Takes bytes that streams share; `to` is null if more of the step follows. */
   deliver(bytes: Uint8Array, to: Position | null): void;
-  /** Called when the events of a step are too large: the stream reads the changes on its own. */
+  /**
+   * Called when the events of a step are too large. The stream then reads the changes separately.
+   */
   lag(): void;
 }
 

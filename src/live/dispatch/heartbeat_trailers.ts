@@ -21,7 +21,7 @@ export function heartbeatTrailers(
   };
 }
 
-/** Returns a heartbeat without a token: the client keeps its last token. */
+/** Returns a heartbeat without a token. The client keeps its last token. */
 function comment(): Uint8Array {
   return toBytes(commentText);
 }

@@ -8,7 +8,7 @@ import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
  * The subscriber groups that include the same related rows by the same rights. A change of such a
- * row concerns the same parents in all of them, independent of their filters.
+ * row concerns the same parents in all of these groups, whatever their filters are.
  */
 export class IncludeGroup implements AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader" | "view">;
@@ -39,7 +39,7 @@ export class IncludeGroup implements AffectedGroup {
     return this.#includePaths;
   }
 
-  /** True if any group has live subscribers. Other subscribers read changes on their own. */
+  /** True if any group has live subscribers. Other subscribers read changes separately. */
   get hasLiveSubscribers(): boolean {
     for (const { liveSubscribers } of this.#groups) if (liveSubscribers.size > 0) return true;
     return false;

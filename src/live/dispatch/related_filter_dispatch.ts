@@ -9,7 +9,7 @@ import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change
 import type { GroupEvents } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** Runs work that concerns one group: an error ends only the streams of that group. */
+/** Runs work that concerns one group. An error ends only the streams of that group. */
 type Isolate = (group: SubscriberGroup, work: () => void) => void;
 
 /**
@@ -49,18 +49,21 @@ export class RelatedFilterDispatch {
     return true;
   }
 
-  /** Handles a change of a related row that the filter may read. Returns false as above. */
+  /**
+   * Handles a change of a related row that the filter may read. Returns false if the subscribers
+   * must start over.
+   */
   matchRelated(group: SubscriberGroup, change: Change): boolean {
     const { query: { filter }, heldRows } = group;
     if (!mayAffectFilter(change, filter, this.#options.matcher)) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
-    // Only the memory of held rows knows which unchanged rows passed before.
+    // Only the memory of held rows shows which unchanged rows matched before.
     if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;
     this.#affectedParents.add(change, group);
     return true;
   }
 
-  /** Returns the events of each group; null if its subscribers must start over. */
+  /** Returns the events of each group, or null for a group whose subscribers must start over. */
   async evaluate(to: Position): Promise<ReadonlyMap<SubscriberGroup, GroupEvents | null>> {
     const { log, matcher } = this.#options;
     const events = new Map<SubscriberGroup, GroupEvents | null>();
@@ -70,7 +73,7 @@ export class RelatedFilterDispatch {
         const rowChange = unchangedRow(row, positionOrdinal(to));
         for (const group of groups) {
           this.#isolate(group, () => {
-            // A row that cannot match is not read. A filter that throws concerns only its group.
+            // A row that cannot match is not read. A filter that throws affects only its group.
             if (group.decide({ row }) !== false) this.#add(group, rowChange);
           });
         }

@@ -31,11 +31,12 @@ export type InvalidationReason =
 
 /**
  * Returns the text of one server-sent event. `data` repeats the type, for handlers of all events.
- * There is no `id` line: resume tokens follow whole steps only, in a separate block.
+ * There is no `id` line, because resume tokens follow only complete steps, in a separate block.
  */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
-  // JSON text contains no line break: strings escape it, and nothing is indented. The type is
-  // inserted into the text, because no data is empty and copying the object takes measurable time.
+  // JSON text contains no line breaks, because strings escape them and nothing is indented. The
+  // type is inserted into the text, because no data is empty and copying the object takes
+  // measurable time.
   return `event: ${type}\ndata: {"type":"${type}",${writeJson(data).slice(1)}\n\n`;
 }
 
@@ -53,8 +54,8 @@ export function tokenText(token: string): string {
 }
 
 /**
- * Returns the event that makes the client discard its rows and its `Last-Event-ID`, so that it does
- * not resume at an earlier position.
+ * Returns the event that makes the client discard its rows and its `Last-Event-ID`, so that the
+ * client does not resume at an earlier position.
  */
 export function invalidateText(reason: InvalidationReason): string {
   return `${eventText("invalidate", { reason })}id:\n\n`;
@@ -68,7 +69,7 @@ export function retryText(delayMs: number): string {
 /** A server-sent comment, which keeps the connection alive and dispatches no event. */
 export const commentText = ":\n\n";
 
-/** Returns the UTF-8 bytes of the text. Streams share them and never modify them. */
+/** Returns the UTF-8 bytes of the text. Streams share these bytes and never modify them. */
 export function toBytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }

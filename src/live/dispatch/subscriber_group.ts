@@ -18,7 +18,9 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly query: LiveQuery;
   /** Shared by groups that include the same related rows; null if none are included. */
   readonly includeGroup: AffectedGroup | null;
-  /** The rows that its live subscribers hold; null if a row alone determines whether it matches. */
+  /**
+   * The rows that the live subscribers hold, or null if a row alone determines whether it matches.
+   */
   readonly heldRows: GroupHeldRows | null;
   /** The paths from the related rows that the filter reads back to the group's rows. */
   includePaths: readonly IncludePath[];
@@ -50,20 +52,20 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.heldRows = heldRows;
   }
 
-  /** The subscribers that are live; the others catch up on their own. */
+  /** The subscribers that are live. The others catch up separately. */
   get liveSubscribers(): ReadonlySet<LiveSubscriber> {
     return this.#liveSubscribers;
   }
 
   /**
-   * True if current rows are sent, once for each step, because their events depend on more than
-   * their own changes.
+   * True if the current rows are sent once for each step, because their events depend on more than
+   * the changes of these rows.
    */
   get isSentByStep(): boolean {
     return this.includeGroup !== null || this.heldRows !== null;
   }
 
-  /** Adds a live subscriber; `held` are the rows that it holds, or null if they are not tracked. */
+  /** Adds a live subscriber. `held` are the rows that it holds, or null if they are not tracked. */
   join(subscriber: LiveSubscriber, held: HeldRows | null): void {
     if (this.heldRows !== null && held !== null) {
       this.heldRows.join(subscriber, held, this.#liveSubscribers);

@@ -20,7 +20,7 @@ export interface ChangeFeedOptions {
   readonly ringLimits: RingBufferLimits;
   /** Takes each batch in order. Afterwards the position of the feed advances. */
   publish(batch: ChangeBatch): MaybePromise<void>;
-  /** Called when changes were purged before they were read. */
+  /** Called when changes were purged before the feed read them. */
   onHistoryLost(): void;
   /** Called when the database was replaced and cannot be used in this process any more. */
   onReplaced(): void;
@@ -71,7 +71,7 @@ export class ChangeFeed {
     if (this.#replaced !== null) throw this.#replaced;
   }
 
-  /** True if, as far as the feed knows, there is nothing left to read. */
+  /** True if the feed has read all changes that it has been notified of. */
   get isIdle(): boolean {
     return !this.#isReading;
   }
@@ -94,14 +94,14 @@ export class ChangeFeed {
 
   /**
    * Starts a read if the log ends before a published position, which shows that the database was
-   * restored. Without this a reader would repeat the same read until the next check of the feed.
+   * restored. Otherwise a reader would repeat the same read until the next check of the feed.
    */
   async expect(published: Position, end: Position): Promise<void> {
     if (this.#isClosed || this.#options.log.includes(end, published)) return;
     await this.#exclusively(() => this.#publishNext());
   }
 
-  /** Runs `work` while nothing is published, so that the position does not change. */
+  /** Runs `work` while the feed publishes nothing, so that the position does not change. */
   whilePaused<T>(work: () => MaybePromise<T>): Promise<T> {
     return this.#exclusively(work);
   }
@@ -132,7 +132,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Publishes one whole step. Returns true if it had changes. */
+  /** Publishes one complete step. Returns true if the step had changes. */
   async #publishNext(): Promise<boolean> {
     if (this.#isClosed) return false;
     const { log, publish, onHistoryLost: lost, ringLimits } = this.#options;
@@ -196,5 +196,7 @@ export class ChangeFeed {
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
-/** One read suffices if the database keeps its order; a few more are harmless. */
+/**
+ * The maximum number of reads. One suffices if the database keeps its order, and more are harmless.
+ */
 const maxTries = 5;

@@ -60,12 +60,12 @@ export class ChangeHistory {
     this.#ringBuffer = ringBuffer;
   }
 
-  /** Returns changes after a cursor in order; null if they are purged or too large together. */
+  /** Returns the changes after a cursor, or null if they are purged or together too large. */
   read(cursor: HistoryCursor, max: WindowLimits): MaybePromise<HistoryWindow | null> {
     return this.readFromMemory(cursor, max) ?? this.#readFromLog(cursor, max);
   }
 
-  /** Returns changes from memory only; null if memory no longer has them. */
+  /** Returns changes from memory only, or null if memory no longer contains them. */
   readFromMemory({ position, within }: HistoryCursor, max: WindowLimits): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
     const start = within === null || isInLog ? this.#ringBuffer.find(position) : within.entry;
@@ -78,7 +78,8 @@ export class ChangeHistory {
     const isFull = () => changes.length >= max.changes || bytes >= max.bytes;
     for (; number < this.#ringBuffer.next; number++, offset = 0) {
       const entry = this.#ringBuffer.at(number);
-      // The entry was dropped while the reader was within it. The log restarts the step.
+      // The entry was dropped while the reader had read a part of its step. The log restarts the
+      // step.
       if (entry === undefined) return null;
       for (; offset < entry.changes.length && !isFull(); offset++) {
         const change = entry.changes[offset];
@@ -128,19 +129,23 @@ export class ChangeHistory {
           isRepeated: false,
         };
       }
-      // Within the step there is no position, and a client that does not read must not hold it all.
+      // There is no position within the step, and a client that does not read must not hold the
+      // whole step.
       if (fittingIn(maxWindows * max.bytes, changes) < changes.length) return null;
     }
     return {
       changes: orderByTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
-      // A log has its own limit of changes for a read; a stream that goes live reads once more.
+      // A log limits the changes of one read. A stream that becomes live reads once more.
       isEnd: to !== null && changes.length < max.changes,
       isRepeated: exact === null,
     };
   }
 
-  /** A reader may be ahead of the ring buffer: a page covers changes that the feed has not read. */
+  /**
+   * Returns the later position. A reader may be ahead of the ring buffer, because a page covers
+   * changes that the feed has not read.
+   */
   #later(next: Position, reached: Position): Position {
     return this.#log.includes(next, reached) ? next : reached;
   }
@@ -148,7 +153,7 @@ export class ChangeHistory {
 
 const maxReadsAtOnce = 2;
 
-/** Limit, in windows, of the bytes of a step that cannot be sent in parts. */
+/** The limit of the bytes of a step that cannot be sent in parts, as a number of windows. */
 const maxWindows = 4;
 
 /** Returns how many of the changes fit into this many bytes; at least one. */

@@ -2,14 +2,14 @@ import type { Change } from "../../db/changes/change_log.ts";
 
 /**
  * Groups changes by transaction, so that no client receives half of one transaction between the
- * halves of another. The changes of one row keep their order. A transaction that changes a row
- * after another transaction draws its later numbers after the commit of the other. The last numbers
- * of transactions are therefore in the order of commits.
+ * halves of another. The changes of one row keep their order. If two transactions change the same
+ * row, the second gets its later numbers after the commit of the first. Therefore the last numbers
+ * of transactions are in the order of commits.
  */
 export function orderByTransaction(changes: readonly Change[]): readonly Change[] {
   const lastSeqs = new Map<bigint, number>();
   for (const { transaction, seq } of changes) {
-    // A log without transaction numbers is already in their order.
+    // A log without transaction numbers is already in the order of transactions.
     if (transaction === null) return changes;
     lastSeqs.set(transaction, Math.max(seq, lastSeqs.get(transaction) ?? 0));
   }

@@ -66,12 +66,14 @@ export class RingBuffer {
     this.#dropOldest();
   }
 
-  /** Returns the entry with a number; undefined if it was dropped, and at the end. */
+  /**
+   * Returns the entry with a number. Undefined if it was dropped, or if there is no such entry yet.
+   */
   at(number: number): RingBufferEntry | undefined {
     return this.#entries[number - this.#first];
   }
 
-  /** Returns the number of the first entry after a position; null if it was dropped. */
+  /** Returns the number of the first entry after a position, or null if that entry was dropped. */
   find(position: Position): number | null {
     if (!this.#log.includes(position, this.#start)) return null;
     let low = 0;

@@ -29,8 +29,8 @@ export interface FoundParents<G> {
 
 /**
  * Finds the parents that changes of related rows affect: rows that include them, or whose filter
- * reads them. Groups with the same include paths share one statement for each step, however many
- * changes and subscribers there are.
+ * reads them. Groups with the same include paths share one statement for each step, whatever the
+ * number of changes and subscribers.
  */
 export class AffectedParents<G extends AffectedGroup> {
   readonly #identity: string;
@@ -65,9 +65,9 @@ export class AffectedParents<G extends AffectedGroup> {
 
   /**
    * Finds the parents that `changes` affect, which are all changes up to `position`. Parents that
-   * have changed themselves are excluded: their own events show the included rows too. All groups
-   * overflow if it is unknown which parents changed before they were read. A row that matches a
-   * filter only since then would be sent as changed to clients that do not hold it.
+   * have changed themselves are excluded, because their own events also show the included rows. If
+   * it is unknown which parents changed before they were read, all groups overflow. Otherwise a row
+   * that began to match in between would be sent as changed to clients that do not hold it.
    */
   async find(
     log: ChangeLog,
@@ -92,7 +92,7 @@ export class AffectedParents<G extends AffectedGroup> {
   async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     const found = this.#gather(parentRows, new ChangedRows([]));
-    // Without any row, the position of a read may be older than the read.
+    // If there is no row, the position of a read may be older than the read.
     const isEmpty = parentRows.some((found) => found?.rows.size === 0);
     if (!isEmpty && hasReadUpTo(position, parentRows, log)) return found;
     const next = await log.next(position);
@@ -161,8 +161,8 @@ function hasReadUpTo<G>(
 }
 
 /**
- * Returns true if a step contains all changes up to the read of the parents. It does not if there
- * are too many changes, or if the history is lost.
+ * Returns true if a step contains all changes up to the read of the parents. It does not contain
+ * them if there are too many changes, or if the history is lost.
  */
 function isWhole<G>(
   step: Step | null,

@@ -5,8 +5,8 @@ import { unreachable } from "../../problem/unreachable.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 
 /**
- * A bit mask of the columns of a table, one bit each. In wide tables columns share bits: disjoint
- * sets may then seem to intersect, but never the reverse.
+ * A bit mask of the columns of a table, one bit each. In tables with many columns, columns share
+ * bits. Disjoint sets may then seem to intersect, but never the reverse.
  */
 export type ColumnMask = number;
 
@@ -47,7 +47,7 @@ export function isSameStored(before: Row, after: Row, column: ColumnInfo): boole
     storedForm(before, column) === undefined && storedForm(after, column) === undefined;
 }
 
-/** Returns the mask of a column. A column of another table, which is unexpected, counts as all. */
+/** Returns the mask of a column. An unexpected column of another table counts as all columns. */
 function bitAt(index: number): ColumnMask {
   return index < 0 ? allColumns : 1 << index % 32;
 }

@@ -8,14 +8,15 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { RowChange } from "./row_change.ts";
 
-/** A group of subscribers, as far as the index reads it. */
+/** The members of a group of subscribers that the index reads. */
 interface IndexedGroup {
   readonly query: { readonly filter: Filter };
 }
 
 /**
- * An index of groups by the values that their filters require: a filter with `ownerId==7` is not
- * evaluated for rows of other owners. Groups without an equality term are visited for every row.
+ * An index of groups by the values that their filters require. For example, a filter with
+ * `ownerId==7` is not evaluated for rows of other owners. Groups without an equality term are
+ * visited for every row.
  */
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
@@ -78,7 +79,7 @@ export class EqualityIndex<G extends IndexedGroup> {
   }
 }
 
-/** Returns all groups for an invalid stored value, which only the database can compare. */
+/** Returns all groups if the stored value is invalid, because only the database can compare it. */
 function groupsOf<G>(
   image: RowImage | null,
   column: ColumnInfo,
@@ -90,7 +91,7 @@ function groupsOf<G>(
   return byValue.get(indexKey(value, column));
 }
 
-/** Small numbers are keys themselves: printing each would cost more than the rest. */
+/** The key of a value. A small number is its own key, because printing it would take too long. */
 type IndexKey = string | number;
 
 function indexKey(value: unknown, column: ColumnInfo): IndexKey {

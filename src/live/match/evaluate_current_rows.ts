@@ -18,13 +18,16 @@ import { type RowChange, rowChangeKey, type Transition, transitionKind } from ".
 export interface RowsToEvaluate {
   readonly group: CompiledLiveQuery;
   readonly rowChanges: readonly RowChange[];
-  /** The rows that the clients hold; updated to the rows that they hold after the events. */
+  /** The rows that the clients hold. Afterwards, the rows that they hold after the events. */
   readonly held: HeldRows;
   /** True if the clients may have received some of the changes already. */
   readonly isRepeat: boolean;
 }
 
-/** The evaluation of a current row: whether it matched the last time, and whether it does now. */
+/**
+ * The evaluation of a current row: whether the row matched the last time, and whether it matches
+ * now.
+ */
 export interface RowEvaluation {
   readonly id: string;
   /** The row, as the statement that evaluated the filter read it. */
@@ -33,7 +36,9 @@ export interface RowEvaluation {
   readonly passes: boolean;
 }
 
-/** Returns the event of a current row for a client that held it, or did not: one event or none. */
+/**
+ * Returns the event of a current row, or none, for a client that held the row or did not hold it.
+ */
 export function transitionsOf(
   { rowChange, passes }: RowEvaluation,
   was: boolean,
@@ -53,9 +58,9 @@ export interface EvaluationContext {
 
 /**
  * Evaluates a filter that reads related rows for the current state of changed rows. One statement
- * reads both the row and the decision, so that a client never receives a row that it could not have
- * listed. The result is null for a request whose clients must start over, because it is unknown
- * which rows they hold.
+ * reads both the row and the decision, so a client never receives a row that it could not have
+ * listed. If it is unknown which rows the clients of a request hold, the result is null and they
+ * must start over.
  */
 export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],
@@ -212,7 +217,7 @@ function batchesOf<C extends RowsToEvaluate>(
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
 }
 
-/** Returns a change to the current row: the client may have had no right to the changed row. */
+/** Returns a change to the current row. The client may have had no right to the row in the log. */
 function currentRowChange(rowChange: RowChange | undefined, row: Row | null): RowChange {
   const { before = null, after = null, between = [], optimisticId = null } = rowChange ?? {};
   return {
@@ -225,7 +230,9 @@ function currentRowChange(rowChange: RowChange | undefined, row: Row | null): Ro
   };
 }
 
-/** Returns the requests with a related row that has changed since: earlier images may be wrong. */
+/**
+ * Returns the requests whose related rows have changed since. Their earlier images may be wrong.
+ */
 async function movedSince<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { log, matcher, to }: EvaluationContext,
@@ -264,7 +271,8 @@ function decideRows<C extends RowsToEvaluate>(
     // If the client may have received the row but not its removal, it must receive the removal.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
-    // A client without an event may have received the row through a change that is still to come.
+    // A client without an event may have received the row through a change that the log contains
+    // later.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
     // Checked after each row, because the memory of held rows may overflow with any row.
     if (!isUnknown) held.set(id, passes, { at, to });

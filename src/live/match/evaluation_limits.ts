@@ -1,9 +1,9 @@
 import type { ReadLimits } from "../../db/driver.ts";
 
 /**
- * Returns the limits of reads and evaluations for streams, which follow relations that clients
- * choose. A read is queued under `identity` and delays no other statement. `isLong` is true if the
- * read is known to take long.
+ * Returns the limits of reads and evaluations for streams, where clients choose the relations to
+ * follow. A read waits in the queue of `identity` and delays no other statement. `isLong` is true
+ * if the read is known to take long.
  */
 export function evaluationLimits(
   identity: string,
@@ -16,6 +16,6 @@ export function evaluationLimits(
 /** Identity for reads that serve the streams of several users and addresses. */
 export const sharedIdentity = "live streams";
 
-/** Other streams need the read too, therefore it is never aborted. */
+/** A signal that never aborts, because other streams need the read too. */
 const unaborted = new AbortController().signal;
 const timeoutMs = 5_000;

@@ -8,7 +8,8 @@ interface RowAhead {
 }
 
 /**
- * The position of the read of held rows, and the position up to which the client has the changes.
+ * The position at which held rows were read, and the position of the last change that the client
+ * has received.
  */
 export interface ReadMoment {
   readonly at: Position;
@@ -17,11 +18,11 @@ export interface ReadMoment {
 
 /**
  * The rows that one client holds, by the ids of their keys, for a filter that reads related rows.
- * Such a filter is evaluated at the current state of the database, so that a change does not show
- * whether the row matched before. The memory is bounded, and reports what it does not know.
+ * Such a filter is evaluated in the current state of the database, so a change does not show
+ * whether the row matched before. The memory is bounded, and reports when it has no information.
  */
 export class HeldRows {
-  /** Null if only the rows of {@link #ahead} are known. */
+  /** All held rows, or null if only the rows of {@link #ahead} are known. */
   #all: Set<string> | null;
   #letters = 0;
   /** The rows that were read ahead of changes which the client has yet to receive. */
@@ -79,12 +80,12 @@ export class HeldRows {
     }
   }
 
-  /** The rows that were read ahead of the changes: other clients may have received others. */
+  /** The rows that were read ahead of the changes. Other clients may have received other rows. */
   idsAhead(): Iterable<string> {
     return this.#ahead.keys();
   }
 
-  /** Returns what remains known for a client that leaves its group. */
+  /** Returns the information that remains valid for a client that leaves its group. */
   aheadOnly(): HeldRows {
     const rows = HeldRows.unknown(this.#log);
     for (const [id, row] of this.#ahead) rows.#ahead.set(id, row);

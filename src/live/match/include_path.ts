@@ -19,9 +19,11 @@ export interface IncludePath {
   /** Two paths of one resource with the same name lead to the same rows. */
   readonly name: string;
   readonly table: TableInfo;
-  /** Returns true if a row of the table is included; null if only the database knows. */
+  /** Returns true if a row of the table is included, or null if only the database can decide. */
   readonly decide: InMemoryMatcher;
-  /** Returns true if a change of such a row can matter; null if all changes of included rows do. */
+  /**
+   * Returns true if a change of such a row can matter. Null if all changes of included rows can.
+   */
   readonly mayMatter: ((change: Change) => boolean) | null;
   /** The steps from the table up to the rows, in order. Never empty. */
   readonly parentSteps: readonly ParentStep[];
@@ -31,16 +33,16 @@ export interface IncludePath {
 export interface ParentStep {
   /** The reversed relation. */
   readonly relation: Relation;
-  /** Filter of the parents: parents that are not included themselves include nothing. */
+  /** The filter of the parents. Parents that are not included themselves include no rows. */
   readonly where: Filter;
-  /** Filter of the link table of `manyToMany`. */
+  /** The filter of the link table of `manyToMany`. */
   readonly links: Filter;
   readonly isIndexed: boolean;
 }
 
 /**
  * Returns the keys that lead from a changed row one step up its include path, from the row before
- * and after the change. There are none if the change cannot matter.
+ * and after the change. The result is empty if the change cannot matter.
  */
 export function linkKeysOf(
   change: Change,

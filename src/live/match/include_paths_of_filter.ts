@@ -12,12 +12,12 @@ export interface PathEnd {
   readonly parentSteps: readonly ParentStep[];
 }
 
-/** The end of a filter's include paths if the filtered rows are those that a stream follows. */
+/** The end of a filter's include paths if the stream follows the filtered rows themselves. */
 export const atOwnRows: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
 /**
  * Returns the include paths from all related rows that a filter reads. Rows in between are not
- * filtered: a row that no longer matches may have let other rows match before.
+ * filtered, because a row that no longer matches may have made other rows match before.
  */
 export function includePathsOfFilter(
   filter: Filter,
@@ -32,7 +32,7 @@ function pathsOfTerm(term: Related, end: PathEnd, matcher: Matcher): readonly In
   const mayMatter = (change: Change) => mayAffectTerm(change, term, matcher);
   const { fromTarget, fromLinks } = reverseRelation(relation);
   const target = {
-    // No step of an include has such a name.
+    // No step of an include has such a name, because names do not begin with `?`.
     name: [...end.name, `?${relation.name}`],
     parentSteps: [parentStepOf(fromTarget), ...end.parentSteps],
   };

@@ -7,7 +7,7 @@ import type { Matcher } from "./matcher.ts";
 
 /**
  * Returns the include paths from all related rows that a view includes, and from the rows that
- * determine which ones it includes.
+ * determine which rows it includes.
  */
 export function includePathsOfView(
   shown: readonly ShownRelation[],

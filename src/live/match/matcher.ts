@@ -38,11 +38,12 @@ export interface Matcher {
     filters: readonly Filter[],
     identity: string,
   ): Promise<readonly (readonly boolean[])[]>;
-  /** Returns true for one decision in a thousand, which is then checked. */
+  /** Returns true for one decision in a thousand. Such a decision is checked. */
   shouldCheck(): boolean;
   /**
-   * Evaluates in the database what memory has decided. Returns false if the results differ: memory
-   * then never decides that kind of comparison again, and all filters must be compiled again.
+   * Evaluates in the database a filter that memory has decided. Returns false if the results
+   * differ. Memory then never decides that kind of comparison again, and all filters must be
+   * compiled again.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }

@@ -6,8 +6,9 @@ import { isSameStored } from "./column_mask.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
- * Returns true if a change of a related row may affect which rows match a filter. Most changes
- * cannot: the related row matches as before, and its links are unchanged.
+ * Returns true if a change of a related row may affect which rows match a filter. After most
+ * changes, the related row still matches and its links are unchanged. Such changes cannot affect
+ * the filter.
  */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
@@ -39,7 +40,7 @@ export function mayAffectTerm(
   });
 }
 
-/** Returns the tables whose changes may affect a filter, because it reads related rows of them. */
+/** Returns the tables whose changes may affect a filter, because the filter reads their rows. */
 export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
   for (const { relation } of allRelatedTerms(filter)) {

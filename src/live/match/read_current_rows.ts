@@ -52,7 +52,7 @@ export async function readCurrentRows(
         statement,
         evaluationLimits(identity, Infinity),
       );
-      // Without any row the position may be older than the read, which is not allowed here.
+      // If there is no row, the position may be older than the read, which is not allowed here.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const read = cells[index] ?? [];

@@ -27,8 +27,8 @@ export interface Transition {
 }
 
 /**
- * Returns the row changes of one logged change. A change of the key is two row changes: for a
- * client the row with the old key is removed and another row is added.
+ * Returns the row changes of one logged change. A change of the key is two row changes, because the
+ * client must remove the row with the old key and add the row with the new key.
  */
 export function rowChangesOf(change: Change): readonly RowChange[] {
   const { seq, optimisticId, table } = change;
@@ -53,7 +53,7 @@ export function unchangedRow(row: Row, seq: number): RowChange {
 
 /**
  * Combines row changes to the net change of each row, in the order of the last changes. Clients
- * that lag receive net changes, because the states in between are already outdated.
+ * that lag receive net changes, because intermediate states are already outdated.
  */
 export function netRowChanges(
   rowChanges: readonly RowChange[],

@@ -20,14 +20,15 @@ interface SearchedGroup {
 export const maxAffectedParents = 500;
 
 /**
- * Limit of their bytes. A step of events has fewer, but rows may have columns that are not shown.
+ * The limit for the bytes of parents. Events of a step are smaller, but parents may have hidden
+ * columns.
  */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
 /** One include path, and the values at its start. */
 export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
-  /** One of the groups that have this path. */
+  /** One of the groups that have this include path. */
   readonly group: G;
   /** The keys that link changed rows to parents. */
   readonly keys: LinkKeys<G>;
@@ -53,7 +54,7 @@ export interface ParentRows<G> {
 
 /**
  * Searches the parents along one include path, with one statement for each step. Returns null if
- * they are too many or too large.
+ * there are too many parents, or if they are too large.
  */
 export async function searchParents<G extends SearchedGroup>(
   { parentSteps, group, keys: first }: ParentSearch<G>,
@@ -97,7 +98,7 @@ async function readParents<G>(
     links,
     order: target.primaryKey.map((column) => ({ column, descending: false })),
     limit: maxAffectedParents + 1,
-    // One more row shows that there are too many.
+    // One additional row shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
     // There are few keys, and there may be an index.
@@ -117,7 +118,7 @@ interface RelatedRead {
   readonly reader: RowReader;
 }
 
-/** Reads related rows. Returns null if they are too large. */
+/** Reads related rows. Returns null if the rows are too large. */
 async function readRelated({ log, limits, reader }: RelatedRead, plan: RelatedPlan) {
   let at: Position | null = null;
   const connection: Connection = {

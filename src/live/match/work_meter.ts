@@ -2,9 +2,9 @@ import type { WorkAllowance } from "../../filter/filter_work.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /**
- * Measures the work of filters in memory for all streams over one database. A short burst is
- * allowed, which delays other requests by some tens of milliseconds, and then a share of the time.
- * The database evaluates the rest, for many changes together.
+ * Measures the work of filters in memory for all streams over one database. First, a short burst is
+ * allowed, which delays other requests by some tens of milliseconds. After the burst, a share of
+ * the time is allowed. The database evaluates the rest, for many changes together.
  */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -31,8 +31,13 @@ export class WorkMeter implements WorkAllowance {
   }
 }
 
-/** Steps of a burst: tens of milliseconds at most, since a step takes 0.1 to 3 nanoseconds. */
+/**
+ * The steps of a burst. A step takes 0.1 to 3 ns, so a burst takes tens of milliseconds at most.
+ */
 export const burstSteps = 10_000_000;
 
-/** About a tenth of the time of the process, at most three tenths. */
+/**
+ * The steps per millisecond after a burst: about a tenth, at most three tenths of the process's
+ * time.
+ */
 const stepsPerMs = 100_000;

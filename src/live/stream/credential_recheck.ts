@@ -11,7 +11,9 @@ export interface CredentialHolder {
 interface Entry {
   readonly holders: Set<CredentialHolder>;
   current: User;
-  /** Time of the first failed read of the credential, by the monotonic clock, or null. */
+  /**
+   * The monotonic time of the first failed read of the credential, or null if no read has failed.
+   */
   failingSince: number | null;
 }
 
@@ -23,8 +25,8 @@ export interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clo
 
 /**
  * Rechecks credentials while streams are open. Each credential is read once, however many streams
- * were opened with it, and its streams end with it. A credential that cannot be read is trusted for
- * a minute, because a short failure of the store must not end every stream.
+ * were opened with it, and its streams end when it ends. A credential that cannot be read is
+ * trusted for a minute, because a short failure of the store must not end every stream.
  */
 export class CredentialRecheck {
   readonly #options: CredentialRecheckOptions;
@@ -54,7 +56,8 @@ export class CredentialRecheck {
       { holders: new Set<CredentialHolder>(), current: user, failingSince: null };
     entry.holders.add(holder);
     this.#entries.set(user, entry);
-    // The check is immediate: the request may have relied on a read before the credential ended.
+    // The check is immediate, because the request may have relied on a read before the credential
+    // ended.
     if (known === undefined) void this.#check(user, entry);
   }
 

@@ -20,10 +20,7 @@ export interface Evaluation {
   readonly identity: string;
 }
 
-/**
- * Evaluates logged changes for one group, and returns single events; null if the rows must be read
- * again.
- */
+/** Evaluates logged changes for one group. Returns null if the rows must be read again. */
 export async function evaluateChanges(
   changes: readonly Change[],
   { group, matcher, identity }: Evaluation,
@@ -47,7 +44,7 @@ export function rowChangesFor(
   for (const change of changes) {
     const { kind } = change;
     const isUnnamed = kind === "truncate" || kind === "touch";
-    // If it is known which rows the client holds, the affected parents are searched one by one.
+    // If the rows that the client holds are known, the affected parents are searched one by one.
     const isUnevaluated = isUnnamed || held?.isComplete !== true;
     if (
       (isUnevaluated && related.has(change.table) && mayAffectFilter(change, filter, matcher)) ||
@@ -62,7 +59,7 @@ export function rowChangesFor(
   return { list };
 }
 
-/** Evaluates row changes that the row images alone decide, in memory or in the database. */
+/** Evaluates row changes in memory or in the database, if their images suffice to decide. */
 export async function evaluateRowChanges(
   rowChanges: readonly RowChange[],
   { isRepeat, ...evaluation }: Evaluation & { readonly isRepeat: boolean },

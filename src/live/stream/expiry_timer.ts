@@ -3,13 +3,13 @@ import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /**
- * A timer for the expiry of streams, one for all members. It calls back for each member when the
- * member's time is over.
+ * A timer for the expiry of streams, one for all members. The timer calls back for each member when
+ * the member's time is over.
  */
 export class ExpiryTimer<T> {
   readonly #clock: Clock;
   readonly #expire: (member: T) => void;
-  /** The members by the rounded-up time of their expiry. */
+  /** The members by the time of their expiry, which is rounded up. */
   readonly #members = new Map<number, Set<T>>();
   #next = Infinity;
   #cancel: (() => void) | null = null;
@@ -65,7 +65,9 @@ export class ExpiryTimer<T> {
   }
 }
 
-/** Returns the time until a stream's credentials expire by their `exp`. Throws a 401 later. */
+/**
+ * Returns the time until the `exp` of a stream's credentials. Throws a 401 if that time has passed.
+ */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;

@@ -2,8 +2,8 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
- * The timer of heartbeats visits each open stream about every fifteen seconds, a part of them at a
- * time. There is one timer for all, and no burst of thousands of writes.
+ * The timer of heartbeats visits each open stream about every 15 seconds. It visits a part of the
+ * streams at a time, which avoids a burst of thousands of writes. All streams share one timer.
  */
 export class HeartbeatTimer<T> {
   readonly #runtime: Pick<Runtime, "clock" | "random">;
@@ -23,9 +23,9 @@ export class HeartbeatTimer<T> {
     this.#visit = visit;
   }
 
-  /** Adds a member. Returns the slot from which it has to be removed. */
+  /** Adds a member. Returns the slot that {@link remove} needs. */
   add(member: T): number {
-    // Slots are filled in rotation, so that they have about the same size.
+    // Slots are filled in rotation, so they have about the same size.
     const slot = this.#next++ % slotCount;
     this.#slots[slot]?.add(member);
     this.#size++;

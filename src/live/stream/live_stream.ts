@@ -21,8 +21,8 @@ export type StreamSink = Pick<
 
 /**
  * The base class of live streams: one stream of events to a client, from its first byte to its
- * last. It is itself the underlying source of its `ReadableStream`, because a stream has to be
- * cheap: no closures, no timers.
+ * last. The object is itself the underlying source of its `ReadableStream`. It needs no closures
+ * and no timers, because there are many streams.
  */
 export abstract class LiveStream {
   protected readonly context: StreamContext;
@@ -48,16 +48,19 @@ export abstract class LiveStream {
   /** True if the stream has sent everything that the feed has published. */
   abstract get isLive(): boolean;
 
-  /** Called by the `ReadableStream` whenever it has room. */
+  /** Called by the `ReadableStream` whenever its queue has room. */
   abstract pull(): Promise<void> | undefined;
 
-  /** Follows other rows from now on. */
+  /** Follows the rows of another query from now on. */
   abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
 
   /** Sends a heartbeat; `trailerOf` returns the resume token for a group's live subscribers. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
-  /** Returns the token of a position that the feed has reached; empty if this stream has not. */
+  /**
+   * Returns the token of a position of the feed, or an empty string if this stream has not reached
+   * it.
+   */
   abstract tokenAt(position: Position): string;
 
   /** Leaves the groups of the context. Called once. */
@@ -143,8 +146,8 @@ export abstract class LiveStream {
 }
 
 /**
- * Ends a stream when its client disconnects: a middleware that drops the response, or wraps it
- * incorrectly, does not cancel its stream.
+ * Ends a stream when its client disconnects. This is necessary, because a middleware that drops the
+ * response or wraps it incorrectly does not cancel the stream.
  */
 export function endWhen(disconnected: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");

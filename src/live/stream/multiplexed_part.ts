@@ -2,7 +2,7 @@ import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamSink } from "./live_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 
-/** The facts about rows in the first event of a subscription; both are null for aggregates. */
+/** The facts about rows in the first event of a subscription. Both are null for aggregates. */
 export interface SubscriptionFacts {
   /** The fields of the key, in order. */
   readonly primaryKey: readonly string[] | null;
@@ -16,7 +16,9 @@ export interface MultiplexedWriter {
   readonly isClosed: boolean;
   /** Number of bytes that may be sent before the client has to read. */
   readonly room: number;
-  /** Returns the end of the whole stream, by the monotonic clock: the first proposed time. */
+  /**
+   * Returns the end of the whole stream by the monotonic clock: the time that was proposed first.
+   */
   endsAt(proposed: number): number;
   send(part: MultiplexedPart, bytes: Uint8Array): void;
   /** Called when a part has ended as a separate stream would have. */
@@ -26,9 +28,9 @@ export interface MultiplexedWriter {
 }
 
 /**
- * One subscription of a multiplexed stream. For its live stream it acts as the controller of a
- * `ReadableStream` with the room of the whole stream, so that the live stream waits as usual while
- * the client does not read.
+ * One subscription of a multiplexed stream. For its live stream, the part acts as the controller of
+ * a `ReadableStream`. It reports the room of the whole stream, so the live stream waits as usual
+ * while the client does not read.
  */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
@@ -93,18 +95,18 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     else this.pull();
   }
 
-  /** Drops its live stream, of which nothing may be sent any more. */
+  /** Drops the live stream of the part. Nothing more of it may be sent. */
   cancel(): void {
     this.#stream?.cancel();
   }
 
-  /** Ends its live stream with its position and a delay. */
+  /** Ends the live stream of the part with its position and a delay. */
   end(delayMs: number): void {
     if (this.#early === null) this.#end?.(delayMs);
     else this.cancel();
   }
 
-  /** Lets its live stream send, as a `ReadableStream` does whenever it has room. */
+  /** Lets the live stream of the part send, as a `ReadableStream` does when it has room. */
   pull(): void {
     if (this.#stream === null || this.desiredSize <= 0) return;
     if (this.#isPulling) {
@@ -114,7 +116,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     const working = this.#stream.pull();
     if (working === undefined) return;
     this.#isPulling = true;
-    // `working` never rejects: an error ends the stream.
+    // `working` never rejects, because an error ends the stream.
     void working.then(() => {
       this.#isPulling = false;
       if (!this.#pullAgain) return;

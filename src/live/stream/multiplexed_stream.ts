@@ -19,9 +19,9 @@ export interface SubscriptionRefusal {
 
 /**
  * A multiplexed stream: the live streams of several subscriptions to one client, and the underlying
- * source of its `ReadableStream`. Their bytes are sent unchanged, and an event between them names
- * the subscription of the following blocks. While the client does not read, each subscription costs
- * a position and at most one chunk.
+ * source of its `ReadableStream`. The bytes of the live streams are sent unchanged. An event
+ * between them names the subscription of the following blocks. While the client does not read, each
+ * subscription keeps only a position and at most one chunk.
  */
 export class MultiplexedStream implements MultiplexedWriter {
   /** The parts that were not refused and have not ended. */
@@ -34,7 +34,7 @@ export class MultiplexedStream implements MultiplexedWriter {
   #isEnding = false;
   #isSending = false;
   #endsAt: number | null = null;
-  /** Index at which the next round of pulls starts, so that no part is always the first. */
+  /** The index at which the next round of pulls starts, so that no part is always the first. */
   #turn = 0;
 
   /** `whenClosed` is called once when the stream ends for any reason. */
@@ -60,13 +60,13 @@ export class MultiplexedStream implements MultiplexedWriter {
   /** Called by the `ReadableStream`. */
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
-    // As in every stream, proxies and clients may wait for the first bytes.
+    // Proxies and clients may wait for the first bytes, as in every stream.
     controller.enqueue(toBytes(commentText));
   }
 
-  /** Called by the `ReadableStream` whenever it has room. */
+  /** Called by the `ReadableStream` whenever its queue has room. */
   pull(): void {
-    // In the middle of a send, the blocks of another part would interleave.
+    // During a send, the blocks of another part would be mixed with those of this part.
     if (this.#isSending || this.#isEnding) return;
     const parts = [...this.#parts.values()];
     const first = this.#turn++ % Math.max(1, parts.length);
@@ -95,7 +95,7 @@ export class MultiplexedStream implements MultiplexedWriter {
     this.#remove(part, eventText("ended", { key: part.key }));
   }
 
-  /** Sends the refusal of a part, and drops its live stream if there is one. */
+  /** Sends the refusal of a part, and drops the part's live stream if there is one. */
   refuse(part: MultiplexedPart, refusal: SubscriptionRefusal): void {
     part.cancel();
     this.#remove(part, eventText("refused", { key: part.key, ...refusal }));

@@ -32,11 +32,13 @@ export interface RenderOptions extends Evaluation {
   readonly isNet: boolean;
   /** True if the client may have received some of the changes already. */
   readonly isRepeat: boolean;
-  /** Key of the last row to include: later rows are still to come in pages. Null for all rows. */
+  /**
+   * The key of the last row to include, because later rows follow in pages. Null includes all rows.
+   */
   readonly upTo: Key | null;
 }
 
-/** The text of rendered events, or the reason why their client must start over. */
+/** The text of rendered events, or the reason why the client must start over. */
 export type RenderedChanges = { readonly text: string } | { readonly reason: InvalidationReason };
 
 /**
@@ -69,7 +71,7 @@ export async function renderChanges(
       ? await evaluateRowChanges(due, { group, matcher, identity, isRepeat })
       : await evaluateHeldRows(due, { ...options, held });
   } catch (error) {
-    // From its position, the stream would never get past these changes.
+    // From its current position, the stream would never get past these changes.
     if (error instanceof DatabaseError && error.kind === "too-slow") {
       return { reason: "server_reset" };
     }
@@ -114,7 +116,9 @@ function unchangedRows<G>(
     : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
 }
 
-/** Returns the events of rows that only the database can decide; null if the result is unknown. */
+/**
+ * Returns the events of rows that only the database can decide, or null if the result is unknown.
+ */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
   options: RenderOptions & { readonly held: HeldRows },

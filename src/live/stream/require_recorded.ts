@@ -6,9 +6,9 @@ import type { StreamRequest } from "./stream_request.ts";
 import type { ShownRelation } from "../live_view.ts";
 
 /**
- * Requires that the change log records all columns that a stream reads: changes of other columns
- * would be missed silently. Throws a 400 if the request reads an unrecorded column, and a plain
- * Error if the configuration does.
+ * Requires that the change log records all columns that a stream reads. Otherwise the stream would
+ * silently miss changes. Throws a 400 if the request reads an unrecorded column, and a plain Error
+ * if the configuration reads one.
  */
 export function requireRecorded(
   { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,

@@ -5,19 +5,21 @@ import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 
 /**
  * Creates and verifies the resume tokens of streams. A token seals a position together with its
- * live query. A client that resumes with another query or view must start over. So must a client
- * with a position that was never issued for those rows, because the log still contains rows that
- * were deleted before the client ever connected.
+ * live query. A client that resumes with another query or view must start over. A client whose
+ * position was never issued for those rows must also start over, because the log may contain rows
+ * that were deleted before the client first connected.
  */
 export class ResumeTokens {
   readonly #hmac: HmacSha256;
 
-  /** The digest is keyed, because a scope may contain values that its user must not guess. */
+  /** The digest is keyed, because a scope may contain values that the user must not guess. */
   constructor(key: string) {
     this.#hmac = createHmacSha256(new TextEncoder().encode(key));
   }
 
-  /** Returns the digest of a live query: first a digest of its view, then a digest of its rows. */
+  /**
+   * Returns the digest of a live query: the digest of the view, followed by the digest of the rows.
+   */
   digestOf(query: LiveQuery): string {
     const { resource, view } = query;
     return this.#digest(`${resource} ${view.shape}`) + this.#digest(liveQueryKey(query));
@@ -28,7 +30,9 @@ export class ResumeTokens {
     return `${position}${separator}${this.#seal(position, queryDigest)}`;
   }
 
-  /** Returns the reason why a client with a token must start over; null if it may resume. */
+  /**
+   * Returns the reason why a client with a token must start over, or null if the client may resume.
+   */
   invalidationReason({ position, seal }: ResumeToken, query: LiveQuery): InvalidationReason | null {
     const own = this.#seal(position, this.digestOf(query));
     if (seal === own) return null;
@@ -63,6 +67,9 @@ export function parseResumeToken(token: string): ResumeToken | null {
 /** Occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/** The digest has 48 bits: a client gains nothing from two equal seals, accidental or forged. */
+/**
+ * The length of a digest in bytes. A client gains nothing from two equal seals, accidental or
+ * forged.
+ */
 const digestBytes = 6;
 const digestLetters = 8;

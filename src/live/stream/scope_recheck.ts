@@ -15,17 +15,17 @@ export interface ScopedRequest {
   readonly policy: AccessPolicy;
   readonly user: User | null;
   /**
-   * Returns true if the user still has the fields with which the stream was opened. Null if they
-   * cannot change. It may throw.
+   * Returns true if the user still has the fields with which the stream was opened. Null if the
+   * fields cannot change. The function may throw.
    */
   readonly sameFieldsAs: ((user: User | null) => boolean) | null;
 }
 
 /** An open stream whose scope is checked again. */
 export interface ScopeHolder {
-  /** Sets the current grant, which may be unchanged; null is none. */
+  /** Sets the current grant, which may be unchanged. Null means that there is no grant. */
   regrant(grant: Grant | null): void;
-  /** Ends the stream: its scope has failed, or the fields of the user have changed. */
+  /** Ends the stream, because its scope has failed or the fields of the user have changed. */
   revoke(): void;
   /** {@link ScopedRequest.sameFieldsAs} of the holder's request. */
   sameFieldsAs(user: User | null): boolean;
@@ -34,22 +34,22 @@ export interface ScopeHolder {
 interface Entry {
   readonly request: ScopedRequest;
   readonly holders: Set<ScopeHolder>;
-  /** The canonical text of the holders' scope; empty if they differ. */
+  /** The canonical text of the scope, or an empty string if the holders have different scopes. */
   scope: string;
 }
 
 /**
  * Rechecks scopes while streams are open. Each scope is evaluated once for each credential and
  * resource, however many streams were opened with it. A user may have several credentials with
- * different roles and claims, and no stream may continue with those of another. A Problem that a
- * scope throws denies access, as it does for a request.
+ * different roles and claims, and no stream may continue with the rights of another credential. A
+ * Problem that a scope throws denies access, as it does for a request.
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
   readonly #currentUser: (user: User | null) => User | null;
   /**
-   * The entries by the user object of the middleware: two objects with the same id may be granted
-   * different rows. Callers without a user are granted the same rows.
+   * The entries by the user object of the middleware. Two objects with the same id may be granted
+   * different rows. All callers without a user are granted the same rows.
    */
   readonly #entries = new Map<User | null, Map<string, Entry>>();
 
@@ -129,8 +129,9 @@ export class ScopeRecheck {
 }
 
 /**
- * Returns true if the scope needs no recheck: `public` access to all rows cannot change, nor can
- * access without a user to rows of no public scope. Fields that depend on the user can change.
+ * Returns true if the scope needs no recheck. `public` access to all rows cannot change, and
+ * neither can access without a user if no scope is public. Fields that depend on the user can
+ * change.
  */
 export function hasFixedScope({ access, policy, user, sameFieldsAs }: ScopedRequest): boolean {
   if (sameFieldsAs !== null) return false;
@@ -148,7 +149,9 @@ async function grantNow({ access, user, policy }: ScopedRequest): Promise<Grant 
 
 const maxConcurrentChecks = 8;
 
-/** Timeout in milliseconds: a scope that never resolves must not block the others. */
+/**
+ * The timeout of a scope in milliseconds. A scope that never resolves must not block the others.
+ */
 const maxMs = 10_000;
 
 /** No scope has this string. */

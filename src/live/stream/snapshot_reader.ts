@@ -27,11 +27,11 @@ export interface SnapshotPage {
 
 /** The row after which a page of a snapshot begins. */
 export interface SnapshotStart {
-  /** The key of the row as the process reads it. */
+  /** The key of the row as the process represents it. */
   readonly key: Key;
-  /** The key of the row as it is stored. */
+  /** The key of the row as the database stores it. */
   readonly stored: readonly SqlValue[];
-  /** Limit of rows in the next page, which is small if rows are large. */
+  /** The maximum number of rows in the next page. The number is small if rows are large. */
   readonly maxRows: number;
 }
 
@@ -87,7 +87,8 @@ export class SnapshotReader {
       }
     }
     const page = this.#options.semaphore.run(() => this.#readPage(group, start, identity));
-    // A Map keeps the old place of a key that is set again, and pages are dropped in order.
+    // A Map keeps the old place of a key that is set again, but pages must be dropped in order of
+    // use.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
@@ -116,7 +117,7 @@ export class SnapshotReader {
     const fitting = cells.slice(0, countFitting(cells, this.#options.limits.maxEventBytes));
     const rows = reader.toRows(fitting, table.columns);
     const items = rows.length === 0 ? [] : await view.present(rows, identity);
-    // Rows that were too many to be presented with the others begin the next page.
+    // If not all rows could be presented, the remaining rows begin the next page.
     const isLast = cells.length < maxRows && items.length === cells.length;
     const end = items.length - 1;
     const last = isLast ? undefined : rows[end];
@@ -136,7 +137,7 @@ export class SnapshotReader {
     };
   }
 
-  /** Returns the cells of the next rows: fewer if they are large, and at least one. */
+  /** Returns the cells of the next rows, at least one row and fewer if rows are large. */
   async #readCells(
     { table, filter, reader }: LiveQuery,
     start: SnapshotStart | null,
@@ -161,7 +162,7 @@ export class SnapshotReader {
           maxBytes: maxRows === 1 ? limits.maxRowBytes : 2 * limits.maxEventBytes,
           timeoutMs: limits.queryTimeoutMs,
         });
-        // Rows may have become smaller: the next stream asks for some more.
+        // Rows may have become smaller, so the next stream requests more of them.
         if (start === null) this.#firstRows.set(table, nextMaxRows(maxRows, this.#options));
         return { cells, maxRows, position };
       } catch (error) {
@@ -191,8 +192,8 @@ function nextMaxRows(maxRows: number, { limits }: SnapshotReaderOptions): number
 }
 
 /**
- * Returns the text of a snapshot's page; the last page says that there are no more. `ids` are the
- * ids of the items, if the items do not contain their keys.
+ * Returns the text of a snapshot's page. The last page says that no page follows. `ids` are the ids
+ * of the items, if the items do not contain their keys.
  */
 export function snapshotPageText(
   items: readonly Row[],

@@ -1,15 +1,15 @@
-/** Numbers of streams of one kind that a hub has opened, ended and refused since it was created. */
+/** The numbers of streams of one kind that a hub has opened, ended and refused. */
 export interface StreamCounts {
   opened: number;
   ended: number;
   refused: number;
 }
 
-/** The counts of a hub, for streams of rows and of aggregates. */
+/** The counts of a hub: for streams of rows, and for streams of aggregates. */
 export interface HubCounts {
   readonly rows: StreamCounts;
   readonly aggregates: StreamCounts;
-  /** Number of streams of rows that began at a resume token. */
+  /** The number of streams of rows that began at a resume token. */
   resumed: number;
 }
 

@@ -3,8 +3,8 @@ import type { LiveStream } from "./live_stream.ts";
 /** A part of a multiplexed stream, as the hub of its live stream uses it. */
 export interface StreamPart {
   /**
-   * Returns the end of the whole stream's lifetime, by the monotonic clock: the time that the first
-   * part has proposed.
+   * Returns the monotonic time at which the whole stream ends. The first part has proposed this
+   * time.
    */
   endsAt(proposed: number): number;
   /** Attaches a live stream. `end` ends the stream with its position and a delay. */

@@ -10,9 +10,9 @@ export interface StreamQuotaLimits {
 /** The share of the quota that one open stream takes. */
 export interface StreamSlot {
   readonly counts: readonly Count[];
-  /** 0 for a part of a multiplexed stream, which has its own slot. */
+  /** The slots for streams: 0 for a part of a multiplexed stream, which has its own slot. */
   readonly streams: 0 | 1;
-  /** Number of parts of a multiplexed stream. */
+  /** The number of parts of a multiplexed stream. */
   readonly parts: number;
   /** Work of the filter for each character of a changed row. */
   readonly work: number;
@@ -27,7 +27,7 @@ interface Count {
 
 /**
  * The quota of open streams of an app in this process, counted by user and by address. Streams of
- * other processes cost this process nothing and are not counted.
+ * other processes are not counted, because they use nothing in this process.
  */
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
@@ -41,8 +41,8 @@ export class StreamQuota {
   }
 
   /**
-   * Takes a slot for a stream whose filter takes `work`; it must be freed once. Throws a 429 if
-   * there is none, and a 422 if the filters of the open streams already take too much.
+   * Takes a slot for a stream whose filter takes `work`. The slot must be freed once. Throws a 429
+   * if no slot is free, and a 422 if the filters of the open streams already take too much.
    */
   take(user: User | null, address: string | null, work: number): StreamSlot {
     return this.#take(user, address, { streams: 1, parts: 0, work });
@@ -54,8 +54,8 @@ export class StreamQuota {
   }
 
   /**
-   * Takes a slot for a part of a multiplexed stream, whose own slot is taken: only the work of the
-   * part's filter counts. Throws like {@link take}, but no 429.
+   * Takes a slot for a part of a multiplexed stream, which has already taken its own slot. Only the
+   * work of the part's filter counts. Throws like {@link take}, except for the 429.
    */
   takePart(user: User | null, address: string | null, work: number): StreamSlot {
     return this.#take(user, address, { streams: 0, parts: 0, work });
@@ -90,7 +90,7 @@ export class StreamQuota {
       count.open -= streams;
       count.parts -= parts;
       count.work -= work;
-      // The parts of a stream may end after it.
+      // The parts of a stream may end after the stream.
       if (count.open === 0 && count.work === 0) this.#open.delete(count.key);
     }
   }
@@ -111,7 +111,9 @@ export class StreamQuota {
   }
 }
 
-/** Average number of parts: opening thousands of subscriptions would keep all others waiting. */
+/**
+ * The average number of parts. Opening thousands of subscriptions would delay all other streams.
+ */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {
@@ -122,14 +124,18 @@ function tooMany(why: string): Problem {
   );
 }
 
-/** About the time after which an open stream notices that its client has disconnected. */
+/**
+ * The time in seconds after which an open stream usually notices that its client has disconnected.
+ */
 const retryAfterSeconds = "15";
 
-/** Limit of one user or address: two of the most expensive allowed filters, or 200 searches. */
+/**
+ * The limit of work for one user or address: two of the most expensive filters, or 200 searches.
+ */
 const maxWorkOfOne = 1_000;
-/** Work for each allowed stream beyond the default: four searches each. */
+/** The additional work for each allowed stream beyond the default: four searches. */
 const workOfStream = 20;
-/** Limit of all streams in the process: two thousand searches. */
+/** The limit of work for all streams in the process: two thousand searches. */
 const maxWorkOfAll = 10_000;
 
 function tooMuchWork(whose: string): Problem {

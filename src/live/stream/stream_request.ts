@@ -9,7 +9,7 @@ import type { StreamPart } from "./stream_part.ts";
 
 /** A request for a live stream, as the resource passes it to the hub. */
 export interface StreamRequest extends ScopedRequest {
-  /** The address of the caller's socket, if known. */
+  /** The address of the caller's socket, or null if it is not known. */
   readonly address: string | null;
   readonly table: TableInfo;
   readonly reader: RowReader;

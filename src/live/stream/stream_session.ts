@@ -29,8 +29,8 @@ export interface StreamSessionOptions {
 type GrantedRequest = Omit<StreamRequest, "address" | "disconnected" | "part">;
 
 /**
- * The session of an open stream, which the hub keeps. It contains only the grants, which can
- * change, and nothing else of the request, because there are many long streams.
+ * The session of an open stream, which the hub keeps. The session contains only the changeable
+ * grants of the request, because there are many long streams.
  */
 export class StreamSession implements ScopeHolder {
   readonly slot: number;
@@ -69,7 +69,7 @@ export class StreamSession implements ScopeHolder {
       : rights.map((_right, index) => new RelatedScopeHolder(this, index));
   }
 
-  /** Registers its credential and all its grants for regular checks. */
+  /** Registers the session's credential and all its grants for regular checks. */
   watch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
     credentials.add(this.user, this);
     const granted = this.#request;
@@ -117,7 +117,8 @@ export class StreamSession implements ScopeHolder {
     if (this.#request === null) return;
     this.#grantedView = { scope, view };
     const grantedView = { ...this.#request, scope, view };
-    // An error ends the stream: changes of an unrecorded column would be missed silently.
+    // An error ends the stream. Otherwise the stream would silently miss changes of an unrecorded
+    // column.
     requireRecorded(grantedView, this.#excluded);
     const query = liveQueryOf(grantedView);
     if (liveQueryKey(query) === liveQueryKey(this.stream.query)) return;
@@ -142,7 +143,7 @@ function grantedRequest(
     reader,
     scope,
     filter,
-    // Without related grants, streams of the same query share the view too.
+    // Without related grants, streams with the same query also share the view.
     view: view.rights.length === 0 ? query.view : view,
   };
 }

@@ -19,11 +19,12 @@ export async function streamStartOf(
   const lost = { kind: "fresh", reason: "history_lost" } as const;
   if (token === null || position === null) return lost;
   const reason = resumeTokens.invalidationReason(token, query);
-  // Only a position with a correct seal was issued, and can prove that a database was restored.
+  // Only a position with a correct seal was issued. Only such a position proves that a database was
+  // restored.
   if (reason === null && !await log.holds(position)) return lost;
-  // A position that the feed cannot reach belongs to a history that a restored database has lost.
+  // If the feed cannot reach the position, the database was restored and has lost that history.
   if (!await feed.readUpTo(position)) return lost;
   if (reason !== null) return { kind: "fresh", reason };
-  // The client may have received rows that reflect any change up to now, from any process.
+  // The rows that the client has received may reflect any change up to now, from any process.
   return await feed.readUpTo(await log.end()) ? position : lost;
 }

@@ -33,15 +33,15 @@ import {
 
 /**
  * A client's subscription to rows: the stream that sends a snapshot, missed changes and live
- * events. While it is not live, it works on its own whenever its client takes bytes, so that a slow
- * client costs a position and the rest of one chunk. A replaced state ends the work in it: after
- * each wait the work checks that its state is still current.
+ * events. While the subscription is not live, it works only when its client takes bytes. Therefore
+ * a slow client costs only a position and the rest of one chunk. After each wait, the work of a
+ * state checks that the state is still current. If not, the work ends.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
-  /** True if a part of a step was sent, and possibly not its last part. */
+  /** True if a part of a step was sent that may not have been its last part. */
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 
@@ -80,11 +80,11 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   lag(): void {
     if (this.isClosed || !this.isLive) return;
-    // Its events depend on more than the changes, and these can be sent only for whole steps.
+    // The events depend on more than the changes, and can be sent only for complete steps.
     if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
     this.#group.leave(this);
     this.#state = parked(null, this.context.feed.position, this.#isWithinStep);
-    // Without room, the `ReadableStream` calls `pull` as soon as there is some.
+    // If there is no room now, the `ReadableStream` calls `pull` as soon as there is some.
     if (this.hasRoom()) void this.pull();
   }
 
@@ -131,7 +131,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   #park(to: Position | null): void {
     const held = this.#group.leave(this);
-    // The stream holds other rows than its group, and which ones would be forgotten.
+    // The stream holds other rows than its group, and the information which rows would be lost.
     const isUnknown = this.#group.heldRows !== null && held === null;
     if (isUnknown) return this.invalidate("relation_overflow");
     this.#state = parked(held, to ?? this.context.feed.position, to === null);
@@ -162,7 +162,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const page = state.page ??= await this.#readPage(state);
     if (page === null) return;
     if (state.sent !== null && !await this.#sendUpTo(page, state, state.sent)) return;
-    // A page of a replaced query must not follow its replacement.
+    // A page of the old query must not be sent after the query was replaced.
     if (!this.#isCurrent(state)) return;
     this.enqueue(page.bytes);
     state.held?.addAll(page.keyIds, page.position);
@@ -197,12 +197,14 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return sent.cursor.position;
   }
 
-  /** Sends changes of earlier pages. Returns false until all changes up to a page are sent. */
+  /**
+   * Sends the changes of earlier pages. Returns false until all changes up to this page are sent.
+   */
   async #sendUpTo(page: SnapshotPage, state: SnapshotState, sent: SentChanges): Promise<boolean> {
     const { log } = this.context;
     const window = await this.#readChanges(state, sent, "slow_consumer");
     if (window === null) return false;
-    // The changes that the page does not cover are read again after it.
+    // Changes that the page does not cover are read again after the page.
     const changes = window.changes.filter((change) => log.covers(page.position, change));
     const { position } = window.cursor;
     const to = log.includes(page.position, position) ? position : page.position;
@@ -245,7 +247,8 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       if (!await this.#sendChanges(rest.changes, toSend, state) || !this.#isCurrent(state)) return;
       this.send(this.#tokenText(position));
     } else if (sent.isRepeat) {
-      // Without changes, the client would learn only at the next heartbeat that it is up to date.
+      // Otherwise a client without changes would learn only at the next heartbeat that it is up to
+      // date.
       this.send(this.#tokenText(sent.cursor.position));
     }
     // A send can detect that the client has disconnected.
@@ -268,7 +271,8 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       this.invalidate(isTorn ? "relation_overflow" : lossReason);
       return null;
     }
-    // Few changes are sent one by one, like live changes; of many, the net changes are sent.
+    // A few changes are sent one by one, like live changes. Of many changes, the net changes are
+    // sent.
     if (!window.isEnd) sent.isNet = true;
     if (window.isRepeated) sent.isRepeat = true;
     return window;

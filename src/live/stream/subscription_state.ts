@@ -28,13 +28,15 @@ export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
  */
 export interface SnapshotState {
   readonly kind: "snapshot";
-  /** True after an invalidation: the pages must be newer than its cause. */
+  /**
+   * True after an invalidation. The pages must then be newer than the cause of the invalidation.
+   */
   readonly isFreshStart: boolean;
-  /** The rows that the client holds; null if a row alone determines whether it matches. */
+  /** The rows that the client holds, or null if a row alone determines whether it matches. */
   readonly held: HeldRows | null;
   /** The row after which the next page begins; null for the first page. */
   start: SnapshotStart | null;
-  /** The next page, if it was read and changes up to its position are still to be sent. */
+  /** The next page, if it was read but changes up to its position are still to be sent. */
   page: SnapshotPage | null;
   /** Null before the first page was sent. */
   sent: SentChanges | null;
@@ -106,7 +108,7 @@ export function firstState(
       sent: null,
     };
   }
-  // The rows that an earlier stream has sent to the client are not known here.
+  // It is not known which rows an earlier stream has sent to the client.
   const held = keepsHeldRows ? HeldRows.unknown(log) : null;
   if (start === "now") return afterSnapshot(held, feed.position);
   // The connection may have broken after events that the token does not cover.
@@ -114,7 +116,7 @@ export function firstState(
   return { kind: "catch-up", held, sent, lossReason: "history_lost" };
 }
 
-/** Returns the limits of a read. With related rows, the changes of a step are sent together. */
+/** Returns the limits of a read. With related rows, the changes of a step must be sent together. */
 export function windowLimits(
   { isSentByStep }: Pick<SubscriberGroup, "isSentByStep">,
   { maxChangesAtOnce: changes, maxEventBytes: bytes }: LiveLimits,
@@ -122,7 +124,9 @@ export function windowLimits(
   return isSentByStep ? unlimitedWindow : { changes, bytes };
 }
 
-/** Returns the sent changes of a state: all up to a position, or a page that was read there. */
+/**
+ * Returns the sent changes of a state: all changes up to a position, or a page that was read there.
+ */
 export function sentUpTo(position: Position): SentChanges {
   return { cursor: cursorAt(position), isNet: false, isRepeat: false };
 }
@@ -133,13 +137,13 @@ export interface ChangesToSend {
   readonly to: Position;
   /** The changes that were sent before. */
   readonly sent: SentChanges;
-  /** True if the feed is paused, which a stream that waits in a queue must not prolong. */
+  /** True if the feed is paused. A stream that waits in a queue must not prolong the pause. */
   readonly isPaused?: boolean;
 }
 
 /**
- * Returns the key up to which a snapshot has sent its rows. Null if the keys do not show that, and
- * for every other state.
+ * Returns the key up to which a snapshot has sent its rows. Returns null if the keys do not show
+ * that, and for every other state.
  */
 export function sentKey(
   state: SnapshotState | CatchUpState,
@@ -147,8 +151,8 @@ export function sentKey(
   { table }: Pick<LiveQuery, "table">,
 ): Key | null {
   if (state.kind !== "snapshot" || state.start === null) return null;
-  // A string column of an existing table may have another collation. Changes of rows in later pages
-  // are then sent too, and the page repeats them.
+  // A string column of an existing table may have another collation. Then changes of rows in later
+  // pages are also sent, and the page repeats them.
   return matcher.knowsKeyOrder(table) ? state.start.key : null;
 }
 

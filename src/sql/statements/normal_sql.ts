@@ -3,8 +3,8 @@ import { unquoted } from "./sql_tokens.ts";
 
 /**
  * Returns a form of an SQL expression for comparisons: without blanks, comments, outer parentheses,
- * the case of names, and additions of the engine's catalog, such as casts. Expressions of the same
- * form are equivalent. Those of different forms may be equivalent, too.
+ * the case of names, and additions of the engine's catalog, such as casts. Expressions with the
+ * same form are equivalent. Expressions with different forms may be equivalent, too.
  */
 export function normalSql(expression: string, syntax: SqlSyntax): string {
   let words = syntax.bareWords(wordsOf(expression, syntax.tokens));
@@ -27,7 +27,7 @@ function wordsOf(expression: string, tokens: RegExp): readonly string[] {
     });
 }
 
-/** The tokens of an expression in which brackets are those of arrays, and no quotes. */
+/** The tokens of an expression. Brackets are part of arrays, and are not quotes. */
 export const standardTokens: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 

@@ -2,18 +2,18 @@ import { tokens, unquoted } from "./sql_tokens.ts";
 
 /** The parts of a unique index that only its CREATE INDEX statement contains. */
 export interface ParsedIndex {
-  /** The expressions between the parentheses, without their collations and directions. */
+  /** The expressions between the parentheses of the index, without collations and directions. */
   readonly parts: readonly string[];
-  /** The condition of a partial index, or null. */
+  /** The condition of a partial index, or null if the index is not partial. */
   readonly where: string | null;
   /** The columns that any of the parts names, in the spelling of `columns`. */
   readonly columns: readonly string[];
 }
 
 /**
- * Parses a CREATE INDEX statement, as SQLite stores it. SQLite treats a word in double quotes that
- * is not a column as a string there. In other statements that is an error, so that it is converted
- * to a string.
+ * Parses a CREATE INDEX statement, as SQLite stores it. In this statement, SQLite reads a word in
+ * double quotes that is not a column as a string. In other statements such a word is an error, so
+ * this function converts the word to a string.
  */
 export function parseCreateIndex(
   statement: string,

@@ -1,6 +1,6 @@
 import { tokens, unquoted } from "./sql_tokens.ts";
 
-/** The parts of a CREATE TABLE statement, of any engine as far as the service writes it. */
+/** The parts of a CREATE TABLE statement, in the syntax that the service itself writes. */
 export interface ParsedTable {
   /** The columns and constraints between the parentheses, in their order. */
   readonly definitions: readonly ParsedDefinition[];
@@ -10,19 +10,19 @@ export interface ParsedTable {
 
 /** A column or a constraint of a CREATE TABLE statement. */
 export interface ParsedDefinition {
-  /** The text in the statement, without comments at its ends. */
+  /** The text of the definition in the statement, without comments at its ends. */
   readonly text: string;
-  /** The name and the type of a column, or null for a constraint of the table. */
+  /** The name and the type of a column. Null for a constraint of the table. */
   readonly column: { readonly name: string; readonly type: string } | null;
   /** The constraints of the column, or the constraint itself. */
   readonly constraints: readonly ParsedConstraint[];
 }
 
-/** A constraint in a CREATE TABLE statement, of a column or of the table. */
+/** A constraint of a column or of the table in a CREATE TABLE statement. */
 export type ParsedConstraint =
   & {
     readonly name: string | null;
-    /** The text in the statement, with its name. */
+    /** The text of the constraint in the statement, including its name. */
     readonly text: string;
   }
   & (
@@ -40,16 +40,16 @@ export type ParsedConstraint =
 
 /** The target of a foreign key in a CREATE TABLE statement. */
 export interface ParsedTarget {
-  /** The name of the table, with its schema if the clause names one. */
+  /** The name of the referenced table, with its schema if the clause names one. */
   readonly table: readonly string[];
-  /** The columns, or null if the clause omits them, so that they are the key. */
+  /** The referenced columns. Null if the clause omits them, which means the primary key. */
   readonly columns: readonly string[] | null;
   /** The action in lower case, or null if there is none. */
   readonly onDelete: string | null;
   readonly onUpdate: string | null;
 }
 
-/** Parses a CREATE TABLE statement. Throws an Error if it has no list of definitions. */
+/** Parses a CREATE TABLE statement. Throws an Error if the statement has no list of definitions. */
 export function parseCreateTable(statement: string): ParsedTable {
   const all = [...statement.matchAll(tokens)].map(([token]) => token);
   const open = all.indexOf("(");
@@ -89,7 +89,7 @@ const columnConstraints = [
   ...["REFERENCES", "GENERATED", "AS"],
 ];
 
-/** Parses constraints. `column` is theirs, or null for those of a table, which name theirs. */
+/** Parses constraints of `column`, or of the table if it is null. These name their columns. */
 function parseConstraints(reader: TokenReader, column: string | null): ParsedConstraint[] {
   const found: ParsedConstraint[] = [];
   while (!reader.isAtEnd) {
@@ -184,7 +184,7 @@ class TokenReader {
     return words.includes(this.#token(this.at).toUpperCase());
   }
 
-  /** Skips these words if they come next. */
+  /** Skips these words and returns true if they come next. */
   takes(...words: readonly string[]): boolean {
     const isNext = words.every((word, index) =>
       this.#token(this.at + index).toUpperCase() === word
@@ -193,7 +193,7 @@ class TokenReader {
     return isNext;
   }
 
-  /** Returns true if the word precedes the next constraint, and skips everything before it. */
+  /** Returns true if the word precedes the next constraint. If so, skips the text before it. */
   takesBefore(word: string): boolean {
     let ahead = this.at;
     while (

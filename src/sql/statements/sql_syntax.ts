@@ -2,13 +2,13 @@
 export interface SqlSyntax {
   /** Matches each token of an expression. */
   readonly tokens: RegExp;
-  /** Returns the words of an expression without those that the engine's catalog adds. */
+  /** Returns the words of an expression except for words that the engine's catalog adds. */
   bareWords(words: readonly string[]): readonly string[];
-  /** Matches the token of a script that begins at `lastIndex`, because it is sticky. */
+  /** A sticky pattern that matches the token of a script at `lastIndex`. */
   readonly scriptTokens: RegExp;
   /**
-   * Returns the end of a token of which the pattern matches only the beginning. Returns -1 if it is
-   * not closed, and null if the pattern matched all of it.
+   * Returns the end of a token if the pattern matches only its beginning. Returns -1 if the token
+   * is not closed, and null if the pattern matched the whole token.
    */
   endOf(script: string, at: number, token: string): number | null;
 }

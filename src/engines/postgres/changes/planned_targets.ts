@@ -23,7 +23,7 @@ export async function plannedTargets(
   return targets;
 }
 
-/** The members of a plan that are used. A server may omit any of them. */
+/** The members of a plan that the service uses. A server may omit any of them. */
 interface PlanNode {
   readonly "Node Type"?: unknown;
   readonly "Schema"?: unknown;

@@ -60,8 +60,8 @@ interface UnfinishedStep extends Step {
   readonly target: SnapshotPosition;
   readonly lastSeq: string;
   /**
-   * The maximum number of changes in the next part. If rows are large, a page contains few of the
-   * rows that the statement examines.
+   * The maximum number of changes in the next part. If rows are large, a page contains only a few
+   * of the rows that the statement examines.
    */
   readonly maxChanges: number;
   readonly to: null;
@@ -158,8 +158,9 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   /**
-   * Deletes no change that an open transaction could still precede, so that a reader of the log
-   * keeps its position, however long a transaction lasts. Returns true if there may be more.
+   * Deletes old changes, but only if no open transaction could still precede them. Therefore a
+   * reader of the log keeps its position, however long a transaction lasts. Returns true if there
+   * may be more old changes.
    */
   #purgeSome(): Promise<boolean> {
     const { retentionMs, maxRows } = this.#options.changes;

@@ -6,8 +6,8 @@ import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
 
 /**
  * The epoch of the Postgres change log as a column of a statement, read in the statement's
- * snapshot. Its second half is the transaction that wrote the row. It differs if the row comes from
- * a dump that was restored into the same database.
+ * snapshot. Its second half is the transaction that wrote the row. The epoch changes if the row
+ * comes from a dump that was restored into the same database.
  */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
@@ -48,7 +48,9 @@ function hasEpoch([row]: QueryResult["rows"]): boolean {
   return typeof row?.[0] === "string";
 }
 
-/** Rejects a standby, which has no epoch and whose snapshots do not show running transactions. */
+/**
+ * Rejects a standby server. It has no epoch, and its snapshots do not show running transactions.
+ */
 async function queryPrimary(
   statement: Statement,
   driver: Driver,

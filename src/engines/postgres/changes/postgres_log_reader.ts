@@ -26,14 +26,17 @@ export interface LogRange {
   /** The position whose changes are excluded. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** The end of the previous page of the same step, and what the step covers, or null. */
+  /**
+   * The end of the previous page of the same step and the target of the step, or null for a new
+   * step.
+   */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
 /** A row of the Postgres log, with its cells as the driver returned them. */
 export type PostgresLogRow = ReturnType<typeof columns.decode>;
 
-/** The size at which a page ends, in bytes of images: rows may be large, and memory is limited. */
+/** The size at which a page ends, in bytes of images. Rows may be large, and memory is limited. */
 const maxBytesPerPage = 16 * 1024 * 1024;
 
 /** Runs the statements that read the change log of a Postgres. */
@@ -41,7 +44,7 @@ export class PostgresLogReader {
   readonly #driver: Driver;
   readonly #random: Random;
   readonly #secured: SecuredTables;
-  /** The columns that show the end of the log. {@link #positionOf} decodes them. */
+  /** The columns from which {@link #positionOf} decodes the end of the log. */
   readonly #state: string;
 
   constructor(driver: Driver, random: Random, secured: SecuredTables) {
@@ -57,7 +60,7 @@ export class PostgresLogReader {
     return this.#positionOf(row);
   }
 
-  /** Returns the rows of a statement, and the end of the log when it ran. */
+  /** Returns the rows of a statement, and the end of the log at the time of the statement. */
   async readAt(
     { text, values }: Statement,
     limits?: ReadLimits,
@@ -79,10 +82,10 @@ export class PostgresLogReader {
   }
 
   /**
-   * Reads the changes that are visible now and were not visible then, ordered by number. A number
-   * is drawn while its row is locked. If a snapshot sees the later of two changes of a row, it also
-   * sees the earlier one. Therefore no change is missed or out of order because its number or its
-   * transaction is old.
+   * Reads the changes that are visible now and were not visible then, ordered by number. A change
+   * gets its number while its row is locked. If a snapshot sees the later of two changes of a row,
+   * it also sees the earlier one. Therefore no change is missed or out of order because its number
+   * or its transaction is old.
    */
   async changes({ after, maxRows, rest }: LogRange): Promise<LogPage> {
     const values = [
@@ -112,7 +115,7 @@ export class PostgresLogReader {
     });
     const found = cells.map(columns.decode);
     const [head = columns.decode([])] = found;
-    // Without any change, a single row contains the position.
+    // If there is no change, a single row contains only the position.
     const rows = found.filter(({ seq }) => seq !== null).slice(0, maxRows);
     return {
       position: this.#positionOf([head.epoch, head.snapshot, head.secured]),
@@ -133,7 +136,10 @@ export class PostgresLogReader {
   }
 }
 
-/** The planner estimates few rows for a closed range, and a third of the log for an open one. */
+/**
+ * The upper limit of a closed range. The planner estimates few rows for a closed range, and a third
+ * of the log for an open one.
+ */
 const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
 /** Returns the SQL expression of a value in `_service_meta`. */
@@ -141,7 +147,7 @@ export function metaValue(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The state of the log, and a change, whose columns are NULL if there is none. */
+/** The state of the log, and a change. The columns of the change are NULL if there is none. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

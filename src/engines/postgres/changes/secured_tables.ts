@@ -22,7 +22,7 @@ export class SecuredTables {
     this.#onChange = onChange;
   }
 
-  /** Takes the value of the column, before any other result of the statement is used. */
+  /** Stores the value of the column. Call this before any other result of the statement is used. */
   note(places: string): void {
     if (places === this.#known) return;
     this.#known = places;
@@ -33,8 +33,8 @@ export class SecuredTables {
 
 /**
  * The policies are read from the catalog in the snapshot of the statement. A reader that sees a
- * change thus sees the policies committed before it. `row_security_active` alone may come from a
- * cache of the connection that is older than the snapshot.
+ * change thus sees the policies committed before it. Without this, `row_security_active` may come
+ * from a cache of the connection that is older than the snapshot.
  */
 function securedColumn(names: string): string {
   const oids =

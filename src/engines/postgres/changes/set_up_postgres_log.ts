@@ -18,7 +18,7 @@ import { beginPostgresEpoch } from "./postgres_epoch.ts";
 /** A table that the Postgres log records, as found when the log was set up. */
 export interface PostgresLogTable {
   readonly table: TableInfo;
-  /** The table's name in the log: its full name, as SQL. */
+  /** The name of the table in the log: its full name, as SQL. */
   readonly name: string;
   /** True if triggers record the table. */
   readonly isWatched: boolean;
@@ -63,7 +63,7 @@ export async function recordOnServer(
   return described;
 }
 
-/** Records that unrecorded rows may have changed, so that streams start again. */
+/** Records that rows may have changed without a record, so that streams start again. */
 export async function recordGap(
   { name }: Pick<PostgresLogTable, "name">,
   connection: Connection,
@@ -144,7 +144,7 @@ async function resolveEpoch(
   await beginPostgresEpoch(connection, random);
 }
 
-/** Returns the cluster, timeline and database, as far as the role may read them. */
+/** Returns the identity of cluster, timeline and database, as far as the role may read it. */
 async function identityOf(connection: Connection): Promise<string> {
   const [role] = await selectNamed(
     connection,

@@ -39,14 +39,14 @@ const maxKnownTexts = 500;
 
 /**
  * Sends writes to recorded tables together with their records, in one transaction. Writes with a
- * plan are recorded row by row, others only as a change of the table.
+ * plan are recorded row by row. Other writes are recorded only as a change of the table.
  */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
   readonly #compile: Compile;
-  /** The recorded tables that a statement without a plan writes to, by its text. */
+  /** For statements without a plan, by their text: the recorded tables that they write to. */
   readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
     maxBytes: 1024 * 1024,
     bytesOf: (text) => 2 * text.length,
@@ -215,7 +215,7 @@ export class WriteRecorder {
   }
 }
 
-/** Returns true if deleting a row of one table may change rows of the other. */
+/** Returns true if deleting a row of one table may change rows of the other table. */
 function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
   return foreignKeys.some((key) => {
     const fails = key.onDelete === null || key.onDelete === "restrict";
@@ -224,7 +224,9 @@ function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
 }
 
 interface RowUpdate {
-  /** The image before the update, or null if the row matched only after the images were read. */
+  /**
+   * The image before the update. Null if the row began to match only after the images were read.
+   */
   readonly before: SqlValue;
   readonly after: SqlValue;
 }
@@ -247,7 +249,7 @@ async function recordUpdates(
   });
 }
 
-/** WITH may contain a write. A function, about which nothing is known, may write, too. */
+/** Statements that may write. WITH may contain a write, and a function may write too. */
 const mayWrite = beginsWith("insert|update|delete|merge|truncate|with|copy");
 
 /** TRUNCATE and COPY have no plan, and count as writes to every recorded table. */

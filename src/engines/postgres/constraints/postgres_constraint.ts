@@ -14,7 +14,7 @@ export async function postgresConstraintColumns(
   if (owner === null) {
     const values = [sqlName(table), schema, type];
     const { rows } = await connection.query({ text: columnsOfType, values });
-    // The value may belong to any of several columns of the type.
+    // If several columns have the type, the value may belong to any of them.
     return rows.length === 1 ? rows.map(([name]) => String(name)) : [];
   }
   const values = [sqlName(table), schema, owner, name, column];
@@ -24,8 +24,8 @@ export async function postgresConstraintColumns(
 }
 
 /**
- * Returns true if rows of the table refer to other rows of it by columns that an update may change.
- * An update may then have broken the reference at its other end.
+ * Returns true if rows of the table refer to other rows of the same table by columns that an update
+ * may change. An update may then have broken the reference at its other end.
  */
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);
@@ -44,7 +44,8 @@ const columnsOfType = `SELECT a.attname FROM pg_attribute a
 
 /**
  * The columns of the constraint or unique index $4, or the column $5, of the table $2.$3. This
- * table is $1 or a partition of it. For an index over expressions, every column that it depends on.
+ * table is $1 or a partition of it. For an index over expressions, these are all columns that the
+ * index depends on.
  */
 const columnsOfConstraint = `WITH owner AS (
     SELECT t.oid FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace

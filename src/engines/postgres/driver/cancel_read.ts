@@ -2,12 +2,12 @@ import type { Clock } from "../../../runtime/runtime.ts";
 
 /** The members of a postgres.js query that its declarations lack. */
 interface CancellableQuery {
-  /** The connection on which the query was sent, or null before. */
+  /** The connection on which the query was sent, or null before it was sent. */
   readonly state: object | null;
   /**
-   * Sends one cancel request on a separate connection. Resolves when the server has closed that
-   * connection, after it passed the request on. The declared `cancel()` calls this only once, and
-   * an error of it ends the process.
+   * Sends one cancel request on a separate connection. Resolves when the server has passed the
+   * request on and closed that connection. The declared `cancel()` sends only one request, and an
+   * error of that request ends the process.
    */
   canceller(query: CancellableQuery): Promise<void>;
 }
@@ -15,7 +15,7 @@ interface CancellableQuery {
 /** Repeats the request, because the server ignores one between two messages of a statement. */
 const repeatAfterMs = [100, 400, 1_500];
 
-/** How long a cancel request may be in progress after its statement, in milliseconds. */
+/** How long a cancel request may continue after its statement has ended, in milliseconds. */
 const graceMs = 1_000;
 
 /**
@@ -51,7 +51,7 @@ function endsWithin(work: Promise<unknown>, limitMs: number, clock: Clock): Prom
   });
 }
 
-/** Returns true if the request has canceled the query, so that it cannot hit another one. */
+/** Returns true if the request has canceled the query. It then cannot cancel another query. */
 function isCancellation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "57014";
 }

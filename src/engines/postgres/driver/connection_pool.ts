@@ -5,16 +5,16 @@ import type { PoolUsage } from "../../../db/driver.ts";
 
 /**
  * A pool of a few connections to Postgres, each for one user at a time. Waiting requests are
- * grouped by use. The groups take turns, and each group is first in, first out. A read by key thus
- * proceeds although fifty transactions wait, or hundreds of reads of large rows of another table.
+ * grouped by use. The groups take turns, and each group is first in, first out. Therefore a read by
+ * key proceeds even if fifty transactions or hundreds of large reads wait.
  */
 export interface Pool<T> {
   /**
    * Returns a free connection, or a promise that rejects as `unavailable` after too long a wait.
-   * `use` is the group of the request. For a single statement, it is the statement's text.
+   * `use` is the group of the request: for a single statement, the statement's text.
    */
   acquire(use: string): T | Promise<T>;
-  /** Returns a connection to the pool, where the next waiting request receives it. */
+  /** Returns a connection to the pool. The next waiting request receives it. */
   release(item: T): void;
   usage(): PoolUsage;
   /**
@@ -31,7 +31,7 @@ interface Waiter<T> {
 
 /** Creates a connection pool of `items`. No request waits longer than `limitMs`. */
 export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
-  // Last in, first out: a few connections suffice under light load, and stay prepared.
+  // Last in, first out. A few connections then suffice under light load, and stay prepared.
   const idle = items.toReversed();
   const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;

@@ -31,7 +31,8 @@ export function notifySignals(options: PostgresJsConnectionOptions): Signals {
           // Signals were missed while the connection was closed.
           onSignal(false);
         } catch {
-          // The error is ignored: listeners also poll, and losing the connection starts an attempt.
+          // The error is ignored, because listeners also poll and a lost connection causes a new
+          // attempt.
           fresh.drop();
         }
       }

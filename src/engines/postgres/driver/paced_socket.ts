@@ -1,12 +1,12 @@
 import { Socket } from "node:net";
 import { sleep } from "../../../runtime/event_loop.ts";
 
-/** The argument of the option `socket` of postgres.js: the server of a connection. */
+/** The argument of the option `socket` of postgres.js: the server to connect to. */
 export interface SocketTarget {
   /** The hosts, of which there are several if the URL names several servers. */
   readonly host: readonly string[];
   readonly port: readonly number[];
-  /** The path of a Unix socket, which replaces host and port, or false. */
+  /** The path of a Unix socket, which replaces host and port. False for TCP. */
   readonly path: string | false;
   readonly ssl: unknown;
 }
@@ -17,8 +17,8 @@ const bytesOfBurst = 128 * 1024;
 
 /**
  * Returns the function that creates the sockets of a postgres.js client. They pause briefly after
- * each burst of bytes. While a server sends megabytes, Deno would otherwise rarely read its other
- * sockets, which delayed other requests by half a second. With TLS there are no pauses, because the
+ * each burst of bytes. Otherwise, while a server sends megabytes, Deno rarely reads its other
+ * sockets. This delayed other requests by half a second. With TLS there are no pauses, because the
  * library then reads from another socket.
  */
 export function pacedSockets(): (target: SocketTarget) => Socket {
@@ -29,7 +29,7 @@ export function pacedSockets(): (target: SocketTarget) => Socket {
     if (path !== false) return socket.connect(path);
     const at = attempts++ % host.length;
     const server = { host: host[at] ?? "localhost", port: port[at] ?? defaultPort };
-    // The names of the library's own sockets: TLS takes the name of the server from there.
+    // The library's own sockets have these members. TLS takes the name of the server from them.
     return Object.assign(socket, server, { ssl }).connect(server);
   };
 }
@@ -41,7 +41,7 @@ function pauseAfterBursts(socket: Socket): void {
     if (received < bytesOfBurst) return;
     received = 0;
     socket.pause();
-    // Only a real timer lets the event loop handle everything else.
+    // Only a real timer lets the event loop handle all other events.
     void sleep(0).then(() => socket.resume());
   });
 }

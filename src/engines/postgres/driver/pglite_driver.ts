@@ -19,15 +19,15 @@ export interface PgliteOptions {
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for the connection, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
-  /** The clock. Default: that of the machine. */
+  /** The clock of the driver. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
 
 const pgliteOptions = group(driverOptions satisfies Described<PgliteOptions>).required();
 
 /**
- * Opens the driver of a PGlite in the folder `path`, or in memory for `:memory:`. It has a single
- * connection, so that reads wait while a transaction is open.
+ * Opens the driver of a PGlite in the folder `path`, or in memory for `:memory:`. The driver has a
+ * single connection, so reads wait while a transaction is open.
  */
 export async function openPglite(path: string, given: PgliteOptions = {}): Promise<Driver> {
   const options = pgliteOptions.read(given, openingPlace);
@@ -56,15 +56,15 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
 
 /**
  * Opens a driver that shares a PGlite that the program has open. Statements of the program wait
- * while a transaction of the service is open. Its time zone becomes UTC. It stays open when the
- * driver closes.
+ * while a transaction of the service is open. The time zone of the PGlite becomes UTC. The PGlite
+ * stays open when the driver closes.
  */
 export async function openPgliteOf(client: object, given: PgliteOptions = {}): Promise<Driver> {
   const options = pgliteOptions.read(given, openingPlace);
   if (options.readOnly === true) {
     throw new Error("Cannot open this client for reading only: the program writes with it");
   }
-  // Drizzle's client is a PGlite. Its members are used as the library declares them.
+  // Drizzle's client is a PGlite, and only members that the library declares are used.
   const library = client as PgliteClient;
   await library.waitReady;
   await library.query("SET TIME ZONE 'UTC'", [], {});
@@ -87,7 +87,10 @@ function passAsText(library: PGlite): void {
   for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
 }
 
-/** The database runs in this process, so that the connection is always open and never lost. */
+/**
+ * Creates the session of a PGlite. The database runs in this process, so its connection is never
+ * lost.
+ */
 function sessionOf(library: PGlite): PostgresSession {
   const connection: PostgresConnection = {
     opening: null,

@@ -12,13 +12,16 @@ export interface PostgresSession {
  * because a transaction is bound to it.
  */
 export interface PostgresConnection {
-  /** Resolves once the connection is open, or null if it is. Rejects with the library's error. */
+  /**
+   * Resolves once the connection is open. Null if it is open already. Rejects with the library's
+   * error.
+   */
   readonly opening: Promise<void> | null;
-  /** True if the connection is lost, together with its transaction. */
+  /** True if the connection is lost, and with it any open transaction. */
   readonly lost: boolean;
   /**
-   * Runs one statement. Values are text in both directions. Rejects with the library's own errors,
-   * and as `unavailable` if the connection was lost before anything was sent.
+   * Runs one statement. Values are text in both directions. Rejects with the library's own errors.
+   * Rejects as `unavailable` if the connection was lost before the statement was sent.
    */
   run(text: string, values: readonly (string | null)[]): Promise<PostgresResult>;
   /**

@@ -41,7 +41,7 @@ export interface PostgresDriverOptions {
   readonly clock: Clock;
   /** True if other processes may write to the database. */
   readonly isShared: boolean;
-  /** The signals, or null if the connections carry none. */
+  /** The signals to other processes, or null if the connections support none. */
   readonly signals: Signals | null;
   /** Replaces each connection before its next use. Absent if connections keep no plans. */
   readonly renewConnections?: () => void;
@@ -174,7 +174,8 @@ async function begin(connection: PostgresConnection, limit: Deadline): Promise<v
   try {
     await limit.within(connection.run("BEGIN", []));
   } catch (error) {
-    // The transaction may begin later, and the next request on this connection would write into it.
+    // The transaction may still begin later. The next request on this connection would then write
+    // into it.
     connection.drop();
     throw toPostgresError(error, "read");
   }
@@ -199,7 +200,7 @@ class PostgresTransaction implements Connection {
   readonly #raisedMessages: boolean;
   #ended = false;
   #failure: unknown = null;
-  /** The last statement sent, whether it has succeeded or failed. */
+  /** The promise of the last statement, whether it succeeded or failed. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(connection: PostgresConnection, raisedMessages: boolean) {
@@ -207,7 +208,7 @@ class PostgresTransaction implements Connection {
     this.#raisedMessages = raisedMessages;
   }
 
-  /** The reason of a failed commit: the error of the first statement that failed. */
+  /** The reason for a failed commit: the error of the first statement that failed. */
   get failure(): unknown {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
@@ -224,7 +225,7 @@ class PostgresTransaction implements Connection {
     try {
       return await run(this.#connection, statement);
     } catch (error) {
-      // Nothing is committed yet, so that a lost connection has changed nothing.
+      // Nothing is committed yet, so a lost connection has changed nothing.
       throw translated(error, statement, "read", this.#raisedMessages);
     }
   }

@@ -8,7 +8,7 @@ import { raisedMessage } from "../../../db/raised_message.ts";
 
 /**
  * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` is true
- * if the statement may have reached the server and changed something: a lost connection then leaves
+ * if the statement may have reached the server and changed something. A lost connection then leaves
  * the outcome unknown. `showsRaised` is true if clients see the messages of RAISE. A DatabaseError
  * and an error without a code stay unchanged.
  */
@@ -32,7 +32,7 @@ export function toPostgresError(
   return new DatabaseError(kind, error, failedConstraint(error), raised);
 }
 
-/** RAISE counts as a rejection, whatever code it has. */
+/** Returns the kind for an error in a function. RAISE counts as a rejection, whatever its code. */
 function kindOfFunction(code: string, raised: RaisedError | null): DatabaseErrorKind {
   if (raised !== null) return "raised";
   return failuresOfFunctions.has(code) ? "failed-computation" : "other";
@@ -42,8 +42,8 @@ function kindOfFunction(code: string, raised: RaisedError | null): DatabaseError
 const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003"]);
 
 /**
- * Returns the message of a RAISE in a trigger or a function. It may have any code. A code of
- * Postgres was raised on purpose if the routine that reports it is that of RAISE.
+ * Returns the message of a RAISE in a trigger or a function. A RAISE may have any code. A code of
+ * Postgres itself was raised on purpose if the reporting routine is the routine of RAISE.
  */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
@@ -76,13 +76,16 @@ const postgresClasses: ReadonlySet<string> = new Set([
 
 /**
  * Returns true if a prepared statement returns other columns than before, because its table was
- * altered. The code is that of all unsupported features.
+ * altered. The error has the code of all unsupported features.
  */
 export function isStalePlan(error: unknown): boolean {
   return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
 }
 
-/** The code is that of all unsupported features. The rewriter uses it for one refusal only. */
+/**
+ * Returns true if a rule refuses RETURNING. The code means any unsupported feature, but the query
+ * rewriter uses it only for this.
+ */
 function refusesReturning(code: string, error: Error): boolean {
   return code === "0A000" && "routine" in error && error.routine === "RewriteQuery";
 }
@@ -101,9 +104,9 @@ function failedConstraint(error: Error): FailedConstraint | null {
 }
 
 /**
- * Returns true if Postgres rejected a value with the error code of a wrong statement. The input
- * functions of tsquery, tsvector, jsonpath and regclass do that. The error of a statement has a
- * position, even if the mistake is in a function.
+ * Returns true if Postgres rejected a value with the error code of a wrong statement, as the input
+ * functions of tsquery, tsvector, jsonpath and regclass do. Unlike this error, the error of a wrong
+ * statement has a position.
  */
 export function refusesTextOfValue(error: unknown): boolean {
   if (!(error instanceof Error) || !codesOfStatements.has(codeOf(error) ?? "")) return false;
@@ -124,7 +127,7 @@ function codeOf(error: unknown): string | null {
   return typeof error.code === "string" ? error.code : null;
 }
 
-/** Returns true if an open connection broke, so that the statement may have been executed. */
+/** Returns true if an open connection was lost. The statement may then have been executed. */
 function losesOutcome(code: string): boolean {
   return lostAfterSending.has(code) || code.startsWith("08") && code !== "08001";
 }
@@ -165,7 +168,7 @@ function kindOf(code: string): DatabaseErrorKind {
 
 const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23505", "unique"],
-  // An exclusion constraint: another row conflicts with this one.
+  // A violated exclusion constraint: another row conflicts with this row.
   ["23P01", "unique"],
   ["23503", "foreign-key"],
   ["23001", "foreign-key"],
@@ -181,7 +184,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   [readOnlyTransaction, "read-only"],
   ["42501", "forbidden"],
   // Division by zero, logarithms, powers, subscripts, substrings, and a NULL that is not allowed.
-  // Reading a bound value computes nothing, so that the value is not the cause.
+  // Reading a bound value computes nothing, so the value is not the cause.
   ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
     [code, "failed-computation"] as const
   ),

@@ -11,8 +11,8 @@ import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
 
 /**
- * Returns true if the URL leads to a pooler that assigns connections per transaction, so that
- * LISTEN is not possible.
+ * Returns true if the URL leads to a pooler that assigns connections per transaction, which makes
+ * LISTEN impossible.
  */
 export function isPooled(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
@@ -34,7 +34,7 @@ export interface PostgresServer {
 /** Options of opening one connection with postgres.js. */
 export interface PostgresJsConnectionOptions {
   readonly url: string;
-  /** The server, which overrides that of the URL, or null. */
+  /** The server that overrides the server in the URL, or null. */
   readonly server: PostgresServer | null;
   readonly options: Pick<PostgresOptions, "readOnly"> & {
     readonly statementTimeoutMs: number;
@@ -42,9 +42,9 @@ export interface PostgresJsConnectionOptions {
   };
   readonly clock: Clock;
   readonly waitLimitMs: number;
-  /** The number of listeners. If there is one, the process signals after its commits. */
+  /** The number of listeners. While there are any, the process signals after its commits. */
   readonly listeners: { count: number };
-  /** The number of times that a table of prepared statements was altered. */
+  /** The number of times that an alteration made prepared statements stale. */
   readonly alterations: { count: number };
   /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;
@@ -55,17 +55,20 @@ export interface PostgresJsConnectionOptions {
 /** The maximum number of prepared statements, because the library never closes one. */
 const maxPrepared = 500;
 
-/** The maximum length of their text in characters, because clients determine that of filters. */
+/**
+ * The maximum total length of prepared statements, in characters. Clients determine the length of
+ * filters.
+ */
 const maxPreparedLength = 500_000;
 
 /** The additional time for connecting beyond the library's own limit, in milliseconds. */
 const graceMs = 1_000;
 
 /**
- * One postgres.js connection: a client with a pool of one, which is discarded with its first
- * connection. Otherwise the library would reconnect and send the queued statements there, so that a
- * statement of a transaction would be committed separately. It also never resolves a statement that
- * was sent between the error of a socket and its end.
+ * One postgres.js connection: a client with a pool of one connection, which is discarded when that
+ * connection is lost. Otherwise the library would reconnect and send the queued statements again,
+ * and a statement of a transaction would be committed separately. The library also never resolves a
+ * statement that was sent between the error of a socket and its end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
@@ -95,7 +98,9 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /** True if a table was altered since the opening: prepared statements may be stale. */
+  /**
+   * True if a table was altered since the connection was opened. Prepared statements may be stale.
+   */
   get stale(): boolean {
     return this.#alterations !== this.#options.alterations.count;
   }
@@ -130,7 +135,7 @@ export class PostgresJsConnection implements PostgresConnection {
     if (checked !== null) this.opening = checked.finally(() => this.opening = null);
   }
 
-  /** Sets whether this process signals after its commits, so that triggers need not. */
+  /** Sets whether this process signals after its commits. If it does, triggers need not signal. */
   announce(announces: boolean): void {
     if (this.#announces === announces || this.opening !== null) return;
     this.#announces = announces;
@@ -202,11 +207,11 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Opens the connection by a separate statement. The library keeps the first statement until some
-   * attempt to connect succeeds, however late, when its request has already given up.
+   * Opens the connection by a separate statement. The library keeps the first statement until an
+   * attempt to connect succeeds, even if the request has already given up.
    */
   async #begin(text: string): Promise<void> {
-    // If a proxy accepts each connection and closes it immediately, the library retries forever.
+    // The library retries forever if a proxy accepts each connection and closes it immediately.
     const limitMs = this.#options.waitLimitMs + graceMs;
     const cancel = this.#options.clock.after(limitMs, () => this.drop());
     try {
@@ -226,11 +231,12 @@ export class PostgresJsConnection implements PostgresConnection {
     prepare: boolean,
     keep: (row: readonly (string | null)[]) => boolean = keepAll,
   ): ScheduledRead {
-    // Without `simple: false`, which the declarations lack, the library would send a statement
-    // without values by the simple protocol, which runs several statements in one string.
+    // `simple: false` is missing in the declarations. Without it, the library sends a statement
+    // without values by the simple protocol, which would run several statements in one string.
     const options = { prepare, simple: false };
     const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
-    // From here on rows are arrays, which the declarations do not combine with `forEach`.
+    // From here on rows are arrays. The declarations do not allow this in combination with
+    // `forEach`.
     query.values();
     const rows: (readonly (string | null)[])[] = [];
     const sent = query.forEach((row) => {
@@ -286,10 +292,11 @@ export class PostgresJsConnection implements PostgresConnection {
 
   async #stopConnecting(): Promise<void> {
     await this.#client.end({ timeout: 0 });
-    // An attempt to connect that was already due is still made, and must be closed, too.
+    // The library still makes an attempt to connect that was already due. That connection must be
+    // closed, too.
     await sleep(10);
-    // The declarations lack this function. Unlike a second end(), it closes the connection again.
-    // Its promise may never resolve if the first end has rejected a statement.
+    // The declarations lack this function. Unlike a second end(), close() closes the connection
+    // again. The promise of close() may never resolve if the first end() has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
   }
 }
@@ -298,7 +305,7 @@ function keepAll(): boolean {
   return true;
 }
 
-/** Returns true if the server sent the error, so that the connection is still usable. */
+/** Returns true if the server sent the error. The connection is then still usable. */
 function isFromServer(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
   // Older servers and some poolers send only the localized severity.
@@ -310,7 +317,7 @@ function connectionLoss(): Error {
   return Object.assign(new Error("The connection was lost"), { code: "CONNECTION_CLOSED" });
 }
 
-/** Sends values as text: the library's conversions lose digits and alter invalid values. */
+/** Sends values as text. The library's conversions lose digits and alter invalid values. */
 const asText: postgres.PostgresType<string> = {
   to: 25,
   // The types that the library would convert: text, numbers, json, bool, times, bytea.

@@ -29,8 +29,8 @@ export async function openPostgres(url: string, given: PostgresOptions = {}): Pr
 
 /**
  * Opens the driver of the server that a client of postgres.js or of node-postgres (a `Pool` or a
- * `Client`) connects to, as the same user. It has a separate pool, whose sessions have the settings
- * of the service. The client stays open when the driver closes.
+ * `Client`) connects to, as the same user. The driver has a separate pool, whose sessions have the
+ * settings of the service. The client stays open when the driver closes.
  */
 export async function openPostgresOf(
   client: object,

@@ -12,7 +12,8 @@ export interface PostgresOptions {
   readonly maxConnections?: number | undefined;
   /**
    * The maximum number of connections for reads that may examine many rows: lists, counts,
-   * aggregates, included rows. Default: half of them. Reads by key and writes use the others.
+   * aggregates, included rows. Default: half of the connections. Reads by key and writes use the
+   * others.
    */
   readonly maxReadConnections?: number | undefined;
   /**
@@ -25,11 +26,10 @@ export interface PostgresOptions {
   readonly statementTimeoutMs?: number | undefined;
   /**
    * The maximum number of additional server processes for one statement (the setting
-   * `max_parallel_workers_per_gather`). Default: 0, so that one request never uses several
-   * processors.
+   * `max_parallel_workers_per_gather`). Default: 0, so one request never uses several processors.
    */
   readonly maxParallelWorkers?: number | undefined;
-  /** The clock. Default: that of the machine. */
+  /** The clock of the driver. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
   /** Receives the notice that the server cannot be reached. */
   readonly observe?: Observer | undefined;

@@ -17,7 +17,7 @@ export interface PostgresReadParts {
   readonly pool: Pool<PostgresSession>;
   /** Decides which reads may use a session of the pool. */
   readonly turns: ReadLimiter;
-  /** Starts the time limit of waiting for a session and its connection. */
+  /** Starts the time limit for obtaining a session and its connection. */
   readonly limit: () => Deadline;
   readonly clock: Clock;
   /** True if clients see the messages of RAISE. */
@@ -65,7 +65,7 @@ export class PostgresReads implements Connection {
       return await this.#read(connection, statement, clock.elapsedMs() - beganAt);
     } catch (error) {
       const known = translated(error, statement, "read", raisedMessages);
-      // The server has a separate time limit, which may be shorter than that of the request.
+      // The server also has a time limit, which may be shorter than the limit of the request.
       const isLate = known instanceof DatabaseError && known.kind === "timeout";
       throw isLate ? new DatabaseError("too-slow", error) : known;
     } finally {
@@ -93,7 +93,7 @@ export class PostgresReads implements Connection {
     });
     const endWatch = watchRead(this.#limits, timeoutMs - waitedMs, this.#parts.clock, (why) => {
       if (why === "left") stop("too-slow", "its client has left");
-      // Most of its time was spent waiting, so that the read might have finished otherwise.
+      // The read has waited for most of its time, so without the wait it might have finished.
       else if (waitedMs > timeoutMs / 2) stop("overloaded", "most of its time it has waited");
       else stop("too-slow", "it took too long");
     });

@@ -7,8 +7,8 @@ const recheckMs = 1_000;
 /**
  * The roles that decide which policies apply in a database, as last read. Postgres plans a prepared
  * statement again when a table or policy changes, but not when a role loses `BYPASSRLS`, superuser
- * rights or a membership. Therefore the connections of a pool, and their plans, are replaced after
- * such a change.
+ * rights or a membership. After such a change, the connections of a pool are therefore replaced,
+ * together with their plans.
  */
 export class RoleWatch {
   readonly #clock: Clock;
@@ -45,9 +45,9 @@ export class RoleWatch {
 
 /**
  * Reads the roles as which statements run: the current role, the owners of views and the owners of
- * functions with `SECURITY DEFINER`. Each is listed with its attributes and with the roles whose
- * rights it has, as far as a policy names them or they own a table with policies. Returns null if
- * the server rejects the statement.
+ * functions with `SECURITY DEFINER`. Each role is listed with its attributes and with the roles
+ * whose rights it has. Only roles that a policy names or that own a table with policies are listed
+ * there. Returns null if the server rejects the statement.
  */
 async function actingRoles(connection: PostgresConnection): Promise<string | null> {
   try {

@@ -7,8 +7,8 @@ import type { PostgresConnection, PostgresResult, PostgresSession } from "./post
 import { refusesTextOfValue, toPostgresError } from "./postgres_errors.ts";
 
 /**
- * Returns the open connection of a session. Nothing has been sent yet, so that the outcome of a
- * failure is known.
+ * Returns the open connection of a session. Nothing has been sent yet, so the outcome of a failure
+ * is known.
  */
 export async function openConnection(
   session: PostgresSession,
@@ -45,7 +45,7 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates the error of a statement, which may also have rejected the text of a value. */
+/** Translates the error of a statement. The cause may be the text of a value. */
 export function translated(
   error: unknown,
   { values }: Statement,
@@ -59,7 +59,7 @@ export function translated(
 
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
-/** Returns a bound value as Postgres reads it. */
+/** Returns a bound value as the text that Postgres reads. */
 export function toText(value: SqlValue): string | null {
   if (value === null || typeof value === "string") return value;
   if (typeof value !== "object") return String(value);

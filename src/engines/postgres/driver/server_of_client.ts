@@ -11,7 +11,7 @@ export interface PostgresPlace {
  * Returns the server of a postgres.js or node-postgres client. Throws an Error for another object.
  */
 export function serverOf(client: object): PostgresPlace {
-  // Each member is checked before it is used.
+  // Any member may be missing. Therefore each is checked before its use.
   const { options, connectionParameters } = client as Client;
   if (typeof options?.connectionString === "string") {
     return { url: options.connectionString, server: null };
@@ -40,13 +40,13 @@ interface ClientOptions extends Omit<PostgresServer, "username"> {
 }
 
 interface Client {
-  /** The options of postgres.js, and of a pool of node-postgres. */
+  /** The options of a postgres.js client, or of a pool of node-postgres. */
   readonly options?: ClientOptions;
   /** The options of a single client of node-postgres. */
   readonly connectionParameters?: ClientOptions;
 }
 
-/** Omits missing options, which the library takes from the environment. */
+/** Omits missing options. The library takes these from the environment. */
 function present(options: PostgresServer): PostgresServer {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined && value !== null),

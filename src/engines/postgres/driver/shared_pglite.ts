@@ -4,11 +4,11 @@ import type { PostgresConnection, PostgresResult, PostgresSession } from "./post
 export interface PgliteClient extends PgliteQueries {
   /** Resolves when the database can be used. */
   readonly waitReady: Promise<void>;
-  /** The library's conversions of results, by the numbers of their types. */
+  /** The library's conversions of results, by the numbers of the types. */
   readonly parsers: Readonly<Record<string, unknown>>;
   /** The library's conversions of bound values. */
   readonly serializers: Readonly<Record<string, unknown>>;
-  /** Runs `work` in a transaction. Other statements of the program wait for its end. */
+  /** Runs `work` in a transaction. Other statements of the program wait until it ends. */
   transaction<T>(work: (transaction: PgliteTransaction) => Promise<T>): Promise<T>;
 }
 
@@ -37,9 +37,9 @@ export interface PgliteResult {
 }
 
 /**
- * Creates the session of a PGlite that the program uses as well. Its conversions stay unchanged,
- * because each statement here passes its own. A transaction is one of the library, so that
- * statements of the program wait for its end instead of joining it.
+ * Creates the session of a PGlite that the program uses as well. The conversions of the PGlite stay
+ * unchanged, because each statement of the session passes its own. A transaction is started by the
+ * library, so statements of the program wait for its end instead of joining it.
  */
 export function sharedSession(client: PgliteClient): PostgresSession {
   const options = textOptions(client);
@@ -52,7 +52,7 @@ export function sharedSession(client: PgliteClient): PostgresSession {
     const end = Promise.withResolvers<void>();
     const wait = waiting = { isOver: false };
     const done = client.transaction(async (transaction) => {
-      // The request has given up, so that nothing may be written.
+      // The request has given up, so the transaction must not write anything.
       if (wait.isOver) return await transaction.rollback();
       waiting = null;
       open = { transaction, end: end.resolve, done };
@@ -110,7 +110,7 @@ interface OpenTransaction {
   readonly done: Promise<void>;
 }
 
-/** Returns false after a failed statement: the library would commit without an error. */
+/** Returns false after a failed statement. Otherwise the library would commit without an error. */
 async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   try {
     await transaction.query("SELECT 1", [], {});

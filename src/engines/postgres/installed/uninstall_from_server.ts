@@ -10,7 +10,7 @@ export const uninstallingName = "resource-api uninstall";
 /**
  * Removes all additions of the service from a Postgres database in one transaction. First calls
  * `announce` with the parts. Throws a plain Error if a service has the database open. Returns true
- * if there was anything.
+ * if there were any parts.
  */
 export async function uninstallFromServer(
   driver: Driver,
@@ -31,7 +31,7 @@ async function requireNoService(label: string, connection: Connection): Promise<
   let sessions = "";
   for (let tries = 0; tries < 10 && sessions !== "0"; tries++) {
     if (tries > 0) await connection.query({ text: "SELECT pg_sleep(0.1)", values: [] });
-    // In a transaction the server would show the sessions of the first query.
+    // Otherwise, within a transaction, the server would repeat the sessions of the first query.
     await connection.query({ text: "SELECT pg_stat_clear_snapshot()", values: [] });
     const [other] = await selectNamed(
       connection,
@@ -47,7 +47,7 @@ async function requireNoService(label: string, connection: Connection): Promise<
   );
 }
 
-/** Returns the parts, with triggers before the function that they call. */
+/** Returns the parts. Triggers come before the function that they call. */
 async function partsOf(connection: Connection): Promise<readonly InstalledPart[]> {
   const triggers = await selectNamed(
     connection,

@@ -1,11 +1,11 @@
-/** The labels of lexemes in a `tsvector`, which determine their weight. */
+/** The label of a lexeme in a `tsvector`. The label determines the lexeme's weight. */
 export type FieldLabel = "A" | "B" | "C" | "D";
 
 const labels: readonly FieldLabel[] = ["A", "B", "C", "D"];
 
 /**
- * Returns the label of each field, the greatest weight first. If there are more than four weights,
- * neighbouring ones share a label.
+ * Returns the label of each field. The greatest weight has the first label. If there are more than
+ * four weights, neighbouring weights share a label.
  */
 export function labelFields(weights: readonly number[]): readonly FieldLabel[] {
   const groups = groupsOf(weights);

@@ -13,9 +13,11 @@ import { TextSearchTable } from "./text_search_table.ts";
 export interface PostgresSearchOptions {
   /** The text search configuration, which stems words and drops stop words. Default: `simple`. */
   readonly language?: string | undefined;
-  /** The prefix of the names of its tables. Default: `service_fts_`. */
+  /** The prefix of the names of the search tables. Default: `service_fts_`. */
   readonly tablePrefix?: string | undefined;
-  /** The only columns that are indexed, of every resource that has them. Default: all strings. */
+  /**
+   * The columns that are indexed, in every resource that has them. Default: all columns of strings.
+   */
   readonly columns?: readonly string[] | undefined;
 }
 
@@ -31,8 +33,8 @@ export const postgresSearchOptions = group(
 ).default({});
 
 /**
- * A search adapter that keeps its index in the Postgres database of the rows, as a `tsvector` with a
- * GIN index: it is written in the transaction of the rows, and so never lags.
+ * A search adapter that keeps its index in the Postgres database of the rows, as a `tsvector` with
+ * a GIN index. The index is written in the transaction of the rows, so it never lags.
  *
  * @example
  * ```ts ignore
@@ -53,7 +55,9 @@ export function postgresSearch(options: PostgresSearchOptions = {}): SearchAdapt
   };
 }
 
-/** Returns a name of at most 63 bytes. Postgres would truncate two longer names to the same one. */
+/**
+ * Returns a name of at most 63 bytes. Postgres would truncate two longer names to the same name.
+ */
 function wholeName(prefix: string, name: string): string {
   if (new TextEncoder().encode(prefix + name).length <= 63) return prefix + name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);
@@ -72,7 +76,7 @@ function openIndex(index: IndexDescription, language: string, name: string): Ind
   return new DatabaseIndex(index, {
     name,
     documents: new TextSearchTable(index, name, language),
-    // Without stems, words are compared as they were written, and no statement is needed.
+    // Without stemming, words are compared as they were written, so no statement is needed.
     matchWords: language === "simple" ? wordsAsWritten : wordsByStem(index, language),
     async validate() {
       const select = sql`SELECT 1 FROM pg_ts_config WHERE cfgname = ${language}`;

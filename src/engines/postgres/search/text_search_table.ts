@@ -21,7 +21,7 @@ import { compileTextQuery } from "./text_query.ts";
 
 /**
  * The table of one index in Postgres: the key of a row, and its words as a `tsvector` with a GIN
- * index. It does not store the string, because responses contain the strings of the rows.
+ * index. The table does not store the strings, because responses take the strings from the rows.
  */
 export class TextSearchTable implements DocumentTable {
   readonly needsSavepoint = true;
@@ -33,7 +33,7 @@ export class TextSearchTable implements DocumentTable {
   readonly #labels: readonly FieldLabel[];
   readonly #weights: string;
 
-  /** `name` is that of the table, and `language` that of a text search configuration. */
+  /** Creates the object for a table `name` and the text search configuration `language`. */
   constructor(index: IndexDescription, name: string, language: string) {
     this.#index = index;
     this.#name = name;
@@ -60,7 +60,7 @@ export class TextSearchTable implements DocumentTable {
     const name = quoteIdentifier(this.#name);
     const source = tableName(table).texts.join("");
     const columns = table.primaryKey.map(({ dbName, looseCollation }, position) => {
-      // Keys may be distinct strings that such a collation treats as equal.
+      // Keys may be different strings that such a collation treats as equal.
       const collation = looseCollation ? ' COLLATE "C"' : "";
       return `${quoteIdentifier(dbName)}${collation} AS ${this.#keys[position]}`;
     });
@@ -98,7 +98,10 @@ export class TextSearchTable implements DocumentTable {
     } FROM ${documents}, (SELECT ${wanted} AS wanted) AS query WHERE document @@ wanted`;
   }
 
-  /** OFFSET 0 keeps the planner from starting with the words: their statistics cover all rows. */
+  /**
+   * Returns the documents within a set of rows. OFFSET 0 keeps the planner from starting with the
+   * words, whose statistics cover all rows.
+   */
   #documentsOf(within: Fragment): Fragment {
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = ${matchKey(position)}`

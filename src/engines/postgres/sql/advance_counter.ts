@@ -2,9 +2,9 @@ import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type Statement } from "../../../sql/fragment.ts";
 
 /**
- * Returns the statement that advances the sequence of a key to its largest value, or nothing
- * without a sequence. If that leaves little room, for example after the largest number that exists,
- * it is set before the next free value instead.
+ * Returns the statement that advances the sequence of a key to the key's largest value. It has no
+ * effect without a sequence. If little room remains above the largest value, the sequence is set
+ * before the next free value instead.
  */
 export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statement {
   const [name, rows] = [quoteIdentifier(dbName), sqlName(table)];

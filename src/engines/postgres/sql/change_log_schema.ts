@@ -10,7 +10,7 @@ export interface PostgresLogParts {
   readonly tables: readonly string[];
   /** The table of the epoch. An older version of the log lacks this table. */
   readonly epochTable: string;
-  /** The function of all triggers. Its name depends on its definition. */
+  /** The function that all triggers call. Its name depends on its definition. */
   readonly functionName: string;
   readonly functions: readonly string[];
 }
@@ -43,7 +43,7 @@ export function postgresLogParts(schema: string): PostgresLogParts {
     functionName,
     tables: [
       `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_meta" (name text PRIMARY KEY, value text NOT NULL)`,
-      // CACHE 1: a session with a stock of numbers would break the order inside a step.
+      // With a larger CACHE, a session with a stock of numbers would break the order within a step.
       `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_changes" (
   seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -56,7 +56,7 @@ export function postgresLogParts(schema: string): PostgresLogParts {
 )`,
       `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${schemaName}."_service_changes" (xid)`,
     ],
-    // Crash recovery and promotion empty unlogged tables: see beginPostgresEpoch.
+    // Crash recovery and promotion empty unlogged tables. See beginPostgresEpoch.
     epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${schemaName}."_service_epoch" (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   epoch text NOT NULL
@@ -65,7 +65,7 @@ export function postgresLogParts(schema: string): PostgresLogParts {
       image(imageName),
       `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)}$body$`,
-      // A role without rights on the log must not write to it by its own trigger either.
+      // Otherwise a role without rights on the log could write to it by a trigger of its own.
       ...[`${recordName}()`, `${imageName}(anyelement, text[])`].map((name) =>
         `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`
       ),
@@ -105,7 +105,8 @@ export function logName(name: string): string {
 /**
  * True if JSON loses a part of a type's values, by its row `t` in `pg_type`. Examples are the
  * bounds of an array, the difference between NULL and JSON null in an array or a composite, and
- * whatever an extension's cast to JSON omits. Images contain such values as text.
+ * whatever an extension's cast to JSON omits. For such a type, images contain the text of the
+ * values.
  */
 export const isTextInImages = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
@@ -126,7 +127,7 @@ export function postgresImage(
     const name = quoteIdentifier(dbName);
     return texts.has(dbName) ? `${row}.${name}::text AS ${name}` : `${row}.${name}`;
   });
-  // With the star it is the row, even if a column is called `r`.
+  // With the star, `r` is the row, even if a column is also called `r`.
   return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
 }
 
@@ -153,13 +154,16 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (column.kind === "timestamp") {
     return text.replace(/^(\d{4,}-\d\d-\d\d)T/, "$1 ").replace(/\+00:00( BC)?$/, "+00$1");
   }
-  // The spaces that pad such a column are not part of its value.
+  // The spaces that pad such a column are not part of the value.
   return paddedType.test(column.existingType ?? "") ? text.replace(/ +$/, "") : text;
 }
 
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
-/** JSON has fixed forms of times. All other values depend on the settings of the session. */
+/**
+ * The settings for images. JSON has fixed forms of times, but all other values depend on the
+ * settings of the session.
+ */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
   DateStyle: "ISO, MDY",
@@ -169,9 +173,9 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the trigger function. It runs with the rights of its owner, so that a role needs no
- * rights on the log. Therefore every name and operator in it is qualified. Images have the type
- * json, because jsonb rejects some values of json columns, which would fail the write.
+ * Returns the trigger function. The function runs with the rights of its owner, so a role needs no
+ * rights on the log. For safety, every name and operator in the function is qualified. Images have
+ * the type json, because jsonb rejects some values of json columns, which would fail the write.
  */
 function recordChange(schemaName: string, imageName: string): string {
   const names = Object.keys(settings).map((name) => `pg_catalog.current_setting('${name}')`);
@@ -204,9 +208,9 @@ END `;
 
 /**
  * True if the trigger must wake the readers of the log. Transactions that notify commit one after
- * the other. Therefore only one at a time notifies, and the poll after the signal finds the others'
- * changes. Sessions of a process that signals after its commits never notify. A transaction that
- * has notified could not be prepared for a two-phase commit.
+ * the other. Therefore only one transaction at a time notifies, and the poll after the signal finds
+ * the changes of the others. Sessions of a process that signals after its commits never notify. A
+ * transaction that has notified could not be prepared for a two-phase commit.
  */
 const isUnannounced = [
   `coalesce(pg_catalog.current_setting('${announcesSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,

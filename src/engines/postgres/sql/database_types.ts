@@ -3,7 +3,7 @@ import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
  * Returns the operand of a column whose Postgres type no kind describes: the type if it can be
- * ordered, else its text. The cast has no effect except for a domain, so that indexes still apply.
+ * ordered, else its text. Except for a domain, the cast has no effect, so indexes still apply.
  */
 export function comparedByType(
   { ordered, sqlName }: DatabaseType,
@@ -21,7 +21,7 @@ export function castToType({ ordered, sqlName }: DatabaseType): Fragment {
 
 /** Returns the text of such a column in Postgres, as a row shows it. */
 export function textOfType(name: Fragment, column: ColumnInfo): Fragment {
-  // A cast would append the network length, which the type itself omits if it is full.
+  // A cast would append the network length, which the type itself omits if it is the full length.
   return column.databaseType?.sqlName === inet ? sql`abbrev(${name})` : sql`${name}::text`;
 }
 

@@ -38,7 +38,7 @@ import { postgresEngine } from "../postgres_engine.ts";
 
 /**
  * Returns the SQL dialect of Postgres, on a server or embedded. The drivers return every value as
- * the text of the server, and bind every parameter as text, so that no library converts values. The
+ * the text of the server, and bind every parameter as text, so no library converts values. The
  * session must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
  */
 export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
@@ -76,7 +76,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     firstOfEach,
     comparesRows: true,
     plansSemiJoins: true,
-    // The planner knows which values are frequent.
+    // The comparison needs no change, because the planner has statistics about frequent values.
     selective: (comparison) => comparison,
     leadingColumns: leadingColumnsSql,
     comparesAsMemory,
@@ -110,7 +110,7 @@ const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp with
 
 const doubleTypes: ReadonlySet<string> = new Set(["double precision", "float8"]);
 
-/** The largest value of the integer types that are narrower than their kind. */
+/** The largest values of integer types that are narrower than their kind. */
 const integerLimits: ReadonlyMap<string, number> = new Map([
   ["int2", 0x7fff],
   ["smallint", 0x7fff],
@@ -134,10 +134,14 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Compares a float4, also below a domain, with the value rounded to its few digits. */
+/**
+ * Returns which comparisons equal those in memory. A float4, also below a domain, is compared with
+ * a value that is rounded to its few digits.
+ */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
-  // Labels of an enum are equal if their strings are. Only the database compares other types.
+  // Enum labels are equal if their strings are. Values of other types can only be compared by the
+  // database.
   if (column.databaseType !== undefined && column.enumValues === null) return "never";
   if (column.kind === "text") return "but for order";
   return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))
@@ -150,7 +154,7 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
   return isServedThroughText(column) ? sql`${name}::text` : name;
 }
 
-/** Forces a strict collation. If ALICE equaled alice, a scope would reach others' rows. */
+/** Forces a strict collation. If ALICE equaled alice, a scope would match rows of other users. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   if (column.databaseType !== undefined) return comparedByType(column.databaseType, column, row);
   const value = asValue(column, row);
@@ -161,7 +165,9 @@ function textOperand(column: ColumnInfo): Fragment {
   return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
 }
 
-/** Names the collation even if the column has it already, for tables created elsewhere. */
+/**
+ * Names the collation even if the column already has it, because other programs may create tables.
+ */
 function ordered(column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return comparedByType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null
@@ -186,7 +192,7 @@ function listed(
 
 /**
  * The inner order finds the first rows, by an index if there is one. The rank preserves their
- * order. The limit of all rows is inside, where it ends the work early.
+ * order. The limit for all rows is inside, where it ends the work early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal, rank }, keys, table, where, order, limit, maxRows } = rows;

@@ -2,7 +2,7 @@ import type { ExplainDialect } from "../../../sql/explain_dialect.ts";
 
 /**
  * The plans of Postgres, in JSON, because a value in the text form could contain line breaks. The
- * planner inserts the bound values into its conditions, and these are masked. It reduces a
+ * planner inserts the bound values into its conditions, and these are masked. The planner reduces a
  * comparison with a boolean to the column or its negation.
  */
 export const postgresExplain: ExplainDialect = {

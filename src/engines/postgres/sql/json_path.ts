@@ -9,7 +9,7 @@ import { introspectedTypeName } from "./introspected_type.ts";
 
 /** Whole JSON documents in SQL of Postgres. */
 interface WholeDocuments {
-  /** Returns the document as `jsonb`, and its type. */
+  /** Returns the document of a column as `jsonb`, and the type of the document. */
   whole(column: ColumnInfo): { readonly document: Fragment; readonly type: Fragment };
 }
 
@@ -55,7 +55,7 @@ function keepsText(column: ColumnInfo): boolean {
   return column.existingType !== null && introspectedTypeName(column) !== "jsonb";
 }
 
-/** A name is that of a member. An index is also that of an element. */
+/** Follows a path. A name leads to a member, and an index leads to a member or an element. */
 function follow(document: Fragment, path: JsonPath): Fragment {
   return path.reduce<Fragment>(
     (value, name) =>

@@ -20,7 +20,7 @@ export function postgresMetrics(
       if (extremes === "of text") {
         return sql`${rawSql(name)}(${operand(column)}::text COLLATE "C")${cast}`;
       }
-      // In a collation where different strings are equal, the minimum would be ambiguous.
+      // In a collation where different strings are equal, the minimum would not be unique.
       const value = column.looseCollation ? operand(column) : ordered(column);
       return sql`${rawSql(name)}(${value})`;
     },
@@ -31,8 +31,8 @@ export function postgresMetrics(
       const { arithmetic } = kindFacts[column.kind];
       if (arithmetic === "double") return sql`avg(${summand(column)})`;
       if (arithmetic !== "decimal") return sql`${sum}::float8 / ${count}`;
-      // A quotient has few more digits than its operands. The sum has so many digits that rounding
-      // twice equals rounding once.
+      // A quotient has only a few more digits than its operands. Therefore the sum gets so many
+      // digits that rounding twice equals rounding once.
       const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];
       return sql`round(round(${sum}, ${spare}) / ${count}, ${wanted})`;
     },
@@ -42,7 +42,9 @@ export function postgresMetrics(
   };
 }
 
-/** Returns a float4 as its row shows it, 0.1 and not 0.10000000149011612, to add a double. */
+/**
+ * Returns a float4 as a row shows it, 0.1 and not 0.10000000149011612, so that doubles are added.
+ */
 function summand(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return singleTypes.has(introspectedTypeName(column)) ? sql`${name}::text::float8` : name;

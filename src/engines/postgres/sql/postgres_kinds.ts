@@ -9,11 +9,11 @@ export interface PostgresKind {
   readonly type: string;
   /** The cast of a bound value to the type that is compared with columns of the kind. */
   readonly cast: Fragment;
-  /** True if equal values are identical: not for 1.0 and 1.00, nor for kinds without equality. */
+  /** True if equal values are identical. False for 1.0 and 1.00, and for kinds without equality. */
   readonly isStrict: boolean;
-  /** The values whose minimum sorts like that of the column. */
+  /** The values whose minimum sorts like the minimum of the column. */
   readonly extremes: "own" | "of booleans" | "of text";
-  /** The values that an existing column may store in another form, besides special values. */
+  /** The values, besides special values, that an existing column may store in another form. */
   readonly otherForms: "none" | "of zero" | "all";
 }
 
@@ -25,10 +25,11 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   text: { ...strict, type: 'text COLLATE "C"', cast: rawSql("::text") },
   integer: { ...strict, type: "int8", cast: rawSql("::int8") },
   bigint: { ...strict, type: "int8", cast: rawSql("::int8") },
-  // Floats have −0, which a row shows as 0.
+  // Floats have the value −0, which a row shows as 0.
   real: { ...loose, type: "float8", cast: rawSql("::float8"), otherForms: "of zero" },
   decimal: { ...loose, type: "numeric", cast: rawSql("::numeric") },
-  // Postgres has no min() of booleans, and none of uuids before 18. Their text sorts alike.
+  // Postgres has no min() of booleans, and before version 18 none of uuids. Their text has the same
+  // order.
   boolean: { ...strict, type: "boolean", cast: rawSql("::boolean"), extremes: "of booleans" },
   timestamp: { ...strict, type: "timestamptz(6)", cast: rawSql("::timestamptz") },
   date: { ...strict, type: "date", cast: rawSql("::date") },
@@ -40,7 +41,7 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
 
 /**
  * Returns true if Postgres may store a value in another form than it was written. Some types have
- * values that their kinds lack.
+ * values that do not exist in their kind.
  */
 export function hasOtherForms(value: unknown, { kind, existingType }: ColumnInfo): boolean {
   const { otherForms } = postgresKinds[kind];

@@ -32,7 +32,7 @@ function cell(value: SqlValue, column: ColumnInfo): string {
   if (value === null) return "null";
   if (value instanceof Uint8Array) return JSON.stringify(`\\x${bytesToHex(value)}`);
   if (!isDocument(column)) return JSON.stringify(String(value));
-  // Filters find no values in an unreadable document, and `jsonb` does not accept it.
+  // Filters find no values in an unreadable document, and `jsonb` does not accept the document.
   const document = String(value);
   return isUnreadable(document) ? "[]" : withCastableNumbers(document);
 }

@@ -1,7 +1,7 @@
 /** A value in the text of a Postgres array, or a nested list of values. */
 export type ArrayItem = string | null | readonly ArrayItem[];
 
-/** Writes a Postgres array: `{"a",NULL}`. */
+/** Writes an array of Postgres, such as `{"a",NULL}`. */
 export function printArray(items: readonly ArrayItem[], delimiter: string): string {
   const texts = items.map((item) =>
     typeof item === "object" && item !== null ? printArray(item, delimiter) : printItem(item)
@@ -13,17 +13,20 @@ function printItem(item: string | null): string {
   return item === null ? "NULL" : quoted(item);
 }
 
-/** Writes a value of a composite type of Postgres: `("a",)`. NULL is written as nothing. */
+/**
+ * Writes a value of a composite type of Postgres, such as `("a",)`. NULL is written as an empty
+ * member.
+ */
 export function printRecord(members: readonly (string | null)[]): string {
   return `(${members.map((member) => member === null ? "" : quoted(member)).join(",")})`;
 }
 
-/** Writes an hstore of Postgres: `"a"=>"1", "b"=>NULL`. */
+/** Writes an hstore of Postgres, such as `"a"=>"1", "b"=>NULL`. */
 export function printMap(members: readonly (readonly [string, string | null])[]): string {
   return members.map(([name, value]) => `${quoted(name)}=>${printItem(value)}`).join(", ");
 }
 
-/** Quotes a value: all three formats allow a backslash before any character. */
+/** Quotes a value. All three formats allow a backslash before any character. */
 function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
@@ -96,7 +99,7 @@ export function readMap(text: string): readonly (readonly [string, string | null
   return members;
 }
 
-/** Reads the string between the quotes at `at`. Two quotes are one, and so is `\"`. */
+/** Reads the string between quotes from `at`. Two quotes represent one quote, and so does `\"`. */
 function readQuoted(text: string, at: number): { readonly value: string; readonly end: number } {
   let value = "";
   let from = at + 1;

@@ -19,13 +19,13 @@ type Structure = Exclude<ValueShape, { readonly kind: "text" | "any" }>;
 /** Writes or reads a member like a value of a separate column. */
 export interface MemberCodec {
   encode(value: unknown, column: ColumnInfo): SqlValue;
-  /** Returns undefined for the JSON null, which would be read as NULL. */
+  /** Returns undefined for the JSON null, because it would be read as NULL. */
   decode(text: string, column: ColumnInfo): unknown;
 }
 
 /**
- * Encodes a list, record or map for Postgres. A string is unchanged, because it was read from a row
- * of the table.
+ * Encodes a list, record or map for Postgres. A string stays unchanged, because it was read from a
+ * row of the table.
  */
 export function encodeStructure(value: unknown, shape: Structure, codec: MemberCodec): string {
   if (typeof value === "string") return value;
@@ -123,7 +123,7 @@ export function structureOfImage(
     const value = member === undefined ? null : cell(member, column);
     return value === null ? null : String(value);
   };
-  // A type without a JSON form is a string with its text.
+  // A value whose type has no JSON form is a string with the value's text.
   if (raw.startsWith('"')) return JSON.parse(raw);
   switch (shape.kind) {
     case "list": {

@@ -46,7 +46,9 @@ function withoutCasts(words: readonly string[]): readonly string[] {
 const typeTail =
   /^(?:varying|precision)?(?: ?\( \d+(?: , \d+)? \))?(?: ?(?:with|without) time zone)?(?: ?\[ \])*/;
 
-/** `(a >= 1) AND (a <= 9)` → `a >= 1 AND a <= 9`: a comparison binds more than what joins it. */
+/**
+ * Converts `(a >= 1) AND (a <= 9)` to `a >= 1 AND a <= 9`, because a comparison binds more tightly.
+ */
 function withBareComparisons(words: readonly string[]): readonly string[] {
   const kept: string[] = [];
   for (let at = 0; at < words.length; at++) {

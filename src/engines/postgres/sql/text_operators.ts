@@ -4,8 +4,8 @@ import { fold, foldingTo, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, sql } from "../../../sql/fragment.ts";
 
 /**
- * The text operators of Postgres and PGlite. All use the collation "C", which orders by code point,
- * and whose lower() folds only ASCII, so that the server's locale has no effect.
+ * The text operators of Postgres and PGlite. All of them use the collation "C", so the server's
+ * locale has no effect. It orders by code point, and its lower() folds only ASCII.
  */
 export const postgresText: TextDialect = {
   contains,
@@ -24,7 +24,7 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`strpos(${operand} COLLATE "C", ${argument}) > 0`;
 }
 
-/** Uses a range, so that an index applies. */
+/** Uses a range, so that an index can be used. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} COLLATE "C" >= ${argument}`;
   const end = afterPrefix(argument);
@@ -41,10 +41,10 @@ function like(operand: Fragment, pattern: string): Fragment {
 }
 
 /**
- * Folds the operand as far as it matters for `argument`: ASCII by lower(), and other characters
- * only if they fold to one of the argument's. All others differ from every character of the
- * argument in any case. Therefore the result is exact, and independent of the server's case rules
- * and Unicode version.
+ * Folds the characters of the operand that matter for `argument`: ASCII by lower(), and other
+ * characters only if they fold to a character of the argument. All other characters differ from
+ * every character of the argument in any case. Therefore the result is exact, and independent of
+ * the server's case rules and Unicode version.
  */
 function folded(operand: Fragment, argument: string): Fragment {
   const lower = sql`lower(${operand} COLLATE "C")`;

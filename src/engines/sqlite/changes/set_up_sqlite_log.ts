@@ -44,7 +44,7 @@ export async function recordInFile(
   return untracked;
 }
 
-/** Records that unrecorded rows may have changed, so that streams start again. */
+/** Records that rows may have changed without a record, so that streams start again. */
 async function recordGap({ name }: TableInfo, connection: Connection): Promise<void> {
   await connection.query({
     text: `INSERT INTO "_service_changes" ("table", op) VALUES (?, 'touch')`,
@@ -52,7 +52,7 @@ async function recordGap({ name }: TableInfo, connection: Connection): Promise<v
   });
 }
 
-/** Creates the log. Returns true if it is new. */
+/** Creates the log. Returns true if the log is new. */
 async function createLog(connection: Connection, random: Random): Promise<boolean> {
   const existing = await selectNamed(
     connection,
@@ -67,7 +67,8 @@ async function createLog(connection: Connection, random: Random): Promise<boolea
   );
   const isMarked = existing.length === 0 || await hasMarks(connection);
   if (existing.length > 0 && secret.length > 0 && isMarked) return false;
-  // Changes of an earlier version have no marks, and SQLite cannot add such a column to rows.
+  // Changes of an earlier version have no marks, and SQLite cannot add such a column to existing
+  // rows.
   if (!isMarked) {
     await connection.query({ text: `DELETE FROM "_service_changes"`, values: [] });
     const text = `ALTER TABLE "_service_changes" ADD COLUMN ${sqliteMarkColumn}`;
@@ -101,8 +102,8 @@ interface Installed {
 }
 
 /**
- * Installs the triggers of a table. Their names depend on what they record, so that triggers of
- * another version of the table or of this program are found and replaced.
+ * Installs the triggers of a table. Their names depend on what they record, so that outdated
+ * triggers are found and replaced.
  */
 async function installTriggers(
   table: TableInfo,
@@ -156,8 +157,7 @@ async function triggersOf(
 
 /**
  * Returns true if the triggers are installed and run first. SQLite first runs the trigger that was
- * created last. If another trigger changes the row again, that change must follow this one in the
- * log.
+ * created last. If another trigger changes the row again, that change must come later in the log.
  */
 function isInstalled(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
   const last = found.slice(-wanted.length).map(({ name }) => name);

@@ -46,7 +46,7 @@ export async function sqliteChangeLog(options: SqliteChangeLogOptions): Promise<
 
 /** The maximum number of changes in a step, because reading blocks the process. */
 const maxPerStep = 500;
-/** The size at which a step ends, in bytes of images: rows may be large, and memory is limited. */
+/** The size at which a step ends, in bytes of images. Rows may be large, and memory is limited. */
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
 
@@ -54,7 +54,10 @@ const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = 
 const last = (column: string) =>
   `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
 
-/** The epoch, and the last change with its mark. It is a purged change if there is no other. */
+/**
+ * The columns for the epoch, and for the last change with its mark. If all changes were purged, the
+ * last purged one.
+ */
 const logEnd = `${meta("epoch")} AS epoch,
   coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
   coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
@@ -65,14 +68,14 @@ const heldAt = `${meta("floor")} AS floor,
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
     END) AS held`;
 
-/** The number of changes in the next step, at least one. Sizes are known without reading images. */
+/** The number of changes in the next step, at least one. The sizes of images are stored. */
 const countOfStep = `(SELECT count(*) FROM (
   SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
     SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
-/** The state of the log, and a change, whose columns are NULL if there is none. */
+/** The state of the log, and a change. The columns of the change are NULL if there is none. */
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",
@@ -93,7 +96,7 @@ type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
 
 type LogRow = ReturnType<typeof columns.decode>;
 
-/** One statement, so that no purge runs between reading the floor and reading the rows. */
+/** A single statement, so that no purge can run between reading the floor and reading the rows. */
 const nextChanges = `SELECT ${columns.selectList}
   FROM (SELECT ${logEnd}, ${heldAt}) AS e LEFT JOIN (
     SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}

@@ -30,7 +30,7 @@ export const sqliteChanges: ChangesEngine = {
   images: { parse: parseSqliteImage, decodeCell: decodeSqliteCell },
   polling: sqlitePolling,
   mark: `SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'`,
-  // There is one writer at a time, so that all changes after the mark belong to this transaction.
+  // There is one writer at a time, so all changes after the mark belong to this transaction.
   changesSince: (table, mark) => ({
     text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
       WHERE seq > ? AND "table" = ? COLLATE NOCASE AND coalesce(after, before) IS NOT NULL`,
@@ -50,18 +50,18 @@ export const sqliteChanges: ChangesEngine = {
   whyForbidden: ({ label }) => Promise.resolve(`${label} may not be written to`),
 };
 
-/** Polls the count of commits of all other connections, which costs nothing to read. */
+/** Polls the number of commits of all other connections, which takes almost no time. */
 function sqlitePolling(
   driver: Driver,
   { notify, findUntracked }: PollingListener,
 ): PollingMethod {
-  /** The last known value. Null after a failed poll, which counts as a change, too. */
+  /** The last known value. Null after a failed poll, which also counts as a change. */
   let known: unknown;
 
   async function poll(): Promise<boolean> {
     const version = await catching<unknown>(
       async () => (await driver.query({ text: "PRAGMA data_version", values: [] })).rows[0]?.[0],
-      // The error is ignored: the read of the log after the hint meets it again, and reports it.
+      // The error is ignored, because the next read of the log has the same error and reports it.
       () => null,
     );
     const isNews = version !== known;
@@ -76,7 +76,10 @@ function sqlitePolling(
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns a rough condition: LIKE ignores the case of ASCII, and JSON may escape others. */
+/**
+ * Returns an approximate condition: LIKE ignores the case of ASCII, and JSON may escape other
+ * characters.
+ */
 function mayHave(
   column: ColumnInfo,
   value: string,

@@ -22,7 +22,7 @@ export async function brokenReferences(
   return [...broken];
 }
 
-/** Returns null if a value is unknown, or NULL, which refers to nothing. */
+/** Returns null if a value is unknown or NULL. A NULL refers to nothing. */
 function referencingColumns(
   { columns }: ForeignKey,
   values: RowValues,

@@ -5,9 +5,11 @@ import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
 /** The additions of each connection to SQLite, as data that threads receive. */
 export interface Additions {
-  /** The URL of the module with functions of the application, or null. */
+  /** The URL of the module with functions of the application, or null if there is none. */
   readonly functions: string | null;
-  /** Absolute paths, because SQLite searches other ones in the system's folders. */
+  /**
+   * The absolute paths of extensions. SQLite would search for other paths in the system's folders.
+   */
   readonly extensions: readonly string[];
 }
 
@@ -26,7 +28,9 @@ type ApplicationFunction =
     readonly aggregate: null;
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
-    /** True if it may replace a function of SQLite. A helper with such a name is a mistake. */
+    /**
+     * True if the function may replace a function of SQLite. Otherwise such a name is a mistake.
+     */
     readonly replaces: boolean;
   };
 
@@ -94,7 +98,10 @@ function aggregateOf(
   };
 }
 
-/** Adds functions to a connection. Throws an Error for a reserved name, or one of SQLite. */
+/**
+ * Adds functions to a connection. Throws an Error for a reserved name or a name of a SQLite
+ * function.
+ */
 export function defineFunctions(handle: SqliteHandle, functions: ApplicationFunctions): void {
   if (functions.length === 0) return;
   const known = handle.prepare("SELECT lower(name) FROM pragma_function_list").all([], false) ?? [];

@@ -30,7 +30,7 @@ export function pathOfBetterSqlite3(client: object): string | null {
 }
 
 interface Database {
-  /** The path as it was given. */
+  /** The path of the file as the program specified it. */
   readonly name: string;
   readonly memory: boolean;
   readonly inTransaction: boolean;
@@ -78,7 +78,7 @@ export const betterSqlite3: SqliteLibrary = {
     return handleOf(database);
   },
   errorName(error) {
-    // Errors of Deno and Node also have a `code`, but only those of SQLite have this prefix.
+    // Errors of Deno and Node also have a `code`, but only codes of SQLite have this prefix.
     const code = error instanceof Error && "code" in error ? error.code : null;
     return typeof code === "string" && code.startsWith("SQLITE_") ? code : null;
   },

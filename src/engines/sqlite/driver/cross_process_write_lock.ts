@@ -6,12 +6,14 @@ import type { Clock } from "../../../runtime/runtime.ts";
 /** The maximum wait, in milliseconds. A process that holds a lock for longer may be stopped. */
 const maxWaitMs = 100;
 
-/** How often a process that has met no other checks for one, in milliseconds. */
+/**
+ * The interval in which a process checks for other processes until it has met one, in milliseconds.
+ */
 const lookEveryMs = 20;
 
 /** Options of the write order of a SQLite file. */
 export interface CrossProcessWriteLockOptions {
-  /** The path of the database. The locks are those of two files next to it. */
+  /** The path of the database. The lock files are two files next to it. */
   readonly path: string;
   /** Names the database in the notice. */
   readonly label: string;
@@ -21,19 +23,22 @@ export interface CrossProcessWriteLockOptions {
 interface Locks {
   /** The lock that a process holds while it writes. */
   readonly turn: LockFile;
-  /** The lock held while a process waits for `turn`. The last writer must take it first. */
+  /**
+   * The lock that a process holds while it waits for `turn`. The last writer must take this lock
+   * first.
+   */
   readonly next: LockFile;
 }
 
 /**
- * Orders the processes that write to one SQLite file. SQLite rejects a second writer, which must
- * poll, while the first one writes again. The lock of a file wakes the waiting process instead.
- * This only improves fairness: SQLite alone decides who writes. A process that does not get the
- * lock in time polls, and so do all processes if files have no locks.
+ * Orders the processes that write to one SQLite file. SQLite only rejects a second writer, which
+ * then must poll while the first process may write again. The lock of a file wakes the waiting
+ * process instead. These locks only improve fairness, because SQLite alone decides who writes. A
+ * process that does not get the lock in time polls, and so do all processes if files have no locks.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;
-  /** The locks, or null as long as no other process was met. */
+  /** The locks, or null until another process was met. */
   #locks: Locks | null = null;
   /** True if this is closed, or if there can be no locks. */
   #isOff = false;
@@ -41,18 +46,20 @@ export class CrossProcessWriteLock {
   /** True between `take` and `release`. */
   #isWanted = false;
   #isHeld = false;
-  /** The wait for the locks, which cannot be ended. It may be longer than that of a `take`. */
+  /**
+   * The wait for the locks, which cannot be aborted. It may be longer than the wait of a `take`.
+   */
   #coming: Promise<void> | null = null;
   #observe: Observer | null = null;
   /** A notice for the first observer. */
   #notice: string | null = null;
 
-  /** Opens no file before another process is met, which is rare. */
+  /** Creates the object. It opens no file until another process is met, which is rare. */
   constructor(options: CrossProcessWriteLockOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the lock is held, or after a time without it. Never rejects. */
+  /** Resolves when the lock is held, or without the lock after some time. Never rejects. */
   async take(): Promise<void> {
     this.#isWanted = true;
     if (this.#isHeld || this.#coming !== null) return;
@@ -62,7 +69,10 @@ export class CrossProcessWriteLock {
     await this.#waitAtMost(this.#coming);
   }
 
-  /** Reports that the file was busy, so that other processes write to it. Then acts as `take`. */
+  /**
+   * Reports that the file was busy, which shows that other processes write to it. Then acts as
+   * `take`.
+   */
   async meetBusy(): Promise<void> {
     if (this.#locks === null && !this.#isOff) this.#open();
     await this.take();
@@ -76,7 +86,7 @@ export class CrossProcessWriteLock {
     this.#locks?.turn.unlockSync();
   }
 
-  /** Sets the observer, and reports once that there can be no locks, even if that is known. */
+  /** Sets the observer. Reports once that locks are impossible, even if that is already known. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
     if (this.#notice !== null) observe({ kind: "notice", message: this.#notice });
@@ -87,7 +97,8 @@ export class CrossProcessWriteLock {
   close(): void {
     this.#isOff = true;
     this.#isHeld = false;
-    // A thread that waits for the lock ends once it has it, and closing the file releases it.
+    // A thread that waits for the lock ends once it gets the lock. Closing the file releases the
+    // lock.
     this.#locks?.turn.close();
     this.#locks?.next.close();
     this.#locks = null;
@@ -106,7 +117,7 @@ export class CrossProcessWriteLock {
     const { path } = this.#options;
     let next: LockFile | null = null;
     try {
-      // Processes of other users may open the files if they may use the database.
+      // Processes of other users may open the lock files if they may use the database.
       const mode = statSync(path).mode & 0o666;
       next = openLockFile(`${path}-next`, mode);
       this.#locks = { next, turn: openLockFile(`${path}-turn`, mode) };

@@ -104,7 +104,9 @@ interface RecordedColumns {
   readonly key: readonly RecordedColumn[];
 }
 
-/** Adds the row id as a column if the table is served by it, because it has no other key. */
+/**
+ * Adds the row id as a column if it is the key of the served table, because there is no other key.
+ */
 function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): RecordedColumns {
   const [key, another] = primaryKey;
   const isFound = found.columns.some(({ name }) => name.toLowerCase() === key?.dbName);

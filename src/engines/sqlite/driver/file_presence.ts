@@ -3,16 +3,22 @@ import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 
-/** The interval of checks, in milliseconds. A check takes up to 100 µs, a thousandth of it. */
+/**
+ * The interval of checks, in milliseconds. A check takes up to 100 µs, a thousandth of the
+ * interval.
+ */
 const lookEveryMs = 100;
 
 /** The open file of a SQLite database, and the path by which other programs find it. */
 export interface FilePresenceOptions {
-  /** The path as it was given. A link in it may change later. */
+  /** The path as the program specified it. A link in the path may change later. */
   readonly path: string;
   /** Names the database in messages. */
   readonly label: string;
-  /** The clock. `now` is a JavaScript call. `elapsedMs` calls the runtime, which takes 1 µs. */
+  /**
+   * The clock. `now` is only a JavaScript call, while `elapsedMs` calls the runtime, which takes 1
+   * µs.
+   */
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -69,10 +75,10 @@ export class FilePresence {
   }
 }
 
-/** The result of a failed check, and of a system that does not number files. It proves nothing. */
+/** The result of a check that failed, or of a system without file numbers. It proves nothing. */
 const unknown = "unknown";
 
-/** Returns what distinguishes an open file from others, or null if there is no file. */
+/** Returns a string that distinguishes an open file from others, or null if there is no file. */
 function identityOf(path: string): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false, bigint: true });

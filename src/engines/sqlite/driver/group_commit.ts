@@ -21,19 +21,21 @@ import {
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
-/** The maximum duration of a group of small rows, including the disk, in milliseconds. */
+/**
+ * The maximum duration of a group of small rows, including the write to the disk, in milliseconds.
+ */
 const maxShortGroupMs = 10;
 
 export interface GroupCommitOptions {
-  /** The connection, which only these writes use. */
+  /** The connection for these writes. No other code uses it. */
   readonly writer: SqliteConnection;
   /** Determines which work runs inside a transaction. */
   readonly guard: TransactionGuard;
-  /** How long a job waits in the queue, and a commit for its lock. */
+  /** The time limits of a job in the queue, and of a commit that waits for its lock. */
   readonly busyRetry: BusyRetry;
   /** Translates the library's errors to their common form. */
   readonly translated: (error: unknown) => unknown;
-  /** Throws if the file is no longer at its path, so that nothing is written. */
+  /** Throws if the file is no longer at its path. Then nothing is written. */
   readonly requireFile: () => void;
   /** Called after every commit. */
   readonly committed: () => void;
@@ -43,8 +45,8 @@ export interface GroupCommitOptions {
 
 /**
  * Commits writes of one SQLite file together. Each job runs in a savepoint of a transaction that
- * all jobs of the queue share. No result is reported before the commit. Therefore each group waits
- * for the disk once, instead of each write. Jobs run in the order in which they arrived.
+ * all jobs of the queue share. Only each group waits for the disk, instead of each write. No result
+ * is reported before the commit. Jobs run in the order in which they arrived.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -53,11 +55,11 @@ export class GroupCommit {
   #running = false;
   #closed = false;
   #idle: (() => void) | null = null;
-  /** The number of next jobs that do not share their commit. */
+  /** The number of the next jobs that do not share their commit. */
   #singles = 0;
   readonly #forecast: WaitForecast = new WaitForecast();
 
-  /** Creates the group commit, which does nothing before the first job. */
+  /** Creates the group commit, which does nothing until the first job. */
   constructor(options: GroupCommitOptions) {
     const { turn, busyRetry } = options;
     const { waitLimitMs, clock } = busyRetry;
@@ -77,7 +79,7 @@ export class GroupCommit {
     });
   }
 
-  /** Runs `work` as a job. All of its writes are committed, or none. */
+  /** Runs `work` as a job. Either all of its writes are committed, or none. */
   transaction<T>(
     work: (connection: Connection) => MaybePromise<T>,
     kind: "transaction" | "restructuring" = "transaction",
@@ -132,8 +134,8 @@ export class GroupCommit {
       await this.#runNext();
       turn?.release();
       if (this.#queue.length === 0) break;
-      // Between two groups the sockets are read, and new requests form the next group. If rows are
-      // large, only a real timer makes Deno read all sockets.
+      // Between two groups, Deno reads the sockets, and new requests form the next group. If rows
+      // are large, Deno reads all sockets only after a real timer.
       const isLong = this.#now() - startedAt > maxShortGroupMs;
       await (isLong ? sleep(0) : new Promise<void>(afterPendingIo));
     }
@@ -153,7 +155,7 @@ export class GroupCommit {
       }
       await this.#commit(group);
     } catch (error) {
-      // Even the rollback failed. Nothing is committed: all jobs are rejected, and the next group
+      // Even the rollback failed. Nothing is committed, so all jobs are rejected. The next group
       // starts with the rollback.
       for (const { job } of group.finished) job.reject(error);
     }
@@ -185,13 +187,14 @@ export class GroupCommit {
       else for (const { job } of finished) job.reject(reason);
       return;
     }
-    // Releases before the responses are written, so that the other process need not wait for them.
+    // Releases the lock before the responses are written, so that the other process need not wait
+    // for them.
     turn?.release();
     for (const { report } of finished) report();
     this.#options.committed();
   }
 
-  /** Rejects the job that made SQLite roll back the whole transaction. The others run again. */
+  /** Rejects the job that made SQLite roll back the whole transaction. The other jobs run again. */
   #giveUp({ finished }: JobGroup): void {
     const culprit = finished.pop();
     culprit?.report();
@@ -200,8 +203,8 @@ export class GroupCommit {
 
   /**
    * Runs jobs again. A statement can run again, because its result was not reported. A transaction
-   * may have acted on the rows that it read. Only its caller knows whether it can run twice, and
-   * `transact` is such a caller. Each job then has its own commit, so that no job fails twice
+   * may have used the rows that it read for other effects. Only its caller can decide whether it
+   * can run twice, as `transact` does. Each job then has its own commit, so that no job fails twice
    * because of another.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
@@ -224,7 +227,7 @@ export class GroupCommit {
       requireFile();
       this.#rollBack();
       writer.run(keysOff);
-      // Another process may be making the same changes, which takes long for large tables.
+      // Another process may make the same changes now, which takes long for large tables.
       await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => writer.run(begin));
       const report = await job.run();
       await retryWhileBusy(this.#busyRetry, () => writer.run(commit));
@@ -254,7 +257,7 @@ export class GroupCommit {
   async #begin(): Promise<boolean> {
     const { writer, translated, requireFile } = this.#options;
     try {
-      // Jobs leave the queue by their own time limit.
+      // Jobs leave the queue when their own time limit has passed.
       return await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => {
         if (this.#queue.length === 0) return false;
         requireFile();

@@ -101,8 +101,8 @@ interface ColumnRow {
 }
 
 /**
- * `ANY` of a STRICT table converts nothing, like a column without a type. Elsewhere it is a type
- * like others, which converts strings to numbers. A view shows the type of its table's column.
+ * `ANY` of a STRICT table converts nothing, like a column without a type. In other tables, `ANY` is
+ * a type that converts strings to numbers. A view shows the type of its table's column.
  */
 const hasStrictAny = "(t.strict OR t.type = 'view' AND " +
   "EXISTS (SELECT 1 FROM pragma_table_list AS l WHERE l.schema = 'main' AND l.strict))";
@@ -169,7 +169,7 @@ async function readForeignKeys(
 
 interface UniqueIndex {
   readonly owner: string;
-  /** True if this is the index of the key. A key without an index is the row id. */
+  /** True if this is the index of the primary key. A key without an index is the row id. */
   readonly isKey: boolean;
   /** The columns of the index. Null means an expression. */
   readonly columns: readonly (string | null)[];
@@ -218,7 +218,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     label: table.name,
     ...{ isView: false, isReadOnly: false, simple: null, hasRowId: rowId !== null },
     key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
-    // Any number of rows may have a NULL in such a key.
+    // Any number of rows may have a NULL in such a nullable key.
     isDistinct: !hasNullKey,
     foreignKeys: facts.foreignKeys,
     columns: [...(rowId === null ? [] : [rowId])].concat(

@@ -6,7 +6,7 @@ import type { SqliteConnection } from "./sqlite_connection.ts";
 
 /** A write job in the queue of a SQLite file. */
 export interface QueuedJob {
-  /** The start of its wait, by the monotonic clock. */
+  /** The monotonic time at which the job began to wait. */
   readonly enqueuedAt: number;
   /** Called if the job will not run. */
   reject(error: unknown): void;
@@ -49,7 +49,7 @@ export class JobQueue<T extends QueuedJob> {
     return this.#jobs.shift();
   }
 
-  /** Inserts jobs that must run again before all others. */
+  /** Inserts jobs that must run again before all other jobs. */
   putBack(jobs: readonly T[]): void {
     this.#jobs.unshift(...jobs);
   }
@@ -123,7 +123,7 @@ export class JobGroup {
   readonly finished: FinishedJob[] = [];
   readonly #options: JobGroupOptions;
   readonly #startedAt: number;
-  /** True if all jobs so far have waited, so that a further waiting job delays no quick one. */
+  /** True if all jobs so far have waited. A further waiting job then delays no quick job. */
   #waitersOnly = true;
 
   /** Creates the group. Its age counts from now. */
@@ -139,7 +139,7 @@ export class JobGroup {
     const ageMs = this.#options.clock.elapsedMs() - this.#startedAt;
     if (ageMs >= maxGroupMs) return false;
     const mayWait = job.kind === "transaction" && this.#options.forecast.expectsWait;
-    // Waiting jobs come first in a group, so that they do not delay the commit of quick ones.
+    // Waiting jobs come first in a group, so that they do not delay the commit of quick jobs.
     return !mayWait || (this.#waitersOnly && ageMs < maxAgeForWaitingMs);
   }
 

@@ -8,8 +8,8 @@ export type { SqliteAdditions, SqliteOptions };
 
 /**
  * Opens the driver of a SQLite file with `node:sqlite`, which is built into Deno and needs no
- * installation. The library truncates strings at a NUL character when it reads, so that such
- * strings are rejected.
+ * installation. When this library reads a string, it truncates the string at a NUL character.
+ * Therefore strings with a NUL are rejected.
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return sqliteDriver(nodeSqlite, path, options);

@@ -46,7 +46,7 @@ function handleOf(database: DatabaseSync): SqliteHandle {
     prepare: (text) =>
       statementOf(database.prepare(text) as unknown as Statement, database, failed),
     defineFunction: (name, work) => {
-      // Without bigints, Deno hangs on an argument that no number can represent.
+      // Without bigints, Deno hangs if an argument cannot be represented as a number.
       const options = { deterministic: true, useBigIntArguments: true };
       // The declared result is narrower than `unknown`, but these functions return SQL values.
       database.function(name, options, work as () => SqlValue);
@@ -80,7 +80,10 @@ interface Failed {
 /** No value of SQL. The library fails the statement if a function returns this symbol. */
 const noValue: unique symbol = Symbol("no value");
 
-/** Keeps an error that a function throws: within `all` the library would hang. */
+/**
+ * Keeps an error that a function throws, because the library would hang if it were thrown within
+ * `all`.
+ */
 function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
   try {
     return work();

@@ -28,8 +28,8 @@ export interface OpenConnectionOptions {
 
 /**
  * Lets SQLite remove the empty journal that a read-only connection has left next to a file in WAL
- * mode. Only a writing connection removes it, if it is the last to close. The journal stays if
- * another program has the file open, or if this one may not write to it.
+ * mode. Only a writing connection that is the last to close removes the journal. The journal stays
+ * if another program has the file open, or if this program may not write to it.
  */
 export function removeIdleJournal(library: SqliteLibrary, path: string): void {
   try {

@@ -28,7 +28,7 @@ export class RowBytes {
   };
 }
 
-/** For rows that are not limited. */
+/** The allowance for rows that are not limited. */
 export const unlimitedBytes: BytesLeft = { left: Infinity };
 
 /**
@@ -62,7 +62,7 @@ export function resolveCells(rows: SqlValue[][], bytes: BytesLeft): boolean {
   return exact;
 }
 
-/** The bytes of a row's numbers and of the row itself. */
+/** The bytes that a row counts for its numbers and for itself. */
 const bytesOfRow = 32;
 
 function takeBytes(count: number, bytes: BytesLeft): void {
@@ -81,8 +81,8 @@ export function tooLarge(): DatabaseError {
 /** The time limit of a statement, requested at the first check of the time. */
 export interface TimeLimit {
   /**
-   * Returns the time from the first check, in milliseconds. `now` is that check by the clock of the
-   * deadline. `sorts` is true if rows may be sorted afterwards.
+   * Returns the time from the first check, in milliseconds. `now` is the time of that check by the
+   * clock of the deadline. `sorts` is true if rows may be sorted afterwards.
    */
   limitMs(now: number, sorts: boolean): number;
   /** Returns true if the result is no longer needed. */
@@ -93,11 +93,11 @@ export interface TimeLimit {
 
 /** The bytes of text that are examined between two checks of the time. */
 const bytesBetweenLooks = 16 * 1024;
-/** The cost of a check besides the bytes. */
+/** The cost of a check in addition to the bytes that it reports. */
 const bytesOfCheck = 256;
 /**
- * The number of checks after which a statement counts as long. With fewer, the machine has paused
- * the process.
+ * The number of checks after which a statement counts as long. If a statement with fewer checks
+ * took long, the machine had paused the process.
  */
 const looksOfLongStatement = 8;
 
@@ -121,7 +121,7 @@ export class StatementDeadline {
     this.#clock = clock;
   }
 
-  /** Limits the following statements. `sorts` is true if they may sort rows that they have read. */
+  /** Limits the following statements. `sorts` is true if they may sort rows after reading them. */
   start(limit: TimeLimit, sorts: boolean): void {
     this.isOver = false;
     this.#limit = limit;
@@ -138,7 +138,10 @@ export class StatementDeadline {
     limit.spent(this.#clock.elapsedMs() - this.#beganAt);
   }
 
-  /** The SQL function. It takes the bytes that a condition will examine, or null for rows. */
+  /**
+   * The SQL function of time checks. Its argument is the bytes that a condition will examine, or
+   * null.
+   */
   readonly check = (bytes: unknown): number | bigint => {
     if (this.#limit === null) return 1;
     if (typeof bytes === "number") {
@@ -170,15 +173,17 @@ export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLim
 const maxInlineMs = 10;
 /** The time that every read has, in milliseconds. An indexed read needs no more. */
 const minInlineMs = 0.25;
-/** The share of the time before a sort, which takes several times as long and cannot be ended. */
+/**
+ * The share of the time before a sort. A sort takes several times as long and cannot be aborted.
+ */
 const shareBeforeSort = 1 / 4;
 /** The maximum part of the thread's time for all long reads together. */
 const inlineShare = 0.1;
 
 /**
  * The time limit of reads in the thread of all requests. If long reads follow each other closely,
- * each has less time before it runs elsewhere. Otherwise many of them would block other requests
- * for many times the limit of one.
+ * each gets less time before it moves to another thread. Otherwise many long reads would together
+ * block other requests for many times the limit.
  */
 export class InlineTime implements TimeLimit {
   #leftMs = maxInlineMs;

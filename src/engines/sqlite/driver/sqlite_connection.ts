@@ -19,16 +19,16 @@ import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
 import { sleep } from "../../../runtime/event_loop.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** One connection with its prepared statements. Its methods throw the library's own errors. */
+/** One connection with its prepared statements. Its methods throw the errors of the library. */
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   kindOf(text: string): StatementKind;
-  /** Returns true if a statement has checks of the time, without which it cannot be ended. */
+  /** Returns true if a statement has time checks. Other statements cannot be aborted. */
   checksTime(text: string): boolean;
   run(statement: Statement): QueryResult;
   /** Runs a read-only statement. Throws `too-large` beyond the remaining bytes. */
   read(statement: Statement, how: LimitedRead): QueryResult;
-  /** The length of the longest string or bytes bound since this was last set to 0. */
+  /** The length of the longest string or bytes bound since this property was last set to 0. */
   maxBoundLength: number;
   close(): void;
 }
@@ -42,9 +42,9 @@ export interface StatementChecks {
 export interface LimitedRead {
   readonly bytes: BytesLeft;
   readonly time: TimeLimit;
-  /** True if all rows may be in memory before they are counted, which is faster. */
+  /** True if all rows may be in memory before their bytes are counted, which is faster. */
   readonly atOnce: boolean;
-  /** True if the read is short for any rows, so that it needs no checks of the time. */
+  /** True if the read is short whatever the rows are, so it needs no time checks. */
   readonly isShort?: boolean;
 }
 
@@ -60,7 +60,9 @@ export type StatementKind =
 /** The maximum number of prepared statements of a connection. */
 export const maxPrepared = 500;
 
-/** The maximum size of the prepared statements in bytes: clients determine filters' lengths. */
+/**
+ * The maximum size of the prepared statements, in bytes. Clients determine the lengths of filters.
+ */
 const maxPreparedBytes = 32 * 1024 * 1024;
 
 /** The bytes of a prepared statement for each character of its text. */
@@ -84,7 +86,7 @@ export function sqliteConnection(
     // node:sqlite would crash with a segmentation fault.
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
-    // A write cannot run twice to read all digits, so that it is exact from the start.
+    // A write cannot run twice to read all digits, so it reads exact integers from the start.
     const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),
@@ -106,11 +108,11 @@ export function sqliteConnection(
     return known.short ??= known.checksTime ? prepared(withoutRowChecks(text)) : known;
   }
 
-  /** Returns the statement that counts the bytes of its rows, for which it must be a SELECT. */
+  /** Returns the version of a SELECT that counts the bytes of its rows. */
   function countedBy(text: string, known: Prepared): Prepared {
     if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
     const counted = prepared(countedRows(text, known.statement.columnNames().length));
-    // A second run would count its rows twice.
+    // A second run would count the bytes of the rows twice.
     counted.exact = true;
     return counted;
   }
@@ -162,14 +164,17 @@ export function sqliteConnection(
 interface Prepared {
   readonly statement: SqliteStatement;
   readonly kind: StatementKind;
-  /** True if integers are read as bigints, after the first one that a number cannot represent. */
+  /**
+   * True if integers are read as bigints. This is so after the first integer that a number cannot
+   * represent.
+   */
   exact: boolean;
-  /** The columns of the result, or null if the text alone does not determine them. */
+  /** The columns of the result, or null if they depend on more than the text. */
   readonly columns: readonly ResultColumn[] | null;
   /** True if rows may be sorted after all of them are read. */
   readonly sorts: boolean;
   readonly checksTime: boolean;
-  /** The statement without checks of the time, or null before it is needed. */
+  /** The version of the statement without time checks, or null before it is needed. */
   short: Prepared | null;
 }
 
@@ -188,7 +193,9 @@ const firstWords = /^\w+(?:\s+\w+){0,2}/;
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
 
-/** A number without a fraction is an integer, which the libraries would bind as 1.0. */
+/**
+ * Converts a number without a fraction to an integer, because the libraries would bind it as 1.0.
+ */
 function toBound(value: SqlValue): SqlValue {
   return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
@@ -222,7 +229,9 @@ function columnsOf(statement: SqliteStatement): readonly ResultColumn[] {
   return names.map((name) => ({ name, type: null }));
 }
 
-/** The connection of a transaction's work: the writing one, until the work has ended. */
+/**
+ * The connection for the work of a transaction. It uses the writing connection until the work ends.
+ */
 export class SqliteTransaction implements Connection {
   readonly #writer: SqliteConnection;
   readonly #translated: (error: unknown) => unknown;
@@ -236,10 +245,12 @@ export class SqliteTransaction implements Connection {
     this.#translated = translated;
   }
 
-  /** Runs one statement. Rejects once the work has ended or SQLite has rolled it back. */
+  /**
+   * Runs one statement. Rejects if the work has ended or SQLite has rolled back the transaction.
+   */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
-    // Without the transaction the statement would be committed separately.
+    // Without the open transaction, the statement would be committed separately.
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
       if (this.#writer.kindOf(statement.text) === "boundary") refuseBoundary();
@@ -277,13 +288,13 @@ export interface BusyRetry {
   readonly waitLimitMs: number;
   /** Returns true if an error means that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
-  /** Called after each attempt that met a lock. The next attempt waits for its promise. */
+  /** Called after each attempt that met a lock. The next attempt waits for the returned promise. */
   readonly onBusy?: () => Promise<void>;
 }
 
 /**
- * Retries while a SQLite file is busy, because another process holds the lock. The wait is here and
- * not in SQLite, whose busy timeout would block the whole process.
+ * Retries while a SQLite file is busy, because another process holds the lock. The service waits
+ * here, because the busy timeout of SQLite would block the whole process.
  */
 export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
   const start = busyRetry.clock.elapsedMs();

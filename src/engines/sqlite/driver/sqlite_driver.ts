@@ -39,9 +39,9 @@ import {
 const maxReaderThreads = 2;
 
 /**
- * Creates the driver of all SQLite libraries. It opens `path` with one writing and one reading
- * connection, so that a read never waits for a transaction. `:memory:` is a temporary file, which
- * `close()` removes. Concurrent writes share a commit ({@link GroupCommit}).
+ * Creates the driver of all SQLite libraries. The driver opens `path` with one writing and one
+ * reading connection, so a read never waits for a transaction. `:memory:` is a temporary file,
+ * which `close()` removes. Concurrent writes share a commit ({@link GroupCommit}).
  */
 export async function sqliteDriver(
   library: SqliteLibrary,
@@ -64,7 +64,7 @@ export async function sqliteDriver(
       ...added,
       readOnly: true,
     });
-    // For a file that is no database, this first read fails.
+    // If the file is not a database, this first read fails.
     const dialect = await retryWhileBusy(busyRetry, () => dialectFor(connection));
     const label = `${path} (${library.name})`;
     const threads = new ReaderThreads({
@@ -91,9 +91,9 @@ export async function sqliteDriver(
 
 /**
  * Returns the dialect for a file. SQLite prepares a statement again for every new value that its
- * planner uses, which takes longer than reading a short page. It does not use a value after a unary
- * plus. If a plan could benefit from the values, because of a partial index or results of ANALYZE,
- * there is no plus.
+ * planner uses, which takes longer than reading a short page. The planner does not use a value
+ * after a unary plus. If a plan could benefit from the values, because of a partial index or
+ * results of ANALYZE, the plus is omitted.
  */
 function dialectFor(connection: SqliteConnection): Dialect {
   const dialect = sqliteDialect({ text: sqliteText });
@@ -142,12 +142,14 @@ class SqliteDriver implements Driver {
   readonly threads: DriverThreads;
   readonly #options: SqliteDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
-  /** The writes, or null if the file is read-only. */
+  /** The queue of writes, or null if the file is read-only. */
   readonly #writes: GroupCommit | null;
-  /** Null if no other process can write to the file, or this one does not. */
+  /**
+   * The lock between processes. Null if no other process can write, or if this process does not.
+   */
   readonly #turn: CrossProcessWriteLock | null;
   readonly #guard: TransactionGuard = transactionGuard();
-  /** Null if no other program knows the file. */
+  /** The check that the file is still at its path. Null if no other program has the path. */
   readonly #presence: FilePresence | null;
   readonly #limited: LimitedReads;
   readonly #readFreely: LimitedReadOf;
@@ -274,7 +276,7 @@ class SqliteDriver implements Driver {
     await Promise.all([this.#writes?.close(), threads.close()]);
     this.#turn?.close();
     reader.close();
-    // The last connection to close copies the journal into the file, which only a writer can do.
+    // The last connection to close copies the journal into the file. Only a writer can do that.
     writer?.close();
     if (writer === null && file.hasIdleJournal()) {
       removeIdleJournal(this.#options.library, file.path);
@@ -292,14 +294,16 @@ class SqliteDriver implements Driver {
       : translated;
   }
 
-  /** Returns true if the schema names a function, so that the statement is not at fault. */
+  /**
+   * Returns true if the schema uses a function of this name. Then the statement is not at fault.
+   */
   #isInSchema(name: string): boolean {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;
   }
 }
 
-/** Threads of a small or temporary file start when a read needs them. */
+/** Creates the threads. Threads of a small or temporary file start only when a read needs them. */
 function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
   return {
     start: async () => file.temporary ? undefined : await threads.start(),

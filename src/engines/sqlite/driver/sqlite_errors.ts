@@ -7,7 +7,8 @@ import { raisedMessage } from "../../../db/raised_message.ts";
 
 /**
  * Translates an error of any SQLite library by the name of its result code. A DatabaseError stays
- * unchanged. So does an error without a code, which code between the statements has thrown.
+ * unchanged. An error without a code also stays unchanged, because code between the statements has
+ * thrown it.
  */
 export function toSqliteError(
   error: unknown,
@@ -20,7 +21,7 @@ export function toSqliteError(
   return new DatabaseError(kind, error, failedConstraint(name, error));
 }
 
-/** Returns the error of RAISE. SQLite itself uses its code for a foreign key with RESTRICT. */
+/** Returns the error of RAISE. SQLite also uses its code for a foreign key with RESTRICT. */
 function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   const text = error instanceof Error ? error.message : "";
   if (text === "FOREIGN KEY constraint failed") return new DatabaseError("foreign-key", error);
@@ -30,7 +31,7 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
 
 /**
  * Returns the kind of a mistake, whose code is always the same. Statements of the service name no
- * schema, so that one with a schema is of a foreign key or a trigger.
+ * schema, so a message that names one comes from a foreign key or a trigger.
  */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
@@ -43,8 +44,8 @@ function otherKind(error: unknown): DatabaseErrorKind {
 
 /**
  * Returns the function, collation or module that a message of SQLite reports as missing or
- * different, or null for other messages. A function in an index, a check or a generated column is
- * "unknown", and one in a trigger or a view is "no such function".
+ * different, or null for other messages. The message for a function is "unknown" in an index, a
+ * check or a generated column, and "no such function" in a trigger or a view.
  */
 export function missingPart(
   message: string,
@@ -62,8 +63,8 @@ const missingParts: readonly RegExp[] = [
 ];
 
 /**
- * Returns the failed constraint, which only the message of SQLite names. The message of RAISE,
- * which is a trigger's own text, has another code.
+ * Returns the failed constraint, which only the message of SQLite names. The message of RAISE is a
+ * trigger's own text, and has another code.
  */
 function failedConstraint(name: string, error: unknown): FailedConstraint | null {
   const message = error instanceof Error ? messages.get(name)?.exec(error.message) : undefined;
@@ -84,15 +85,16 @@ const messages: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /**
- * Returns true if a SQLite error means that another connection held a lock, so that a later attempt
- * may succeed.
+ * Returns true if a SQLite error means that another connection held a lock, and a later attempt may
+ * succeed.
  */
 export function isBusy(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";
 }
 
 /**
- * Returns the name of an extended result code of SQLite, as far as this file distinguishes them.
+ * Returns the name of an extended result code of SQLite. Codes that nothing here distinguishes
+ * share a name.
  */
 export function resultCodeName(code: number): string {
   return codes.get(code) ?? codes.get(code & 0xff) ?? "SQLITE_ERROR";

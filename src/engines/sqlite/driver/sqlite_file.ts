@@ -11,15 +11,15 @@ export interface SqliteFile {
   /** The absolute path, with the links that were given. */
   readonly givenPath: string;
   readonly temporary: boolean;
-  /** Returns true if there is an empty journal that was not there when the file was claimed. */
+  /** Returns true if there is an empty journal that did not exist when the file was claimed. */
   hasIdleJournal(): boolean;
   /** Lets other libraries open the file. Deletes a temporary file. */
   release(): void;
 }
 
 /**
- * Claims a SQLite file at `path` for one library. Throws if another library has the file.
- * `:memory:` is a temporary file, because the two connections of a driver could not share a
+ * Claims a SQLite file at `path` for one library. Throws if another library has the file. For
+ * `:memory:` it creates a temporary file, because the two connections of a driver could not share a
  * database in memory.
  */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
@@ -38,9 +38,9 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
 
 /**
  * Requires a usable SQLite file at `path`. Throws an Error that says what to do if it cannot be
- * opened as a database, because messages of the libraries differ and say less. It does not open the
- * file: closing it would release all POSIX locks of this process on the file, including those of
- * open connections.
+ * opened as a database, because messages of the libraries differ and say less. The function does
+ * not open the file with the system, because closing it would release all POSIX locks of this
+ * process on the file, including those of open connections.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;

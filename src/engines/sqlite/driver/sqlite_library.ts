@@ -2,11 +2,11 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 
 /** A SQLite library for the common SQLite driver: better-sqlite3 or `node:sqlite`. */
 export interface SqliteLibrary {
-  /** Distinguishes the libraries. Two of them must never open one file. */
+  /** The name of the library. Two libraries must never open the same file. */
   readonly name: string;
   /** Opens a file with `extensions`, absolute paths. Throws without a code if one fails. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
-  /** The URL of its module, and its name in the module, which a thread imports again. */
+  /** The URL of the library's module, and its name there. A thread imports the library again. */
   readonly source: { readonly module: string; readonly name: string };
   /** Returns the code of a library's error, like `SQLITE_CONSTRAINT_UNIQUE`, or null. */
   errorName(error: unknown): string | null;
@@ -21,7 +21,10 @@ export interface SqliteHandle {
     name: string,
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
-  /** Defines a function that is called for every row, whatever it returned. It must not throw. */
+  /**
+   * Defines a function that SQLite calls for every row, even if its results are equal. It must not
+   * throw.
+   */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
   /** Defines a function of any number of arguments. Integers are bigints in both directions. */
   defineFree(
@@ -49,20 +52,20 @@ export interface SqliteStatement {
   /** True if the statement changes nothing in the database. */
   readonly readOnly: boolean;
   readonly returnsRows: boolean;
-  /** Returns the names of the columns of its rows. */
+  /** Returns the column names of the statement's rows. */
   columnNames(): readonly string[];
   /** Runs a statement without rows. Returns the number of changed rows. */
   run(values: readonly SqlValue[]): number;
   /**
-   * Runs a statement with rows. `exact` returns every integer as a bigint. Without it the result is
-   * null if the library refuses to return an integer as a number.
+   * Runs a statement with rows. `exact` returns every integer as a bigint. Without `exact`, the
+   * result is null if the library cannot return an integer as a number.
    */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
   /** Runs a statement with at most one row. Rows after the first are not read. */
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }
 
-/** Loads extensions into an open database, which is closed if one cannot be loaded. */
+/** Loads extensions into an open database. Closes the database if one cannot be loaded. */
 export function loadExtensions(
   database: { loadExtension(path: string): void; close(): void },
   extensions: readonly string[],

@@ -29,13 +29,13 @@ export function uninstallFromFile(
       announce(parts);
       const mode = file.text("PRAGMA journal_mode");
       const kept = keptMode(file) ?? mode;
-      // SQLite leaves WAL mode only if no other connection is open, which reveals other programs.
+      // SQLite leaves WAL mode only if no other connection is open. This reveals other programs.
       if (mode === "wal") leaveWal(file, path);
       file.run("BEGIN EXCLUSIVE");
       for (const { drop } of parts) file.run(drop);
       file.run("COMMIT");
       if (file.has(isSequences) && !file.has(isCounted)) removeSequences(file, path);
-      // The lock files of the processes: see WriteTurn.
+      // Removes the lock files of the processes. See CrossProcessWriteLock.
       for (const turn of ["turn", "next"]) rmSync(`${path}-${turn}`, { force: true });
       if (mode === "wal" && kept === "wal") file.run("PRAGMA journal_mode = WAL");
       return file.text("PRAGMA journal_mode");
@@ -45,7 +45,9 @@ export function uninstallFromFile(
   }
 }
 
-/** Returns the parts, triggers first. A virtual table is removed with its shadow tables. */
+/**
+ * Returns the parts with the triggers first. Removing a virtual table removes its shadow tables.
+ */
 function partsOf(file: OpenFile): readonly InstalledPart[] {
   const triggers = file.names(
     "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",
@@ -72,7 +74,7 @@ function partsOf(file: OpenFile): readonly InstalledPart[] {
   ];
 }
 
-/** Returns the tables of a key-value store in the database. A store in its own file stays. */
+/** Returns the tables of a key-value store in this database. A store in a separate file stays. */
 function storeTables(file: OpenFile): readonly string[] {
   const isTable =
     "FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
@@ -105,9 +107,9 @@ const isSequences = "name = 'sqlite_sequence'";
 const isCounted = "type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
 
 /**
- * Removes the table of sequences that SQLite created for the log and never drops. Under another
- * name, which a new connection sees, it is an ordinary table. VACUUM would also remove it, but
- * might change row ids.
+ * Removes the table of sequences that SQLite created for the log and never drops. The table is
+ * first renamed: for a new connection, it is then an ordinary table. VACUUM would also remove the
+ * table, but might change row ids.
  */
 function removeSequences(file: OpenFile, path: string): void {
   file.allowSchemaWrites();

@@ -22,11 +22,11 @@ import { matchKey, matchRank } from "../../../sql/match_names.ts";
 
 /**
  * The FTS5 table of one index. If the key of the rows is not an integer, a second table numbers the
- * keys. It stores no strings but their words, by which hits are ordered, because responses contain
- * the strings of the rows.
+ * keys. The table stores no strings, because responses take the strings from the rows. It stores
+ * their words, which determine the order of hits.
  */
 export class FullTextTable implements DocumentTable {
-  /** With a savepoint, FTS5 would flush its memory each time, which doubles the duration. */
+  /** False, because a savepoint would make FTS5 flush its memory, which doubles the duration. */
   readonly needsSavepoint = false;
   readonly #index: IndexDescription;
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class FullTextTable implements DocumentTable {
   readonly #keys: readonly string[];
   readonly #isNumbered: boolean;
 
-  /** `name` is that of the FTS5 table. */
+  /** Creates the object for the FTS5 table with this name. */
   constructor(index: IndexDescription, name: string, clock: Clock) {
     this.#index = index;
     this.#clock = clock;
@@ -73,7 +73,7 @@ export class FullTextTable implements DocumentTable {
   async write(changes: readonly IndexChange[], connection: Connection): Promise<void> {
     const yieldTurn = createYieldTurn(this.#clock);
     for (const change of changes) {
-      // The words of a batch of a megabyte take more than 50 ms.
+      // Yields, because the words of a batch of a megabyte take more than 50 ms.
       if (change !== changes[0]) await yieldTurn();
       await this.#writeOne(change, connection);
     }
@@ -102,12 +102,12 @@ export class FullTextTable implements DocumentTable {
 
   /**
    * Returns the hits among the rows. CROSS JOIN preserves the order of its tables. MATCH would read
-   * all rows with the words, even for a single rowid.
+   * all rows that contain the words, even for a single rowid.
    */
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
     const keys = this.#keys.map((_key, position) => matchKey(position));
     const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
-    // The stored keys have no type. Compared with a typed column, they would be found by no index.
+    // The stored keys have no type. No index would find them in a comparison with a typed column.
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = +${matchKey(position)}`
     );
@@ -188,10 +188,10 @@ export class FullTextTable implements DocumentTable {
 /** The version of the index format. An index of another version is rebuilt. */
 const shapeVersion = 3;
 
-/** Only spaces separate words: vowels of Hindi are marks, and letters may be newer than SQLite. */
+/** Only spaces separate words. Vowels of Hindi are marks, and letters may be newer than SQLite. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
 
-/** Returns each term as a quoted phrase, so that no part of it is an operator. */
+/** Returns each term as a quoted phrase, so no part of a term is an operator. */
 function matchExpression({ terms }: SearchQuery): string {
   return `${terms.map(({ words }) => `"${words.join(" ")}"`).join(" ")} *`;
 }

@@ -9,9 +9,11 @@ import { FullTextTable } from "./full_text_table.ts";
 
 /** The options of {@link sqliteSearch}. */
 export interface SqliteSearchOptions {
-  /** The prefix of the names of its tables. Default: `service_fts_`. */
+  /** The prefix of the names of the search tables. Default: `service_fts_`. */
   readonly tablePrefix?: string | undefined;
-  /** The only columns that are indexed, of every resource that has them. Default: all strings. */
+  /**
+   * The columns that are indexed, in every resource that has them. Default: all columns of strings.
+   */
   readonly columns?: readonly string[] | undefined;
 }
 
@@ -26,8 +28,8 @@ export const sqliteSearchOptions = group(
 ).default({});
 
 /**
- * A search adapter that keeps its index in the SQLite database of the rows, by FTS5: it is written
- * in the transaction of the rows, and so never lags.
+ * A search adapter that keeps its index in the SQLite database of the rows, by FTS5. The index is
+ * written in the transaction of the rows, so it never lags.
  *
  * @example
  * ```ts ignore

@@ -13,10 +13,10 @@ export function markWords(words: string): string {
 }
 
 /**
- * Compiles the rank of a document, the best with the lowest value. The formula is BM25 without its
- * statistics of other documents, which would reveal the words of rows that the reader may not see.
- * It depends on how often the terms occur in the fields, on the weights of the fields and on their
- * lengths.
+ * Compiles the rank of a document. The best document has the lowest rank. The formula is BM25
+ * without its statistics of other documents, which would reveal the words of rows that the reader
+ * may not see. The rank depends on how often the terms occur in the fields, on the weights of the
+ * fields and on their lengths.
  */
 export function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
@@ -28,7 +28,7 @@ export function compileRank({ terms }: SearchQuery, fields: readonly RankedField
   return join(scores, " + ");
 }
 
-/** Compiles a condition for the documents that contain all terms. It reads only their words. */
+/** Compiles a condition for documents that contain all terms. The condition reads only words. */
 export function compileFound({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const found = phrasesOf(terms).map((phrase) =>
     sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`
@@ -49,6 +49,6 @@ function weightedCount(phrase: string, { column, weight }: RankedField): Fragmen
   return sql`(length(${column}) - ${without}${each}`;
 }
 
-/** k1 and b of BM25 for documents of 200 characters on average. */
+/** The parameters k1 and b of BM25, for documents with an average of 200 characters. */
 const saturation = 0.3;
 const lengthScale = "222.0";

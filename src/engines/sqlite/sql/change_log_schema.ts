@@ -5,15 +5,15 @@ import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./repla
 import type { RecordedTable } from "./recorded_table.ts";
 
 /**
- * The column that distinguishes a change from one with its number in another history of the file:
- * 48 random bits, whichever program writes.
+ * The column that distinguishes a change from a change with the same number in another history of
+ * the file. It has 48 random bits, whichever program writes.
  */
 export const sqliteMarkColumn = "mark INTEGER NOT NULL DEFAULT (random() & 281474976710655)";
 
 /** The statements that create the tables of the change log in a SQLite file. */
 export const sqliteLogTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS "_service_meta" (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
-  // AUTOINCREMENT: the number of a deleted change is never reused.
+  // With AUTOINCREMENT, the number of a deleted change is never reused.
   `CREATE TABLE IF NOT EXISTS "_service_changes" (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   "table" TEXT NOT NULL,
@@ -38,8 +38,9 @@ export interface SqliteTrigger {
 
 /**
  * Returns the triggers that record the changes of a table in the change log on SQLite. They must be
- * created in this order, because the one created last runs first. They use only built-in functions,
- * since every program that writes the table runs them. Their names depend on their whole text.
+ * created in this order, because the trigger that is created last runs first. The triggers use only
+ * built-in functions, because every program that writes to the table runs them. Their names depend
+ * on their complete text.
  */
 export function sqliteTriggers(
   table: RecordedTable,

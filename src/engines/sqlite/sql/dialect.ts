@@ -45,7 +45,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     systemName: "sqlite",
     maxValues: 32_766,
     blocksThread: true,
-    // The driver sees the kind of a statement once it is prepared.
+    // The driver can examine a statement only after preparing it.
     refusesBoundaries: true,
     placeholder: () => "?",
     syntax: sqliteSyntax,
@@ -86,8 +86,8 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     // The engine's own date functions have a precision of milliseconds.
     timestampStepMicros: 1_000,
     currentTimestampSql: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",
-    // SQLite has no keyword for it. The default clause of the table's definition is repeated, with
-    // a line break after it because it may end with a comment.
+    // SQLite has no keyword DEFAULT for values. The default clause of the table's definition is
+    // repeated, with a line break after it because it may end with a comment.
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
     // SQLite does not expose the estimates of its planner.
@@ -113,7 +113,10 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Adds a collation: SQLite looks up those of a subquery's columns, even if it compares none. */
+/**
+ * Adds a collation. SQLite looks up collations of a subquery's columns, even if nothing is
+ * compared.
+ */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
@@ -128,7 +131,7 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
 
 /**
  * An existing column may convert the compared value, and store one timestamp as several strings.
- * Its strings may have another collation, which no PRAGMA returns.
+ * The strings of a column may have another collation, which no PRAGMA returns.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
@@ -156,7 +159,7 @@ function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   if (isAny(column)) return encodeAny(value, affinityOf(column));
-  // JSON has named infinities. As strings they would be greater than any number.
+  // JSON has names for infinities. As strings, they would be greater than any number.
   if (
     kindFacts[column.kind].arithmetic !== null && (value === "Infinity" || value === "-Infinity")
   ) {
@@ -234,7 +237,7 @@ function decode(
 
 function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
   if (stored === null) return true;
-  // The only operators of documents test for NULL, whatever their text is.
+  // Only tests for NULL apply to documents, whatever their text is.
   if (column.kind === "json") return decoded !== null;
   const encoded = encode(decoded, column);
   if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {
@@ -247,8 +250,9 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
 }
 
 /**
- * Reads the rows by primary key, once the first of each key are known. Numbering all rows of a key
- * took 400 ms for 270,000 rows. The limit is inside, where it ends the work early.
+ * First finds the first rows of each key, and then reads them by primary key. Numbering all rows of
+ * a key took 400 ms for 270,000 rows. The limit is in the inner query, where it ends the work
+ * early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const {
@@ -289,7 +293,7 @@ const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
 
 type Stored = Exclude<SqlValue, null>;
 
-/** Decoders, which return `undefined` for invalid values. Existing rows may have any class. */
+/** Decoders. They return `undefined` for invalid values. Existing rows may have any class. */
 const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
   text: (value) => typeof value === "string" ? value : undefined,
   integer: (value) =>
@@ -312,7 +316,7 @@ const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) 
   timestamp: (value, column) => decodeTimestamp(value, column.timestampFormat) ?? undefined,
   date: (value) => typeof value === "string" && isCalendarDate(value) ? value : undefined,
   uuid: (value) => typeof value === "string" && isCanonicalUuid(value) ? value : undefined,
-  // A column declared JSON has NUMERIC affinity, so that the document `5` is read as a number.
+  // A column declared as JSON has NUMERIC affinity, so the document `5` is read as a number.
   json: (value) =>
     typeof value === "string"
       ? parseJson(value)

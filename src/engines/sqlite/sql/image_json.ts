@@ -6,13 +6,13 @@ import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 export interface ImageColumn {
   /** The name in the spelling of the database. */
   readonly name: string;
-  /** True if its affinity allows floating-point numbers. */
+  /** True if the column's affinity allows floating-point numbers. */
   readonly mayBeReal: boolean;
 }
 
 /**
  * Returns the SQL that creates the JSON image of a SQLite row. `valueOf` returns the value of a
- * column. It uses only built-in functions that older libraries also have.
+ * column. The SQL uses only built-in functions that older libraries also have.
  */
 export function imageJson(
   columns: readonly ImageColumn[],
@@ -23,7 +23,9 @@ export function imageJson(
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
-/** Returns the SQL of a column's value in an image. `row` is a name in the statement. */
+/**
+ * Returns a function for the SQL of a column's value in an image. `row` is a name in the statement.
+ */
 export function valuesOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }
@@ -63,7 +65,7 @@ export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** The maximum number of members: a function of older libraries has at most 127 arguments. */
+/** The maximum number of members. In older libraries, a function has at most 127 arguments. */
 const maxMembers = 60;
 /** The maximum number of chained SELECTs. SQLite allows 500. */
 const maxTerms = 400;
@@ -73,8 +75,8 @@ const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 
 /**
- * Returns the members. JSON has no bytes, and `json_object` throws for them, which would fail the
- * write. A string stays a string whatever its content.
+ * Returns the SQL of the members. JSON has no bytes, and `json_object` throws for bytes, so the
+ * write would fail. A string stays a string whatever its content.
  */
 function membersText(
   columns: readonly ImageColumn[],
@@ -93,9 +95,9 @@ function membersText(
 
 /**
  * Returns a separate line for floating-point numbers, if there are any. In JSON they have the 15
- * digits of the writing library, or 17 that may be wrong. JSON contains no line breaks, so that
- * these separate the lines. Every program that writes to the table compiles the long expression,
- * which is therefore in one query for all columns.
+ * digits of the writing library, or 17 that may be wrong. JSON contains no line breaks, so a line
+ * break separates the lines. Every program that writes to the table compiles this long expression.
+ * Therefore one query has the expression for all columns.
  */
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
@@ -108,9 +110,9 @@ function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => s
 }
 
 /**
- * The whole part, and 2^62 times the rest. Both are integers, and multiplying by a power of two is
- * exact, but printing depends on the library and the machine. Larger and smaller values are scaled
- * in counted steps of 2^62.
+ * The SQL for the whole part of a number, and for 2^62 times the rest. Both are integers, and
+ * multiplying by a power of two is exact, but printing depends on the library and the machine.
+ * Larger and smaller values are scaled in counted steps of 2^62.
  */
 const exactReal = exactRealOf("value");
 
@@ -140,7 +142,7 @@ function realOf(text: string): number {
 }
 
 function numberOf(raw: string): number | bigint {
-  // Older libraries write Inf, which is not JSON. Newer ones write 9.0e+999.
+  // Older libraries write Inf, which is not JSON. Newer libraries write 9.0e+999.
   if (raw.endsWith("nf")) return raw.startsWith("-") ? -Infinity : Infinity;
   const number = Number(raw);
   return /^-?\d+$/.test(raw) && !Number.isSafeInteger(number) ? BigInt(raw) : number;

@@ -21,7 +21,9 @@ export function listed(
   return sql`(SELECT key AS ${ordinal}, ${join(cells, ", ")} FROM json_each(${items}))`;
 }
 
-/** Makes keys comparable: a number may have to be the string of its parent's column. */
+/**
+ * Makes keys comparable. A number may have to be compared as a string, as in the parent's column.
+ */
 function comparable(
   key: readonly SqlValue[],
   columns: readonly ColumnInfo[],

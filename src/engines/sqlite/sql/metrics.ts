@@ -15,12 +15,12 @@ import { affinityOf } from "./column_type.ts";
 
 /**
  * The fast metrics. SQLite adds integers as integers while all values are integers, and fails if
- * the sum has more than 64 bits. Then, or if the sum is a double, the exact forms are used, which
- * take three times as long.
+ * the sum has more than 64 bits. If it fails, or if the sum is a double, the exact forms are used.
+ * They take three times as long.
  */
 const quickMetrics: QuickMetrics = {
   inexact: "inexact",
-  // Another affinity stores numbers as strings, which `sum()` reads in its own way.
+  // Columns with another affinity store numbers as strings, which `sum()` converts in its own way.
   serves: (column) => isWhole(column) && affinityOf(column) === "INTEGER",
   sum: (column) => ofIntegers(column, (sum) => sum),
   average: (column) =>
@@ -68,7 +68,9 @@ export const sqliteMetrics: MetricDialect = {
   },
 };
 
-/** Returns true for doubles, and for a column of any type, whose values are added as doubles. */
+/**
+ * Returns true for doubles, and for a column of any type, because its values are added as doubles.
+ */
 function isDouble({ kind }: ColumnInfo): boolean {
   const { arithmetic } = kindFacts[kind];
   return arithmetic === "double" || arithmetic === null;
@@ -105,7 +107,7 @@ export const metricFunctions: readonly (readonly [
 /** The state of a metric on SQLite: the sum of {@link restAggregate} so far. */
 export interface RestSum {
   exact: ExactDecimal;
-  /** Millionths that are not yet in `exact`: an integer that a double represents. */
+  /** Millionths that are not yet in `exact`, as an integer that a double represents exactly. */
   millionths: number;
   isEmpty: boolean;
   /** True if a value was not a number. */
@@ -147,7 +149,9 @@ export const restAggregate = {
   },
 };
 
-/** Appended to a sum that ignored a value. It is less than any digit, so that order is kept. */
+/**
+ * Appended to a sum that ignored a value. The mark sorts before any digit, so the order is kept.
+ */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

@@ -47,7 +47,7 @@ function parenthesized(all: readonly string[], open: number): string {
   return all.slice(open + 1, open + length).join("").trim();
 }
 
-/** Returns the first quoted name: SQLite strips its quotes, and everything after them. */
+/** Returns the first quoted name, because SQLite strips its quotes and the text after it. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = tokensOf(text);
   return quoted.test(first) ? unquoted(first) : null;

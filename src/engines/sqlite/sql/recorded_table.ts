@@ -11,11 +11,11 @@ export interface RecordedTable {
   readonly key: readonly RecordedColumn[];
   /** The name of the row id, or null if there is none. */
   readonly rowId: string | null;
-  /** True if rows keep their identity. VACUUM may change row ids, unless they are a key. */
+  /** True if rows keep their identity. VACUUM may change row ids that are not a key. */
   readonly hasStableIdentity: boolean;
   /** True if triggers may write while a foreign key's action deletes a row. */
   readonly mayBeInterrupted: boolean;
-  /** The unique indexes, besides the row id. */
+  /** The unique indexes, except for the row id. */
   readonly uniques: readonly UniqueRule[];
 }
 
@@ -24,14 +24,14 @@ export interface RecordedColumn extends ImageColumn {
   readonly generated: boolean;
   /** True if the column is the row id itself. */
   readonly isRowId: boolean;
-  /** The SQL default by which REPLACE replaces a NULL that is not allowed, or null. */
+  /** The SQL default with which REPLACE replaces a NULL in a NOT NULL column, or null. */
   readonly replaceDefault: string | null;
 }
 
 /** A unique index of a SQLite table to record. */
 export interface UniqueRule {
   readonly parts: readonly UniquePart[];
-  /** The condition of a partial index, or null. */
+  /** The condition of a partial index, or null for a complete index. */
   readonly where: string | null;
   /** All columns that the index depends on. */
   readonly columns: readonly string[];
@@ -39,12 +39,12 @@ export interface UniqueRule {
 
 /** A column, or an expression, in a unique index of a SQLite table to record. */
 export interface UniquePart {
-  /** The column, or null for an expression. */
+  /** The column, or null if the part is an expression. */
   readonly column: string | null;
   /** The expression over the columns of the table. */
   readonly text: string;
   readonly collation: string;
 }
 
-/** The names of the row id. Each of them is the row id unless a column has that name. */
+/** The names of the row id. A name is the row id unless a column has that name. */
 export const rowIdNames: readonly string[] = ["rowid", "_rowid_", "oid"];

@@ -12,7 +12,7 @@ export const sqliteReplacedTable =
 
 /** A trigger that finds replaced rows on SQLite, without its name and its table. */
 export interface TriggerPart {
-  /** Distinguishes the trigger from the others of its table. */
+  /** Distinguishes the trigger from the other triggers of its table. */
   readonly label: string;
   /** The event, for example `AFTER INSERT`. */
   readonly moment: string;
@@ -22,12 +22,12 @@ export interface TriggerPart {
 
 /**
  * Returns the triggers on SQLite that find replaced rows, whichever program writes. Before a row is
- * written, rows with one of its unique values are noted with the key of the conflict. After the
- * write, noted rows that no longer exist are recorded as deleted. A statement that changes or
- * deletes a noted row is recorded anyway, and updates the note.
+ * written, the triggers note the rows with one of its unique values, together with the key of the
+ * conflict. After the write, noted rows that no longer exist are recorded as deleted. A statement
+ * that changes or deletes a noted row is recorded anyway, and also updates the note.
  *
- * If the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL), notes remain. They
- * are harmless, because they are kept up to date, and only the latest are kept.
+ * If the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL), notes remain. These
+ * notes are harmless, because they are kept up to date, and only the latest are kept.
  */
 export function replacedTriggers(
   table: RecordedTable,
@@ -99,8 +99,9 @@ function note(
 
 /**
  * Records a touch if a noted row no longer exists before its write has ended. The present write
- * then comes from a trigger, while rows are being replaced. It may take the key of one of them, or
- * be replaced itself without a note, so that the order of changes is unknown.
+ * then comes from a trigger, while rows are being replaced. That write may take the key of a
+ * replaced row, or its row may be replaced without a note. Therefore the order of changes is
+ * unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];
@@ -108,7 +109,7 @@ function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonl
   return [`${touch(table)} WHERE EXISTS (SELECT 1 FROM ${gone})`, `DELETE FROM ${gone}`];
 }
 
-/** Handles a deleted row whose key is taken again: a trigger wrote the new row first. */
+/** Handles a deleted row whose key exists again, because a trigger wrote the new row first. */
 function touchesOfTakenRows(table: RecordedTable, schemaPrefix: string): readonly TriggerPart[] {
   const { key, uniques, rowId, hasStableIdentity: isRowLasting } = table;
   const names = rowId !== null && isRowLasting ? [rowId] : key.map(({ name }) => name);
@@ -156,7 +157,7 @@ function recordReplaced(
   const { rowId, values } = conflictKeys("NEW", table);
   const hasConflict = `rival IN (${[...rowId, ...values].join(", ")})`;
   const isTaken = `"row" = ${rowText("NEW", table)}`;
-  // Without row ids the row cannot be looked up, but no conflicting row can exist any more.
+  // Without row ids, the row cannot be looked up. But no conflicting row can exist any more.
   const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, schemaPrefix)}`;
   const all = [
     notes,
@@ -172,7 +173,10 @@ function recordReplaced(
   ];
 }
 
-/** Updates a note to the row as it is when it is replaced, which triggers may have changed. */
+/**
+ * Updates a note to the state in which the row is replaced, because triggers may have changed the
+ * row.
+ */
 function updateNote(table: RecordedTable): string {
   if (table.rowId === null) return deleteNote(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${
@@ -184,10 +188,10 @@ function deleteNote(table: RecordedTable): string {
   return `DELETE FROM ${notesOf(table)} AND "row" = ${rowText("OLD", table)}`;
 }
 
-/** The maximum number of notes. A row conflicts with one row for each of its unique values. */
+/** The maximum number of notes. A row conflicts with at most one row for each unique value. */
 const maxNotes = 64;
 
-/** Returns the updates that write unique values, because no others can replace rows. */
+/** Returns the updates that write unique values, because other updates cannot replace rows. */
 function updatesOfUniques(table: RecordedTable): string {
   const { columns, rowId } = table;
   const deciding = decidingColumns(table);
@@ -229,7 +233,7 @@ function conflictKeys(
 }
 
 interface Candidates {
-  /** FROM and WHERE, with the rows that have one of the unique values of NEW. */
+  /** FROM and WHERE for the rows that have one of the unique values of NEW. */
   readonly from: string;
   readonly conflictKey: string;
 }
@@ -253,7 +257,7 @@ function candidates(
   ];
 }
 
-/** Compares as the index does: in its collations, and no NULL is equal. */
+/** Compares as the index does: with its collations, and without equality of NULLs. */
 function conflict({ parts, where }: UniqueRule, table: RecordedTable): readonly string[] {
   const name = quoteIdentifier(table.name);
   const values = table.columns.map((column) =>

@@ -14,19 +14,19 @@ import { affinityOf } from "./column_type.ts";
 export const sqliteImages: ImageDialect = {
   // A statement may chain 500 SELECTs.
   maxRows: 100,
-  // In a whole statement, a string in a number column would take the affinity of that column.
+  // In a single statement, a string in a number column would get the affinity of that column.
   batchKey: (row, columns) =>
     columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
   from,
 };
 
 /**
- * Returns no row of the table, followed by the values, as one table. SQLite takes the affinity and
- * the collation of its columns from the first SELECT, unless a later one may have another class of
- * value. The casts exclude that, and do not change a valid value.
+ * Returns one table: an empty SELECT of the table, followed by the values. SQLite takes the
+ * affinity and the collation of the columns from the first SELECT, unless a later SELECT may have
+ * another class of value. The casts exclude that, and do not change a valid value.
  *
- * An invalid value, such as a string in a number column, has no cast and no affinity. The compared
- * value is not converted to a number, which it could not equal anyway.
+ * An invalid value, such as a string in a number column, has no cast and no affinity. Then the
+ * compared value is not converted to a number either, but it could not equal such a number anyway.
  */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => identifier(dbName));
@@ -47,7 +47,9 @@ function cell(value: SqlValue, column: ColumnInfo): Fragment {
   return sql`CAST(${bound(value)} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
 }
 
-/** Not every library binds a string with a NUL, but any program may have stored one. */
+/**
+ * Not every library can bind a string with a NUL, but any program may have stored such a string.
+ */
 function bound(value: SqlValue): Fragment {
   return typeof value === "string" && value.includes("\0")
     ? sql`CAST(${new TextEncoder().encode(value)} AS TEXT)`

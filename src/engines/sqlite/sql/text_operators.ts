@@ -8,20 +8,21 @@ import { textCheck } from "./time_check.ts";
 
 /**
  * The SQL function of case folding, `fold` of `fold.ts`, which every SQLite driver registers on
- * each connection. It is deterministic, and NULL for NULL. SQLite itself folds only ASCII.
+ * each connection. The function is deterministic, and returns NULL for NULL. SQLite itself folds
+ * only ASCII.
  */
 export const foldFunctionName = "service_fold";
 
 /**
  * The SQL function for LIKE patterns with a long part between two `%`, `matchesWildcards` of
  * `wildcard_pattern.ts`, which every SQLite driver registers, too. GLOB compares such a part at
- * each position of a string, and a statement cannot be ended within it.
+ * each position of a string, and a statement cannot be aborted within a GLOB.
  */
 export const likeFunctionName = "service_like";
 
 /**
- * The text operators of SQLite. None of them uses LIKE. Like GLOB it tries a pattern at each
- * position of a string, which takes seconds for a long literal, and blocks the whole process.
+ * The text operators of SQLite. None of them uses LIKE, because it tries a pattern at each position
+ * of a string. For a long literal, this takes seconds and blocks the whole process.
  */
 export const sqliteText: TextDialect = {
   contains: (operand, argument) => checked(operand, contains(operand, argument)),
@@ -47,7 +48,7 @@ export const sqliteText: TextDialect = {
   length: (operand) => sql`length(${operand})`,
 };
 
-/** Adds a check of the time, because a row may have many conditions on long strings. */
+/** Adds a time check, because a row may have many conditions on long strings. */
 function checked(operand: Fragment, condition: Fragment): Fragment {
   return sql`(${textCheck(operand)} AND ${condition})`;
 }
@@ -62,7 +63,10 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`instr(${operand}, ${argument}) > 0`;
 }
 
-/** GLOB takes a tenth of the time of a function if it compares little at each position. */
+/**
+ * Uses GLOB if it compares little at each position, because GLOB takes a tenth of a function's
+ * time.
+ */
 function matches(operand: Fragment, pattern: string): Fragment {
   return maxPartLength(pattern) > maxGlobPart
     ? sql`${rawSql(likeFunctionName)}(CAST(${operand} AS TEXT), ${pattern})`
@@ -71,7 +75,7 @@ function matches(operand: Fragment, pattern: string): Fragment {
 
 const maxGlobPart = 12;
 
-/** Uses a range, so that an index applies. */
+/** Uses a range, so that an index can be used. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} >= ${argument}`;
   const end = afterPrefix(argument);
@@ -79,17 +83,19 @@ function startsWith(operand: Fragment, argument: string): Fragment {
 }
 
 function endsWith(operand: Fragment, argument: string): Fragment {
-  // substr(v, 0) is the whole string, not its empty end.
+  // substr(v, 0) would return the whole string instead of its empty end.
   if (argument === "") return contains(operand, "");
   return sql`substr(${operand}, ${-countCodePoints(argument)}) = ${argument}`;
 }
 
-/** Folds the operand as far as it matters for `argument`, because lower() folds only ASCII. */
+/** Folds the operand if it matters for `argument`, because lower() folds only ASCII. */
 function folded(operand: Fragment, argument: string): Fragment {
   return isAscii(argument) ? sql`lower(${operand})` : sql`${rawSql(foldFunctionName)}(${operand})`;
 }
 
-/** Converts `%` → `*`, `_` → `?`, `\x` → x. Literal wildcards of GLOB are put in brackets. */
+/**
+ * Converts `%` to `*`, `_` to `?`, and `\x` to x. Literal wildcards of GLOB are put in brackets.
+ */
 function toGlob(pattern: string): string {
   return pattern.replace(/\\([^])|[%_*?[]/g, (part, escaped: string | undefined) => {
     if (part === "%") return "*";

@@ -1,9 +1,9 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * The SQL function of time checks, which every SQLite driver registers on each connection. It is
- * not deterministic. It returns 1, or {@link overTheLimit} once a statement has run too long. Its
- * argument is the number of bytes that the next condition examines, or NULL for rows.
+ * The SQL function of time checks, which every SQLite driver registers on each connection. The
+ * function is not deterministic. It returns 1, or {@link overTheLimit} once a statement has run too
+ * long. Its argument is the number of bytes that the next condition examines, or NULL for rows.
  */
 export const timeCheckName = "service_time_check";
 
@@ -11,17 +11,17 @@ export const timeCheckName = "service_time_check";
 export const rowBytesName = "service_row_bytes";
 
 /**
- * The result of a check that ends a SQLite statement, because abs() of it is an error. Neither
- * library can interrupt a statement, and an error that a function throws makes all() of
+ * The result of a check that ends a SQLite statement, because abs() of this number is an error.
+ * Neither library can interrupt a statement, and an error that a function throws makes all() of
  * `node:sqlite` hang in Deno.
  */
 export const overTheLimit: bigint = -(2n ** 63n);
 
 /**
- * Returns a check of the time for a part of the rows, because each call takes 1 µs, which would
- * slow down indexed pages. Rows are selected by the remainder of an integer, which costs almost
- * nothing. The divisor is prime, because ids may all be multiples of another number. Without an
- * integer, random() selects the rows, which takes 60 ns each.
+ * Returns a time check that runs only for a part of the rows, because each call takes 1 µs. Calls
+ * for all rows would slow down indexed pages. Rows are selected by the remainder of an integer,
+ * which costs almost nothing. The divisor is prime, because ids may all be multiples of another
+ * number. Without an integer, random() selects the rows, which takes 60 ns each.
  */
 export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
   if (integer !== undefined) return sql`(${integer} % 61 OR abs(${name}(NULL)))`;

@@ -12,7 +12,7 @@ import {
 } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
 
-/** The format of SQLite timestamps in a column without rows: that of CURRENT_TIMESTAMP. */
+/** The format of timestamps in a SQLite column without rows: the format of CURRENT_TIMESTAMP. */
 export const defaultTimestamps: TimestampText = "date time[.fff]";
 
 /**
@@ -33,7 +33,7 @@ export function encodeTimestamp(instant: string, format: TimestampFormat): SqlVa
   }
 }
 
-/** Decodes a stored SQLite timestamp to a canonical timestamp, or null if it is none. */
+/** Decodes a stored SQLite timestamp to a canonical timestamp. Returns null for other values. */
 export function decodeTimestamp(value: SqlValue, format: TimestampFormat): string | null {
   switch (format) {
     case "epoch-seconds":
@@ -56,7 +56,7 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
  * encoding of its decoded form.
  */
 export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {
-  // As text, 12:00:00Z comes after 12:00:00.5Z, so that such rows have no order in any format.
+  // As text, 12:00:00Z comes after 12:00:00.5Z, so such rows have no order by time in any format.
   const widths = new Set(format.endsWith("Z") ? values.map((value) => String(value).length) : []);
   return widths.size <= 1 && values.every((value) => {
     const instant = decodeTimestamp(value, format);

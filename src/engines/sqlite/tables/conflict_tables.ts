@@ -5,8 +5,8 @@ import type { Connection } from "../../../db/driver.ts";
 
 /**
  * Returns the tables that define what happens to a row which violates a constraint, for example
- * that it replaces the rows with its unique values. Only the database knows, because neither a
- * declaration nor a PRAGMA shows it.
+ * that it replaces the rows with its unique values. Only the stored CREATE TABLE statement shows
+ * this, because neither a declaration nor a PRAGMA does.
  */
 export async function sqliteConflictTables(
   connection: Connection,
@@ -22,7 +22,7 @@ export async function sqliteConflictTables(
     );
     return tables.filter(({ name }) => names.has(name.toLowerCase()));
   } catch (error) {
-    // The file may be locked now, which must not cause the loss of a row.
+    // The file may be locked now. That must not cause the loss of a row.
     if (error instanceof DatabaseError) return tables;
     throw error;
   }

@@ -8,7 +8,7 @@ import { selectNamed } from "../../../../db/named_columns.ts";
 export class EnumLabels {
   readonly #lists = new Map<string, string[]>();
 
-  /** Returns the list of a type, which each refresh updates in place. */
+  /** Returns the list of labels of a type. Each refresh updates the list in place. */
   of(type: string, labels: readonly string[]): readonly string[] {
     const list = this.#lists.get(type) ?? [...labels];
     this.#lists.set(type, list);

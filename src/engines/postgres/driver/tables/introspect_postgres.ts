@@ -45,7 +45,7 @@ export async function introspectPostgres(
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
     const draft = draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
-    // A write by a key that several rows have would change all of them.
+    // If several rows have the same key, a write by that key would change all of them.
     return table.isInherited && await sharesKeys(draft, driver)
       ? { ...draft, key: [], isReadOnly: true }
       : draft;
@@ -86,7 +86,7 @@ function typedColumns(
 ): readonly TypedColumn[] {
   return columns.flatMap((column) => {
     const type = types.get(column.typeId);
-    // Only a type that was created between the two reads lacks a description.
+    // A type has no description only if it was created between the two reads.
     return type === undefined ? [] : [{ ...column, ...type }];
   });
 }
@@ -105,8 +105,8 @@ function draftTable(
     ...{ isView, isReadOnly: isView, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
-    // The columns of a stored view are never NOT NULL, and any number of rows may have a NULL. The
-    // rows of inheriting tables are rows of the table, but its key does not cover them.
+    // Columns of a stored view are never NOT NULL, and any number of rows may have a NULL. Rows of
+    // inheriting tables are rows of this table, but the table's key does not cover them.
     isDistinct: !isView && !table.isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]
@@ -147,8 +147,8 @@ function draftTable(
 }
 
 /**
- * Returns the primary key, or else the smallest unique index whose columns are all NOT NULL. The
- * columns of a view never are.
+ * Returns the primary key, or else the smallest unique index whose columns are all NOT NULL.
+ * Columns of a view are never NOT NULL.
  */
 function keyOf(
   uniques: readonly CatalogueUnique[],
@@ -167,7 +167,7 @@ function keyOf(
 
 const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
 
-/** Returns the strings that a CHECK allows in the column, if a CHECK lists them. */
+/** Returns the strings that a CHECK allows in the column. Empty if no CHECK lists strings. */
 function checkedTexts(
   column: CatalogueColumn,
   constraints: readonly CatalogueConstraint[],

@@ -16,15 +16,17 @@ export interface CatalogueTable {
   readonly schema: string | null;
   /** The table's name in paths. */
   readonly label: string;
-  /** The SELECT of a view or materialized view, or null for a table. */
+  /** The SELECT of a view or materialized view. Null for a table. */
   readonly view: string | null;
-  /** True if the rows are stored, which is false for most views. */
+  /** True if the rows are stored. False for most views. */
   readonly isStored: boolean;
   /** True if the rows of inheriting tables are also rows of this table. */
   readonly isInherited: boolean;
 }
 
-/** Lists the tables in the catalog of Postgres, and those not served, with reasons. */
+/**
+ * Lists the tables in the catalog of Postgres, and the tables that cannot be served, with reasons.
+ */
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,
@@ -138,7 +140,9 @@ export async function readColumns(
 export interface CatalogueUnique {
   readonly owner: string;
   readonly isKey: boolean;
-  /** True if the index is always enforced. A deferrable constraint may be checked at the end. */
+  /**
+   * True if the index is always enforced. A deferrable constraint may be checked only at the end.
+   */
   readonly isImmediate: boolean;
   readonly columns: readonly string[];
 }
@@ -212,7 +216,10 @@ export async function readConstraints(
   }));
 }
 
-/** Returns null if the name alone finds the table, which a system table of its name may hide. */
+/**
+ * Returns the schema. Returns null if the name alone finds the table, unless a system table hides
+ * it.
+ */
 function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})
     THEN ${schema} END`;

@@ -3,14 +3,14 @@ import type { Connection } from "../../../../db/driver.ts";
 import type { LeftOutSchema } from "../../../../db/introspection.ts";
 import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 
-/** Selects every schema except for the server's own and those closed to the role. */
+/** Selects every schema except for the server's own schemas and those that the role may not use. */
 export const everySchema = "*";
 
 /** The schemas of a Postgres to describe. */
 export interface ChosenSchemas {
-  /** The schemas in the order of their tables. Tables of the first have short names. */
+  /** The schemas in the order of their tables. Tables of the first schema have short names. */
   readonly names: readonly string[];
-  /** The schema whose tables have short names, or null if no schema of the search path exists. */
+  /** The schema whose tables have short names. Null if no schema of the search path exists. */
   readonly first: string | null;
   /** True if several schemas were requested. `*` always counts as several. */
   readonly areSeveral: boolean;
@@ -19,8 +19,8 @@ export interface ChosenSchemas {
 }
 
 /**
- * Chooses the schemas to describe: the requested ones, or the first one of the search path. Throws
- * an Error for a schema that does not exist, or that the role may not use.
+ * Chooses the schemas to describe: the requested schemas, or the first schema of the search path.
+ * Throws an Error for a schema that does not exist, or that the role may not use.
  */
 export async function chooseSchemas(
   connection: Connection,
@@ -35,7 +35,7 @@ export async function chooseSchemas(
   for (const name of named) requireOpen(name, schemas);
   const names = [...new Set(named)];
   const isEvery = wanted?.[0] === everySchema;
-  // If the search path has no schema, no other schema replaces the first.
+  // If the search path has no schema, no other schema takes the role of the first.
   const first = isEvery ? current : names[0] ?? null;
   const leftOut = schemas.flatMap(({ name, isOpen, tables }) =>
     names.includes(name) || tables === 0 ? [] : [{ schema: name, tables, isOpen }]
@@ -48,7 +48,7 @@ interface SchemaRow {
   readonly name: string;
   /** True if the role may use the schema. */
   readonly isOpen: boolean;
-  /** The number of its tables and views that could be served. */
+  /** The number of tables and views in the schema that could be served. */
   readonly tables: number;
 }
 
@@ -102,7 +102,7 @@ function requireOpen(name: string, schemas: readonly SchemaRow[]): void {
 
 /**
  * Returns the name of a table in paths: `table` in the first schema, and `schema.table` in others.
- * It is independent of other tables, so that adding a table never changes it.
+ * The name does not depend on other tables, so adding a table never changes it.
  */
 export function labelOf(
   { schema, name }: { readonly schema: string; readonly name: string },
@@ -112,7 +112,7 @@ export function labelOf(
   return (schema === first ? [name] : [schema, name]).map(quotedPart).join(".");
 }
 
-/** Quotes a name if a dot or a quote could make two names equal. */
+/** Quotes a part of a name if a dot or a quote could make two names equal. */
 function quotedPart(part: string): string {
   return /[."]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part;
 }

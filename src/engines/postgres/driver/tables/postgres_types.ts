@@ -17,9 +17,9 @@ export interface PostgresType {
   /** The name below all domains, for example `int4`. */
   readonly baseName: string;
   readonly kind: ColumnKind;
-  /** The type, or null if the kind fully describes it. */
+  /** The type of the database, or null if the kind describes the type completely. */
   readonly databaseType: DatabaseType | null;
-  /** The labels of an enum in their order, or null. */
+  /** The labels of an enum in their order, or null for other types. */
   readonly labels: readonly string[] | null;
 }
 
@@ -70,7 +70,7 @@ interface Catalogue {
 /** `oidvector` and similar types have elements, but are no arrays. */
 const isArray = "EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid)";
 
-/** The types of the columns, and the types that they consist of. */
+/** The types of the columns, and the types of which these consist. */
 const usedTypes = `
   WITH RECURSIVE used(oid) AS (
     SELECT a.atttypid FROM pg_attribute a
@@ -86,8 +86,9 @@ const usedTypes = `
   SELECT oid FROM used`;
 
 /**
- * The types with an own order, or with that of a base type, such as `cidr`. The order of `regclass`
- * and similar types is that of numbers that their values do not show.
+ * The types that have an order of their own or of a base type, such as `cidr`. The order of
+ * `regclass` and similar types is excluded, because it is the order of numbers that the values do
+ * not show.
  */
 const sortedTypes = `
   SELECT s.oid FROM (

@@ -24,7 +24,9 @@ export interface LimitedReadsOptions {
   readonly reader: SqliteConnection;
   readonly clock: Clock;
   readonly threads: ReaderThreads;
-  /** Returns the length of the longest value written since the last call, or 0 for none. */
+  /**
+   * Returns the length of the longest value written since the last call, or 0 if there was none.
+   */
   readonly takeLongestWritten: () => number;
 }
 
@@ -32,9 +34,10 @@ export interface LimitedReadsOptions {
 export type LimitedReadOf = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
- * The reads of a SQLite file that may examine many rows. Each starts in this thread, where most
- * finish within a fraction of a millisecond. A read that takes longer would block all requests. It
- * is ended, and starts again in a thread. A read that is known to take longer starts there.
+ * The reads of a SQLite file that may examine many rows. Each read starts in the main thread, where
+ * most reads finish within a fraction of a millisecond. A read that takes longer would block all
+ * requests, so it is aborted and starts again in another thread. A read that is known to take long
+ * starts in another thread.
  */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
@@ -89,7 +92,7 @@ export class LimitedReads {
     return this.#readElsewhere(statement, limits, bytes, atOnce);
   }
 
-  /** Reads in another thread, or without a time limit in this one if there is no other. */
+  /** Reads in another thread. If there is none, reads in the main thread without a time limit. */
   #readElsewhere(
     statement: Statement,
     limits: ReadLimits,
@@ -102,7 +105,7 @@ export class LimitedReads {
     return threads.run({ statement, limits, bytes, inline });
   }
 
-  /** Returns null if measuring is slow. Because it is rare, it has more time than other reads. */
+  /** Returns null if measuring takes too long. It has more time than a read, because it is rare. */
   #measure(statement: Statement): number | null {
     const time = fixedLimit(maxInlineMeasureMs, () => false);
     try {
@@ -148,7 +151,7 @@ export interface RowWidthsOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   /** Returns the length of the longest value written to any table since the last call. */
   readonly takeLongestWritten: () => number;
-  /** Returns the number that a statement reads, or null if that takes long. */
+  /** Returns the number that a statement reads, or null if the statement takes too long. */
   readonly measure: (statement: Statement) => number | null;
   /** Returns the number that a statement reads in another thread, however long it takes. */
   readonly measureElsewhere: (statement: Statement) => Promise<number>;
@@ -158,7 +161,7 @@ export interface RowWidthsOptions {
 
 /** How to read the rows of a read. */
 export interface ReadStrategy {
-  /** True if all rows fit in memory before their bytes are counted. */
+  /** True if all rows may be in memory before their bytes are counted. */
   readonly atOnce: boolean;
   /** True if another thread must read the rows in any case. */
   readonly isElsewhere: boolean;
@@ -170,7 +173,7 @@ const elsewhere: ReadStrategy = { atOnce: false, isElsewhere: true };
 
 /** The known size of a table's rows. */
 interface TableWidth {
-  /** The bytes of the widest row, or Infinity if it was not measured. */
+  /** The bytes of the widest row, or Infinity if the table was not measured. */
   bytes: number;
   /** The bytes of all rows, or Infinity if the widest row is the better limit. */
   total: number;
@@ -184,13 +187,13 @@ const shareOfMeasuring = 1 / 200;
 /** The bytes of a cell in a column without long values. */
 const bytesOfShortCell = 32;
 /**
- * The width of a row from which a table is read elsewhere. The time is checked between rows, and
- * sorting fifty rows of a megabyte takes longer than any read may take here.
+ * The width of a row from which a table is read in another thread, in bytes. The time is checked
+ * between rows, and sorting fifty rows of a megabyte takes longer than any read may take here.
  */
 const wideRow = 64 * 1024;
-/** The length of a value that may make rows much wider than before. */
+/** The length from which a value may make rows much wider than before. */
 const longValue = 64 * 1024;
-/** The factor by which a read may exceed its limit before it counts its rows one by one. */
+/** The factor by which a read may exceed its limit if its rows are not counted one by one. */
 const maxExcess = 4;
 
 /**
@@ -212,7 +215,8 @@ export class RowWidths {
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
-    // The work of a view cannot be ended, and measuring it would take as long.
+    // The computation of a view cannot be aborted, and measuring its rows would take as long as
+    // reading them.
     if (rows.table.readOnly) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);
@@ -260,10 +264,10 @@ export class RowWidths {
     width.bytes = Infinity;
     width.total = databaseBytes();
     width.freshUntil = now + freshForMs;
-    // No page can have more bytes, so that neither the widest row nor a thread is needed.
+    // No page can have more bytes, so neither the widest row nor another thread matters.
     if (width.total <= most) return;
     width.total = Infinity;
-    // Until the width is measured, or if measuring takes too long.
+    // Valid until the width is measured, or if measuring takes too long.
     width.freshUntil = now + 10 * freshForMs;
     measureElsewhere(statement).then(measured, () => {});
   }
@@ -295,12 +299,15 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
   }
 }
 
-/** Returns the columns with long values: any, in an existing table without enforced types. */
+/**
+ * Returns the columns that may have long values: in an existing table without enforced types, any
+ * column.
+ */
 function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
   return own ? columns.filter(({ kind }) => kindFacts[kind].isLong) : columns;
 }
 
-/** Sums the maximum of each column, although they may come from different rows. */
+/** Sums the maximum width of each column, even if the maxima are in different rows. */
 function widest(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
   const lengths = columns.map(({ dbName }) => sql`ifnull(octet_length(${identifier(dbName)}), 0)`);
   return toStatement(

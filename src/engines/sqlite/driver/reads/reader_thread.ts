@@ -11,9 +11,9 @@ import type { ReaderAnswer, ReaderData, ThreadRead } from "./serve_reads.ts";
 export interface ReaderThread {
   /** Starts a read. The previous one must have ended. */
   post(read: ThreadRead): void;
-  /** Ends the read with this number if it is running. */
+  /** Ends the read with this number if the thread runs it now. */
   cancel(id: number): void;
-  /** Ends the thread. Resolves when it has closed the file. */
+  /** Ends the thread. Resolves when the thread has closed the file. */
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface ReaderThreadOptions {
   readonly library: SqliteLibrary["source"];
   readonly additions: Additions;
   readonly clock: Clock;
-  /** Aborts the start, which rejects. */
+  /** Aborts the start of the thread, which then rejects. */
   readonly signal: AbortSignal;
   /** Called with the result of each read. */
   onAnswer(answer: Exclude<ReaderAnswer, string>): void;
@@ -32,14 +32,17 @@ export interface ReaderThreadOptions {
 }
 
 /**
- * The number of reserved descriptors: eight times those that a thread opens. Its first descriptors
- * are opened before `new Worker` returns, and a lack of them ends the process. Until then this
- * thread accepts no connection that could use them. A later lack only fails the start of the
- * thread.
+ * The number of reserved descriptors: eight times those that a thread opens. The thread opens its
+ * first descriptors before `new Worker` returns, and a lack of descriptors then ends the process.
+ * Until then, the main thread accepts no connection that could use the reserve. A later lack only
+ * makes the start of the thread fail.
  */
 const reservedDescriptors = 64;
 
-/** The maximum wait for the end of a thread, which may be inside of a long comparison. */
+/**
+ * The maximum wait for the end of a thread, in milliseconds. The thread may be inside of a long
+ * comparison.
+ */
 const maxCloseMs = 2_000;
 
 /**
@@ -106,7 +109,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   };
 }
 
-/** Returns the program. A URL that is no file is imported by a program in a data URL. */
+/** Returns the URL of the program. If it is not a file, a program in a data URL imports it. */
 function program(): URL {
   const url = new URL("./serve_reads.ts", import.meta.url);
   if (url.protocol === "file:") return url;

@@ -29,18 +29,20 @@ export interface SlowRead {
   readonly statement: Statement;
   readonly limits: ReadLimits;
   readonly bytes: BytesLeft;
-  /** Runs the read in this thread, if no other can be started. */
+  /** Runs the read in the main thread, if no other thread can be started. */
   readonly inline: () => QueryResult;
 }
 
-/** The additional time of a read in a thread, which may be inside of one long comparison. */
+/**
+ * The additional time of a read in a thread, in milliseconds, for the end of one long comparison.
+ */
 const graceMs = 1_000;
 
 interface Job extends SlowRead {
   readonly id: number;
   readonly identity: string;
   readonly beganAt: number;
-  /** The thread of the read, or null while it waits for one. */
+  /** The thread of the read, or null while the read waits for a thread. */
   thread: ReaderThread | null;
   /** How long the read waited for its thread, in milliseconds. */
   waitedMs: number;
@@ -50,8 +52,8 @@ interface Job extends SlowRead {
 }
 
 /**
- * The threads that run slow reads of a SQLite file, which would block the thread of all requests,
- * and their queue. The time of a read includes its wait.
+ * The threads that run slow reads of a SQLite file, which would block the main thread, and the
+ * queue of these reads. The time limit of a read includes its wait.
  */
 export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
@@ -89,7 +91,9 @@ export class ReaderThreads implements DriverThreads {
     this.#observe = observe;
   }
 
-  /** Runs a read. Rejects with `overloaded` if too many wait, or if its wait took too long. */
+  /**
+   * Runs a read. Rejects with `overloaded` if too many reads wait, or if this read waits too long.
+   */
   run(read: SlowRead): Promise<QueryResult> {
     if (this.#closing.signal.aborted) return Promise.reject(closed());
     if (!this.#isPossible) return new Promise((resolve) => resolve(read.inline()));
@@ -150,7 +154,7 @@ export class ReaderThreads implements DriverThreads {
     for (let job = this.#queue.take(); job !== undefined; job = this.#queue.take()) yield job;
   }
 
-  /** Starts threads one by one, because each start blocks the thread of all requests for 50 ms. */
+  /** Starts threads one by one, because each start blocks the main thread for 50 ms. */
   #startMore(): void {
     const { maxThreads } = this.#options;
     if (this.#starting !== null || !this.#isPossible || this.#closing.signal.aborted) return;
@@ -176,11 +180,14 @@ export class ReaderThreads implements DriverThreads {
     }
   }
 
-  /** The next read tries again, unless the first start has failed, so that none can succeed. */
+  /**
+   * Handles a failed start. The next read tries again, unless the first start has failed. Then
+   * every start would fail.
+   */
   #failedToStart(error: unknown): void {
     if (!this.#hasFailed) this.#report(error);
     this.#hasFailed = true;
-    // A temporary lack of descriptors must not move long reads into the thread of all requests.
+    // A temporary lack of file descriptors must not move long reads to the main thread.
     this.#isPossible = this.#hasStarted ||
       (error instanceof DatabaseError && error.kind === "overloaded");
     if (this.#threads.size > 0) return;
@@ -214,7 +221,7 @@ export class ReaderThreads implements DriverThreads {
     const job = this.#threads.get(thread);
     if (!this.#threads.delete(thread) || this.#closing.signal.aborted) return;
     this.#report(error);
-    // The read is not repeated, because it may have ended the thread.
+    // The read is not repeated, because the read itself may have ended the thread.
     job?.finish(() => fail(new DatabaseError("unavailable", error)));
     this.#dispatch();
   }
@@ -238,7 +245,7 @@ function outcomeOf(job: Job, answer: Exclude<ReaderAnswer, string>): QueryResult
     return answer.result;
   }
   const cause = new Error(answer.reason);
-  // Most of its time was spent waiting, so that the read might have finished otherwise.
+  // The read has waited for most of its time, so without the wait it might have finished.
   if (answer.kind === "too-slow" && job.waitedMs > job.limits.timeoutMs / 2) throw overloaded();
   return fail(answer.kind === null ? cause : new DatabaseError(answer.kind, cause));
 }

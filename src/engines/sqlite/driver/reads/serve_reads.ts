@@ -37,10 +37,10 @@ export type ReaderAnswer =
   | "ready"
   | "closed"
   | { readonly result: QueryResult; readonly bytesLeft: number }
-  /** The kind of the error, or null if it is not from the database. */
+  /** The kind of the error, or null if it is no error of the database. */
   | { readonly kind: DatabaseErrorKind | null; readonly reason: string };
 
-// Only the driver starts this module, with such data.
+// Only the driver starts this module, and it passes this data.
 const { path, library: { module, name }, additions, cancelled } = workerData as ReaderData;
 // The library itself has named this module.
 const { [name]: found } = await import(module) as { readonly [name: string]: SqliteLibrary };

@@ -18,9 +18,9 @@ export interface ShortScansOptions {
   readonly widestRow: (table: TableInfo) => number;
 }
 
-/** The number of values that take a few milliseconds and need no check of the time. */
+/** The maximum number of values that need no time check. They take a few milliseconds. */
 const maxValues = 200_000;
-/** The bytes of rows that need no check of the time. */
+/** The maximum bytes of rows that need no time check. */
 const maxBytes = 16 * 1024 * 1024;
 /** The cost of grouping by sorting, in values: each row is compared with several others. */
 const valuesOfKey = 8;
@@ -37,8 +37,8 @@ interface TableSize {
 }
 
 /**
- * Finds scans that are always short: counts and aggregates of a table with few rows. They finish in
- * time and need no checks of the time, which take as long as all other work of a count.
+ * Finds scans that are always short: counts and aggregates of a table with few rows. They need no
+ * time checks, which would take as long as all other work of a count.
  */
 export class ShortScans {
   readonly #options: ShortScansOptions;
@@ -69,7 +69,7 @@ export class ShortScans {
   }
 }
 
-/** Returns how many values a plan examines in each row, or Infinity with other tables' rows. */
+/** Returns how many values a plan examines in each row, or Infinity if it reads other tables. */
 function valuesOf(plan: ScanPlan): number {
   const compared = 1 + valuesOfFilter(plan.where);
   return plan.kind === "count"
@@ -98,7 +98,7 @@ function numberedKey({ own, primaryKey: [key, another] }: TableInfo): ColumnInfo
 
 function rangeOf(key: ColumnInfo, table: TableInfo): Statement {
   const [name, from] = [identifier(key.dbName), tableName(table)];
-  // In one SELECT, SQLite would scan all rows.
+  // In a single SELECT with both extremes, SQLite would scan all rows.
   return toStatement(
     sql`SELECT 1 + (SELECT max(${name}) FROM ${from}) - (SELECT min(${name}) FROM ${from})`,
     () => "?",

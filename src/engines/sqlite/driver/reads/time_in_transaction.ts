@@ -2,13 +2,15 @@ import type { PlannedStatement } from "../../../../compile/compile.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { fixedLimit, type TimeLimit } from "../read_limits.ts";
 
-/** The time limit of a statement that blocks all other requests, in milliseconds. */
+/**
+ * The time limit of a statement in a transaction, which blocks all other requests, in milliseconds.
+ */
 const maxLockingMs = 100;
 
 /**
- * Returns the time limit of a statement in a SQLite transaction, or null for none. A statement that
- * reads rows before a write is limited, because a client's filter may be slow. A read of an
- * operation in code has the time of a normal read.
+ * Returns the time limit of a statement in a SQLite transaction, or null if there is none. A
+ * statement that reads rows before a write has a limit, because a client's filter may be slow. A
+ * read of an operation in code has the time of a normal read.
  */
 export function timeInTransaction(statement: Statement): TimeLimit | null {
   // Only a compiler adds a plan to a statement.

@@ -13,8 +13,8 @@ export type InferredType = Pick<
 
 /**
  * Infers the types that a SQLite column may have, likeliest first, from its declared type and a
- * sample of values. SQLite stores any value whatever the declared type, so that the last type
- * accepts all values. If the declared type does not show what is stored, this is the only type.
+ * sample of values. SQLite stores any value whatever the declared type is, so the last type accepts
+ * all values. If the declared type says nothing about the stored values, that type is the only one.
  */
 export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);
@@ -32,7 +32,8 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
       return [{ ...plain, kind }, ...moment, stored];
     case "decimal": {
       const scale = first === null ? null : second ?? 0;
-      // Rows may have more digits than declared, from sums of doubles. Each value keeps its digits.
+      // Rows may have more digits than declared, because they are sums of doubles. Each value keeps
+      // its digits.
       return [{ ...plain, kind, precision: first, scale }, { ...plain, kind }, stored];
     }
     case "text":
@@ -67,15 +68,15 @@ function declaredKind(declared: string, name: string): ColumnKind | null {
   const found = kindEntries(declaredKinds).find(([_kind, own]) => own?.[0].test(name) === true);
   if (found === undefined) return null;
   const [kind, own] = found;
-  // SQLite checks for INT before TEXT and FLOAT, and does not know STRING.
+  // SQLite checks for INT before TEXT and FLOAT, and has no type STRING.
   return own?.[1]?.includes(affinityOfType(declared)) === false ? null : kind;
 }
 
 const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
 
 /**
- * The names of each kind in declarations, of which the first that matches counts, and the
- * affinities of columns that store and compare the values of the kind. Other kinds have all.
+ * The names of each kind in declarations, of which the first match counts, and the affinities of
+ * columns that store and compare the values of the kind. Other kinds fit all affinities.
  */
 const declaredKinds: Readonly<
   Record<ColumnKind, readonly [names: RegExp, affinities?: readonly Affinity[]] | null>
@@ -96,7 +97,8 @@ const declaredKinds: Readonly<
 
 /**
  * Returns the type of a column whose declared type does not fit its values: numbers, bytes, or any.
- * As `real`, integers among doubles would lose digits, unless the column stores doubles only.
+ * With the kind `real`, integers among doubles would lose digits, unless the column stores only
+ * doubles.
  */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };
@@ -111,7 +113,9 @@ function isInteger(value: SqlValue): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** Returns the common format of the values, or that of CURRENT_TIMESTAMP if there are none. */
+/**
+ * Returns the common format of the values. Without values, returns the format of CURRENT_TIMESTAMP.
+ */
 function timestampFormat(
   sample: readonly SqlValue[],
 ): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {

@@ -11,8 +11,8 @@ interface WrittenTable {
 }
 
 /**
- * Returns why SQLite refuses to prepare writes of tables. Their triggers, indexes, checks or
- * generated columns use a function or a collation that only another program has.
+ * Returns why SQLite cannot prepare writes of tables. A trigger, an index, a check or a generated
+ * column uses a function or a collation that only another program defines.
  */
 export async function refusedWrites(
   driver: Driver,
@@ -27,7 +27,7 @@ export async function refusedWrites(
     return found;
   };
   try {
-    // On a read-only connection SQLite compiles no checks.
+    // On a read-only connection, SQLite does not compile checks.
     return await driver.transaction(refused);
   } catch (error) {
     const isUnwritable = error instanceof DatabaseError && unwritable.has(error.kind);

@@ -14,13 +14,13 @@ export interface DeclaredColumn {
   readonly type: string;
 }
 
-/** The type of a column, from its declared type and a sample of values. */
+/** The inferred type of a column, or the reason why it cannot be inferred. */
 type SampledColumn =
   & typeof plainColumn
   & InferredType
   & Pick<ColumnDraft, "name" | "dbName" | "existingType">;
 
-/** Returns the type of a column, from its declared type and a sample of values. */
+/** Infers the type of a column from its declared type and a sample of values. */
 export function sampledColumn(
   { name, type }: DeclaredColumn,
   values: readonly SqlValue[],
@@ -42,9 +42,9 @@ export function sampledColumn(
 }
 
 /**
- * Returns the values from which a column's kind is inferred: those of the class that its affinity
- * prefers, unless the others are more. The others count as invalid, like later ones. An empty BLOB
- * says as little as NULL.
+ * Returns the values from which a column's kind is inferred: the values of the class that its
+ * affinity prefers, or the other values if there are more of them. The rest counts as invalid. An
+ * empty BLOB has as little information as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
@@ -60,7 +60,7 @@ function typicalValues(declared: string, values: readonly SqlValue[]): readonly 
   return preferred.length * 2 >= given.length ? preferred : given;
 }
 
-/** Reads a sample of each column. Of long values only the beginning is read, which suffices. */
+/** Reads a sample of each column. Of long values, reads only the beginning. */
 export async function readSample(
   connection: Connection,
   table: string,

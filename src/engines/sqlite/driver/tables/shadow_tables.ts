@@ -1,16 +1,16 @@
 /** A table, view or virtual table as in `pragma_table_list`. */
 export interface ListedName {
   readonly name: string;
-  /** The type: `table`, `view`, `virtual` or `shadow`. */
+  /** The type of the table: `table`, `view`, `virtual` or `shadow`. */
   readonly type: string;
   /** The CREATE statement. */
   readonly sql: string;
 }
 
 /**
- * Returns the names of the tables that store the content of virtual tables. SQLite knows them if
- * the library has the module of the virtual table. Otherwise it lists them as ordinary tables, and
- * they are recognized by the names that common modules use.
+ * Returns the names of the tables that store the content of virtual tables. SQLite marks these
+ * tables if the library has the module of the virtual table. Otherwise SQLite lists them as
+ * ordinary tables, and this function recognizes the names that common modules use.
  */
 export function shadowTables(
   listed: readonly ListedName[],
@@ -60,7 +60,7 @@ const endingsOf: ReadonlyMap<string, RegExp> = new Map([
   ["vec0", /^(?:info|chunks|rowids|auxiliary|(?:vector_chunks|metadatachunks|metadatatext)\d+)$/],
 ]);
 
-/** The suffixes for an unknown module: those of any of them. */
+/** The suffixes for an unknown module: the suffixes of all modules. */
 const allEndings = {
   test: (ending: string) => [...endingsOf.values()].some((endings) => endings.test(ending)),
 };

@@ -22,7 +22,7 @@ export async function unreadableColumns(
   return reasons;
 }
 
-/** Returns the columns of a table or view with a collation that only another program has. */
+/** Returns the columns of a table or view with a collation that only another program defines. */
 export async function unknownCollations(
   connection: Connection,
   table: string,
