@@ -62,10 +62,7 @@ export interface Conflict<R extends ApiResource> {
 export interface ImportOptionsOf extends RequestOptions {
   /** True to change rows that exist already, by their keys. */
   readonly upsert?: boolean | undefined;
-  /**
-   * The number of rows in one request; 100 unless set, or the limit of the service if that is
-   * lower.
-   */
+  /** The number of rows in one request. Default: 100, or the service's limit if that is lower. */
   readonly size?: number | undefined;
   /** Called after each part with the number of rows written so far. */
   readonly onProgress?: ((count: number) => void) | undefined;

@@ -23,10 +23,7 @@ export interface AppObservability {
   readonly runtime: Runtime;
   /** Returns the configuration with its databases watched if any observability needs that. */
   watching<Config extends ReadConfig>(config: Config): Promise<Config>;
-  /**
-   * Returns the fetch that observes the requests of an app, or the fetch of the app if nothing is
-   * observed.
-   */
+  /** Returns the observing fetch of an app, or the app's own fetch if nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Measures the parts of the app from now on. */
   measure(parts: MeasuredParts): void;

@@ -19,10 +19,7 @@ import type { Database } from "../db/database.ts";
 
 /** The configuration of an app. */
 export interface AppConfig {
-  /**
-   * The database of every resource without `db`. A Drizzle database names the file or the server to
-   * use.
-   */
+  /** The database of resources without `db`. A Drizzle database names its file or server. */
   readonly db: Database | DrizzleDatabase;
   /** The tables that are served; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];
@@ -49,10 +46,7 @@ export interface AppConfig {
   readonly kv?: KeyValueOption | undefined;
   /** Budgets, proof of work and CAPTCHAs. None unless set. */
   readonly abuseProtection?: AbuseProtectionOptions | undefined;
-  /**
-   * How repetitions of a request with an `Idempotency-Key` are recognized; `false` ignores the
-   * header.
-   */
+  /** How repeated requests with an `Idempotency-Key` are recognized. `false` ignores the header. */
   readonly idempotency?: false | IdempotencyOptions | undefined;
   /** Authentication: routes to log in at, and the ways to identify the user of a request. */
   readonly auth?: AuthOptions | undefined;
@@ -116,10 +110,7 @@ export interface AppConfig {
   readonly runtime?: Runtime | undefined;
 }
 
-/**
- * The limits of live streams that are open at the same time in one process. A further stream fails
- * with 429.
- */
+/** The limits of open live streams in one process. A further stream fails with 429. */
 export interface SubscribeOptions {
   /** The limit of one user; 10 unless set. */
   readonly maxPerUser?: number | undefined;
@@ -155,10 +146,7 @@ export interface OpenConfig extends AppConfig {
   readonly db: Database;
 }
 
-/**
- * The configuration of a service: the configuration of its app, and the address and port of its
- * listener.
- */
+/** The configuration of a service: its app, and the address and port of its listener. */
 export interface ServiceConfig extends AppConfig {
   /** The port; 8000 unless set. 0 takes a free port. */
   readonly port?: number | undefined;

@@ -118,10 +118,7 @@ function stopSignals(): readonly Deno.Signal[] {
  */
 const termDrainMs = 3_000;
 
-/**
- * One signal often arrives twice: sent to the process group, and forwarded by the parent. In
- * milliseconds.
- */
+/** One signal often arrives twice: from the process group and the parent. In milliseconds. */
 const sameSignalMs = 100;
 
 /** Exits the process. Otherwise an open stream or a forgotten timer would keep it alive. */

@@ -11,10 +11,7 @@ export interface Identification {
    * are grouped by it.
    */
   readonly user: User;
-  /**
-   * The time at which the credential ends, in milliseconds since 1970; undefined if no end is
-   * known.
-   */
+  /** The time at which the credential ends, in milliseconds since 1970. Undefined if unknown. */
   readonly expiresAt?: number | undefined;
   /**
    * Reads the user of the credential again. Returns the same object if nothing has changed, or null

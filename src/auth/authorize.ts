@@ -59,10 +59,7 @@ export function requireAccess(access: Access, user: User | null, policy: AccessP
   if (!policy.scopes.has(access)) throw forbidden(access);
 }
 
-/**
- * Returns the caller of a request that needs only some user, or throws a 401. `action` completes
- * "Cannot …".
- */
+/** Returns the user of a request, or throws a 401. `action` completes "Cannot …". */
 export function requireUser(action: string, user: User | null): User {
   if (user !== null) return user;
   throw new Problem("unauthorized", `Cannot ${action}: this needs a user`);

@@ -9,10 +9,7 @@ export interface Credentials {
    * Returns null if none does. Throws or rejects with a 401 for an invalid credential.
    */
   identify(request: Request): MaybePromise<User | null>;
-  /**
-   * Returns the user of a credential that was recognized elsewhere. Open streams end with the
-   * credential.
-   */
+  /** Returns the user of a credential that other code recognized. Open streams end with it. */
   accept(identification: Identification): User | null;
   /** Returns the credential by which a user was identified; null if it cannot end. */
   of(user: User): Identification | null;

@@ -45,10 +45,7 @@ export interface PublicOptions<Of = AnyTable> {
   readonly subscribe?: boolean | PublicScopeFunction<Of> | undefined;
 }
 
-/**
- * The scopes of a resource, which decide who may access its rows. An access that is not named is
- * denied.
- */
+/** The scopes of a resource, which decide who may access its rows. Default: no access. */
 export interface ScopeOptions<U extends User = User, Of = AnyTable> {
   /** Opens reading, subscribing, or with `true` both, to all callers. Writes are never public. */
   readonly public?: boolean | PublicOptions<Of> | undefined;

@@ -13,10 +13,7 @@ export type CommandOptions = Readonly<
 export interface CommandWords {
   readonly values: Readonly<Record<string, unknown>>;
   readonly positionals: readonly string[];
-  /**
-   * Returns an error in the options of `command`, or null. `names` are the allowed options.
-   * Default: all.
-   */
+  /** Returns an error in the options of `command`, or null. `names` are allowed. Default: all. */
   fault(command: string, names?: readonly string[]): string | null;
 }
 

@@ -5,10 +5,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../sql/fragment.ts";
 import { compileFilter, compileFilterOnRows } from "./where.ts";
 
-/**
- * The input of a statement that evaluates filters on the rows with these keys, as they are in their
- * table.
- */
+/** The input of a statement that evaluates filters on the stored rows with these keys. */
 export interface FiltersOnRows {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];

@@ -110,10 +110,7 @@ function rowOf(values: readonly Fragment[]): Fragment {
   return values.length === 1 ? row : sql`(${row})`;
 }
 
-/**
- * Returns a condition with the dialect's check before it, which can end a scan: {@link
- * Dialect.scanCheck}.
- */
+/** Returns a condition after the check that can end a scan. See {@link Dialect.scanCheck}. */
 export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fragment): Fragment {
   const { scanCheck } = dialect;
   return scanCheck === null ? condition : sql`${scanCheck(column)} AND ${condition}`;
@@ -135,10 +132,7 @@ export function checkedFirst(check: Fragment | null, condition: Fragment): Fragm
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
 
-/**
- * Returns true if a plan may read more rows than it returns. A plan by keys, or of a page by key,
- * does not.
- */
+/** Returns true if a plan may read more rows than it returns, unlike a plan by keys. */
 export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
   if (where.kind !== "all") return !isByKey(where, table);
   const { primaryKey } = table;

@@ -35,10 +35,7 @@ export interface FetchedRows {
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
-/**
- * Fetches the rows of a plan. `check` receives the stored values before they are decoded, and may
- * throw.
- */
+/** Fetches the rows of a plan. `check` receives the stored values first, and may throw. */
 export function fetchRows(
   connection: Connection,
   plan: ReadPlan | InsertPlan | UpdatePlan,

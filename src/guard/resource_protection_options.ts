@@ -11,10 +11,7 @@ import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
  */
 export type GuardedKind = "read" | "create" | "update" | "delete";
 
-/**
- * The rate limit in the protection options of a resource: number of requests of any kind for each
- * caller.
- */
+/** The rate limit of a resource: the number of requests of any kind for each caller. */
 export interface RateLimitOptions {
   /** Duration of a window, which starts with a caller's first request, in milliseconds. */
   readonly windowMs: number;

@@ -33,10 +33,7 @@ export interface IdempotentRequest {
   readonly query: string;
   /** The If-Match condition; null if the request has none. */
   readonly ifMatch: string | null;
-  /**
-   * Identifies the fields that responses to the caller contain; empty if the fields depend on no
-   * user.
-   */
+  /** Identifies the fields in responses to the caller. Empty if the fields depend on no user. */
   readonly fields: string;
   /** The raw bytes of the body; empty without a body. */
   readonly body: Uint8Array;

@@ -104,10 +104,7 @@ export type KeyValueMutation =
   }
   | { readonly kind: "delete"; readonly key: KeyValueKey };
 
-/**
- * The result of a {@link KeyValueCommit}: true if the checks held and the mutations were carried
- * out.
- */
+/** The result of a {@link KeyValueCommit}: true if the checks held and all was written. */
 export type KeyValueCommitResult =
   | { readonly ok: true; readonly versionstamp: string }
   | { readonly ok: false };

@@ -52,10 +52,7 @@ export interface RelationSchema {
   readonly path: string;
   /** True if `filter` may follow the relation. */
   readonly filterable: boolean;
-  /**
-   * Members for related rows in bodies, in a POST only `connect` and `create`; absent if not
-   * writable.
-   */
+  /** Members for related rows in bodies, if writable. In a POST only `connect` and `create`. */
   readonly writes?: readonly RelationMember[];
   /**
    * The equal fields of a relation without a link table: lists if the foreign key has several

@@ -32,10 +32,7 @@ export interface OptionRules {
    * Returns null otherwise.
    */
   readonly advice?: (given: unknown) => string | null;
-  /**
-   * True if messages may show an invalid string. Set it only for options that never contain a
-   * secret.
-   */
+  /** True if messages may show an invalid string, which is never a secret. */
   readonly showsTexts?: boolean;
   readonly isRequired?: boolean;
   /** The default, in the form in which a caller could set it. Its parts have their own defaults. */
@@ -77,10 +74,7 @@ export class Option<T> {
     });
   }
 
-  /**
-   * Returns this option with a sentence for frequent mistakes. `advice` returns null for any other
-   * value.
-   */
+  /** Returns this option with advice for frequent mistakes. `advice` returns null for others. */
   advising(advice: (given: unknown) => string | null): Option<T> {
     return new Option({ ...this.rules, advice });
   }

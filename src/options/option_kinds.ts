@@ -21,10 +21,7 @@ export function whole({ from, to = Number.MAX_SAFE_INTEGER }: NumberRange): Opti
   });
 }
 
-/**
- * Describes a time in milliseconds that a timer can wait. A timer with a longer time fires
- * immediately.
- */
+/** Describes a time for a timer, in milliseconds. A timer with more would fire immediately. */
 export function timerMs(): Option<number | undefined> {
   return whole({ from: 1, to: 2_147_483_647 });
 }
@@ -111,10 +108,7 @@ export function synchronous<Callback>(): Option<Callback | undefined> {
   });
 }
 
-/**
- * Describes an object that the caller creates, recognized by its members. `takes` follows "must
- * be".
- */
+/** Describes an object of the caller, recognized by its members. `takes` follows "must be". */
 export function having<Made>(
   takes: string,
   ...members: readonly string[]

@@ -147,10 +147,7 @@ export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   return 0;
 }
 
-/**
- * Decodes the percent-encoded path segment of a key to its text. Throws a 400 for a malformed
- * sequence.
- */
+/** Decodes the percent-encoded path segment of a key. Throws a 400 for a malformed sequence. */
 export function decodeSegment(segment: string): string {
   if (!segment.includes("%")) return segment;
   try {

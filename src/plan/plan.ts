@@ -9,10 +9,7 @@ export interface OrderKey {
   readonly descending: boolean;
 }
 
-/**
- * A position in an order in which rows may be equal: a number of rows after the first row with the
- * values.
- */
+/** A position among rows that may be equal: a number of rows after the first row with values. */
 export interface OffsetPosition {
   /** Stored values of the first keys of the order, or none at its start. */
   readonly values: readonly SqlValue[];

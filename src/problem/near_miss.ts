@@ -1,10 +1,7 @@
 /** Names by their plain form, by which near misses are found. */
 export type NamesByPlain = ReadonlyMap<string, string>;
 
-/**
- * Returns the names by their plain form. If several names have the same plain form, the first one
- * is used.
- */
+/** Returns the names by their plain form. Of names with the same form, the first one is used. */
 export function namesByPlain(names: Iterable<string>): NamesByPlain {
   const byPlain = new Map<string, string>();
   for (const name of names) {

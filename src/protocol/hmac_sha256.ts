@@ -4,10 +4,7 @@ import { blockBytes, createSha256, type Midstate, midstateAfter, type Sha256 } f
 export interface HmacSha256 {
   /** Returns the 32 bytes of the code, in a new array. */
   sign(message: Uint8Array): Uint8Array<ArrayBuffer>;
-  /**
-   * Returns true if `code` is the code of the message. It takes the same time wherever the codes
-   * differ.
-   */
+  /** Returns true if `code` is the code of the message, in constant time. */
   verify(message: Uint8Array, code: Uint8Array): boolean;
 }
 

@@ -2,10 +2,7 @@ import { sleep } from "./event_loop.ts";
 import { jitteredBetween } from "./jitter.ts";
 import type { Runtime } from "./runtime.ts";
 
-/**
- * The growth of the longest wait of a backoff: `firstMs` after the first try, then `factor` times
- * as long.
- */
+/** The growth of a backoff's maximum wait: first `firstMs`, then `factor` times as long. */
 export interface Backoff {
   readonly firstMs: number;
   readonly factor: number;

@@ -29,10 +29,7 @@ import {
 import type { Observation, Observer } from "./observation.ts";
 
 export interface ConsoleObserverOptions {
-  /**
-   * The format: one line of text, or one JSON object. Text on a terminal unless set, JSON
-   * otherwise.
-   */
+  /** The format: one line of text (default on a terminal), or one JSON object (otherwise). */
   readonly format?: "text" | "json" | undefined;
   /** Writes one line, passed without its line break; writes to the standard error unless set. */
   readonly write?: ((line: string) => void) | undefined;

@@ -1,9 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/**
- * Returns a random delay between two limits, so that clients that arrived together do not return
- * together.
- */
+/** Returns a random delay, so that clients that arrived together do not return together. */
 export function jitteredBetween(
   { random }: Pick<Runtime, "random">,
   least: number,

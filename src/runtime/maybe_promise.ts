@@ -12,10 +12,7 @@ export function chain<T, U>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/**
- * Returns the result of `work`, or the result of `recover` for its error if `work` throws or
- * rejects.
- */
+/** Returns the result of `work`. If it throws or rejects, returns the result of `recover`. */
 export function catching<T>(
   work: () => MaybePromise<T>,
   recover: (error: unknown) => MaybePromise<T>,
@@ -28,10 +25,7 @@ export function catching<T>(
   }
 }
 
-/**
- * Returns the result of a function of the application. Every thenable counts as a promise, as for
- * `await`.
- */
+/** Returns the result of an application's function. Every thenable counts as a promise. */
 export function awaitable<T>(value: T | PromiseLike<T>): MaybePromise<T> {
   const isThenable = typeof value === "object" && value !== null && "then" in value;
   return isThenable ? Promise.resolve(value) : value;

@@ -6,10 +6,7 @@ import type { RequestObservation } from "./observations/request_observation.ts";
 import type { TablesObservation } from "./observations/tables_observation.ts";
 import type { SearchObservation } from "./observations/search_observation.ts";
 
-/**
- * An observation: an event that the operator may want to see. An {@link Observer} decides what to
- * show.
- */
+/** An observation: an event for the operator. An {@link Observer} decides what to show. */
 export type Observation =
   | { readonly kind: "notice"; readonly message: string }
   | { readonly kind: "deprecated"; readonly message: string }

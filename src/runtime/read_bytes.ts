@@ -15,10 +15,7 @@ export interface ReadBytesOptions {
   readonly limit: number;
   /** The announced number of bytes, if known. */
   readonly expected?: number;
-  /**
-   * Called with the number of bytes in memory whenever it grows. If it throws, the rest is not
-   * read.
-   */
+  /** Called with the bytes in memory whenever they grow. If it throws, reading stops. */
   readonly hold?: (bytes: number) => void;
   /** Called before each part. The part is read once the promise is resolved. */
   readonly nextPart?: () => Promise<void> | undefined;

@@ -6,10 +6,7 @@ export interface Clock {
   now(): number;
   /** Returns milliseconds of a monotonic clock. */
   elapsedMs(): number;
-  /**
-   * Runs `work` once after `delayMs`. Returns a function that cancels it. Does not keep the process
-   * alive.
-   */
+  /** Runs `work` after `delayMs`, unless the process exits. Returns a function that cancels it. */
   after(delayMs: number, work: () => void): () => void;
 }
 

@@ -3,10 +3,7 @@ import { isDeno } from "./host.ts";
 import type { Observer } from "./observation.ts";
 import type { Clock, Cron, Random, Runtime } from "./runtime.ts";
 
-/**
- * The runtime of the system: the machine's clock, unpredictable bytes and the variables of the
- * process.
- */
+/** The runtime of the system: the machine's clock, unpredictable bytes and variables. */
 export function systemRuntime(observe: Observer): Runtime {
   const cron = platformCron();
   return {
@@ -60,10 +57,7 @@ type DenoCron = (
   work: () => Promise<void>,
 ) => Promise<void>;
 
-/**
- * The cron of Deno; null if Deno runs without `--unstable-cron`, or where this is another
- * platform.
- */
+/** The cron of Deno. Null without `--unstable-cron`, and on other platforms. */
 function platformCron(): Cron | null {
   // An own interface in place of the one that only some programs have.
   const { Deno: platform } = globalThis as { Deno?: { cron?: DenoCron } };

@@ -2,10 +2,7 @@ import process from "node:process";
 import { isDeno } from "./host.ts";
 import type { Clock } from "./runtime.ts";
 
-/**
- * The claim of a worker: its presence, which the other workers of its program can see while they
- * start.
- */
+/** The claim of a worker, which other workers of its program can see while they start. */
 export interface WorkerClaim {
   /** True if no other worker is present. */
   readonly isAlone: boolean;

@@ -3,10 +3,7 @@ import { shortestDecimal } from "./kinds/decimal_kind.ts";
 import { writeJson } from "./exact_json.ts";
 import type { ColumnInfo } from "./table_info.ts";
 
-/**
- * Returns the canonical text of a column's value: equal for two in-process values exactly if they
- * are equal.
- */
+/** Returns the canonical text of a value. Equal values, and only these, have the same text. */
 export function canonicalValueText(value: unknown, column: ColumnInfo): string {
   // A list within a list differs from its items.
   const text = typeof value === "object" && value !== null ? writeJson(value) : String(value);

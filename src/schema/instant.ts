@@ -38,10 +38,7 @@ export function parseMoment(text: string): string | null {
   return parseInstant(text.replace(finerThanMicroseconds, "$1"));
 }
 
-/**
- * Returns the canonical string for whole epoch milliseconds and 0–999 microseconds; null out of
- * range.
- */
+/** Returns the canonical string for epoch milliseconds and microseconds. Null out of range. */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
   if (utc === null) return null;

@@ -43,10 +43,7 @@ export type SelectRow<C extends ColumnBuilders> =
   }
   & unknown;
 
-/**
- * The type of a new row of a declared table: nullable columns and columns with a default may be
- * omitted.
- */
+/** The type of a new row. Nullable columns and columns with a default may be omitted. */
 export type InsertRow<C extends ColumnBuilders> =
   & {
     [Key in keyof C as C[Key]["_"] extends { notNull: true; hasDefault: false } ? Key : never]:

@@ -4,10 +4,7 @@
  */
 export type ReferentialAction = "cascade" | "restrict" | "set null" | "set default";
 
-/**
- * The actions of a foreign key on the referencing rows. Null means that the database refuses the
- * change.
- */
+/** The actions of a foreign key on referencing rows. Null: the database refuses the change. */
 export interface ForeignKeyActions {
   /** Action when the referenced row is deleted. */
   readonly onDelete: ReferentialAction | null;

@@ -38,10 +38,7 @@ export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
  * kind determines the JSON of its values; only the database can compare them.
  */
 export interface DatabaseType {
-  /**
-   * The target type of casts: quoted, with its schema and without numbers; for a domain, its base
-   * type.
-   */
+  /** The target type of casts: quoted, with its schema, without numbers. A domain's base type. */
   readonly sqlName: string;
   /** The form of its values in JSON. */
   readonly shape: ValueShape;
@@ -105,10 +102,7 @@ export interface ColumnInfo extends ValueRules {
   readonly generated: boolean;
   /** The expression of a generated column; null if unknown. */
   readonly generatedSql: string | null;
-  /**
-   * The event at which the service sets the timestamp: creation, or every update. Bodies cannot set
-   * it.
-   */
+  /** The event that sets the timestamp: creation, or every update. Bodies cannot set it. */
   readonly writeTimestamp: "created" | "updated" | null;
   /** Returns the value for an update that sets none, if the table of another library defines it. */
   readonly onUpdate?: () => unknown;
@@ -142,10 +136,7 @@ export interface ColumnInfo extends ValueRules {
   readonly isWide: boolean;
   /** The format of a timestamp in a database without a timestamp type. */
   readonly timestampFormat: TimestampFormat;
-  /**
-   * True if it may be an expression of a view, whose value may differ between two statements
-   * without a write.
-   */
+  /** True for a possible expression of a view, whose value may vary without a write. */
   readonly varies: boolean;
 }
 

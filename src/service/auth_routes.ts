@@ -37,10 +37,7 @@ function hasErrorHandler(routes: ForeignHono): boolean {
   return routes.errorHandler !== Reflect.get(fresh, "errorHandler");
 }
 
-/**
- * Returns the routers that are mounted for authentication. Throws a plain Error for a resource at
- * their path.
- */
+/** Returns the routers for authentication. Throws a plain Error for a resource at their path. */
 export function routersOf(
   given: readonly { readonly routes?: Router | undefined }[],
   { basePath }: { readonly basePath: string },

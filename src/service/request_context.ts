@@ -249,20 +249,14 @@ export interface InnerRequest {
 /** Only this file uses this key: a request from outside is never an inner request. */
 const innerKey = Symbol("inner request");
 
-/**
- * Returns a copy of the facts of a connection. A listener provides them only while the connection
- * is open.
- */
+/** Returns a copy of the facts of a connection, which disappear when the connection closes. */
 export function keptInfo(info: unknown): object {
   const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
   // The facts of a listener are getters of a class, which a spread does not copy.
   return { ...Object(info), remoteAddr, completed };
 }
 
-/**
- * Returns the facts that the app receives with an inner request: those of the connection and of the
- * request.
- */
+/** Returns the facts for an inner request: facts of the connection and of the request. */
 export function infoOfInner(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }

@@ -238,10 +238,7 @@ export interface RowsOfKeys {
   readonly maxRows: number;
 }
 
-/**
- * The operators that a dialect has certified: symbols separated by spaces, for each class of
- * column.
- */
+/** The operators that a dialect has certified, separated by spaces, for each class of column. */
 export type CertifiedOperators = Readonly<Record<CellClass, string>>;
 
 /**

@@ -163,10 +163,7 @@ export function toStatement(
   return { text: isKept ? kept.statement(texts, placeholder, write) : write(), values };
 }
 
-/**
- * Narrows to a value that a fragment can bind without conversion. Throws for a value that no driver
- * can bind.
- */
+/** Narrows to a value that a fragment can bind. Throws for a value that no driver can bind. */
 export function bindable(value: unknown): SqlValue {
   if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
     return value;

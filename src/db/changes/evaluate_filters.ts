@@ -49,10 +49,7 @@ export async function evaluateFilters(
   return results;
 }
 
-/**
- * Returns true if the database evaluated a filter as true. Postgres returns a letter, and SQLite a
- * number.
- */
+/** Returns true if a filter's result is true: a letter in Postgres, a number in SQLite. */
 export function isTrue(truth: SqlValue): boolean {
   return truth === 1 || truth === "t";
 }

@@ -27,10 +27,7 @@ export type OperatorRegistry = ReadonlyMap<string, Operator>;
 export interface CustomOperator {
   /** Returns the SQL. `dialect.operand(column)` is the column, `values` are the strings. */
   toSql(column: ColumnInfo, values: readonly string[], dialect: Dialect): Fragment;
-  /**
-   * Evaluates the operator in memory, for live updates. It is not called for NULL, which never
-   * matches.
-   */
+  /** Evaluates the operator in memory, for live updates. It is not called for NULL. */
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
 

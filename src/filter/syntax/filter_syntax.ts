@@ -41,10 +41,7 @@ export interface GroupSyntax {
   readonly terms: readonly FilterSyntax[];
 }
 
-/**
- * A comparison in a filter's syntax tree: `field operator value`, with the offsets for error
- * messages.
- */
+/** A comparison in a filter's syntax tree, with the offsets of its parts for error messages. */
 export interface ComparisonSyntax {
   readonly kind: "compare";
   /** The field as written. */

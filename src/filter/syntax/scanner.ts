@@ -1,10 +1,7 @@
 import { excerptOf, filterError, plusHint } from "./filter_error.ts";
 import type { Literal } from "./filter_syntax.ts";
 
-/**
- * The state of the filter scanner: a position in a filter's string, which the functions of this
- * file advance.
- */
+/** The state of the filter scanner: a position in a string, which these functions advance. */
 export interface Scanner {
   readonly text: string;
   at: number;

@@ -54,10 +54,7 @@ export const budgetOptions = group(
   } satisfies Described<BudgetOptions>,
 );
 
-/**
- * Validates the classes of the budget once, at start. Throws a plain Error that names the invalid
- * option.
- */
+/** Validates the classes of the budget at start. Throws a plain Error that names the option. */
 export function checkBudget({ classes, classify }: BudgetOptions): void {
   const names = Object.keys(classes);
   const known = [anonymousClass, authenticatedClass, toolClass];

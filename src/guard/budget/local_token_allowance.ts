@@ -28,10 +28,7 @@ export interface TokenAllowanceOptions {
   readonly clock: Clock;
 }
 
-/**
- * The tokens of one caller in one process: those leased from the store, and an estimate of the
- * rest.
- */
+/** The tokens of one caller in this process: the leased ones, and an estimate of the rest. */
 export class LocalTokenAllowance implements LeaseHolder {
   readonly #context: TokenAllowanceOptions;
   readonly #key: KeyValueKey;
@@ -210,10 +207,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     store.watch(this);
   }
 
-  /**
-   * Takes tokens without the store. By contract a limit still works then, separately in each
-   * process.
-   */
+  /** Takes tokens if the store is unavailable. Each process then enforces the limit separately. */
   #takeWithoutStore({ amount, toFloor, taken }: TokenDemand): TakeResult {
     this.#refill();
     this.#held = 0;

@@ -3,10 +3,7 @@ import type { RateLimiter } from "./rate_limiter.ts";
 import { roundingTolerance } from "./token_bucket.ts";
 import type { TakeResult } from "./local_token_allowance.ts";
 
-/**
- * The budget of one request: the tokens taken from its caller's budget, and the paid part of its
- * cost.
- */
+/** The budget of one request: the tokens taken for its caller, and the paid part of its cost. */
 export class RequestBudget {
   readonly #limiter: RateLimiter;
   readonly #caller: string;
@@ -57,8 +54,7 @@ export class RequestBudget {
   }
 
   /**
-   * Sets the cost of the items of other resources, which is added to the cost of the request's
-   * items.
+   * Sets the cost of other resources' items. It is added to the cost of the request's own items.
    */
   setEmbeddedCost(cost: number): void {
     this.#embeddedCost = cost;

@@ -8,10 +8,7 @@ export interface Bucket {
   readonly at: number;
 }
 
-/**
- * The policy of a token bucket: the capacity for each caller, and its refill. Pure: a bucket is a
- * value.
- */
+/** The policy of a token bucket: the capacity for each caller, and its refill. */
 export interface BucketPolicy {
   /** Name of the policy in headers. */
   readonly name: string;

@@ -35,10 +35,7 @@ export interface ResolvedCaptchaOptions {
   readonly tokenHeader: string;
 }
 
-/**
- * Validates the options of CAPTCHAs once, at start. Throws a plain Error that names the invalid
- * option.
- */
+/** Validates the options of CAPTCHAs at start. Throws a plain Error that names the option. */
 export function resolveCaptchaOptions(
   options: CaptchaOptions,
   isProduction: boolean,

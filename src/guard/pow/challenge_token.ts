@@ -11,10 +11,7 @@ export interface PowChallenge {
   readonly fingerprint: Int32Array;
 }
 
-/**
- * The content of a challenge token that this service sealed. The next `open` overwrites its
- * fingerprint.
- */
+/** The content of a token that this service sealed. The next `open` overwrites its fingerprint. */
 export interface OpenedToken extends PowChallenge {
   /** Authentication code of the token, which every spelling of the request shares. */
   readonly id: string;

@@ -34,10 +34,7 @@ export interface SolutionCheckOptions {
 /** Maximum difference between the clocks of two instances, in milliseconds. */
 const skewMs = 5_000;
 
-/**
- * Time by which claims outlive their tokens, so that a token without a claim has expired on every
- * clock.
- */
+/** How long a claim outlives its token, in milliseconds, because clocks may differ. */
 const claimMarginMs = 60_000;
 
 /**

@@ -38,10 +38,7 @@ export interface ResolvedPowOptions {
   readonly trust: Trust | undefined;
 }
 
-/**
- * Validates the options of proof of work once, at start. Throws a plain Error that names the
- * invalid option.
- */
+/** Validates the options of proof of work at start. Throws a plain Error that names the option. */
 export function resolvePowOptions(
   options: PowOptions,
   isProduction: boolean,

@@ -32,10 +32,7 @@ export interface TransitionListener extends GroupListener {
   receive(transitions: readonly Transition[]): void;
 }
 
-/**
- * The events for the listeners of a group: those for all live subscribers, and those for single
- * ones.
- */
+/** The events of a group: events for all live subscribers, and events for single subscribers. */
 export interface GroupEvents {
   readonly events: readonly Transition[];
   /** Events of subscribers that held different rows; null if a subscriber must start over. */

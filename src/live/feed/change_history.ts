@@ -45,10 +45,7 @@ export function cursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
 
-/**
- * The history of changes after a position, read from memory if it still has them, otherwise from
- * the log.
- */
+/** The history of changes after a position, read from memory if possible, else from the log. */
 export class ChangeHistory {
   readonly #log: ChangeLog;
   readonly #ringBuffer: RingBuffer;

@@ -136,10 +136,7 @@ function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   });
 }
 
-/**
- * Determines whether the rows matched before, from the current related rows, unless one has
- * changed.
- */
+/** Determines from unchanged related rows whether the rows matched before. */
 async function evaluateBefore<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { matcher, identity }: EvaluationContext,

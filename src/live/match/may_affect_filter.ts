@@ -14,10 +14,7 @@ export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }
 
-/**
- * Returns true if a change of a related row may affect one term of a filter, apart from nested
- * terms.
- */
+/** Returns true if a change of a related row may affect a term of a filter, not a nested term. */
 export function mayAffectTerm(
   change: Change,
   { relation, filter, links }: Related,

@@ -31,10 +31,7 @@ export interface CurrentRows {
   readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;
 }
 
-/**
- * Reads the current rows of keys and evaluates filters for them, by one statement unless there are
- * very many.
- */
+/** Reads the current rows of keys and evaluates filters for them, if possible by one statement. */
 export async function readCurrentRows(
   log: ChangeLog,
   { table, reader, keys, filters, identity }: CurrentRowsQuery,

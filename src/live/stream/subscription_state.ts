@@ -42,10 +42,7 @@ export interface SnapshotState {
   sent: SentChanges | null;
 }
 
-/**
- * The state of a subscription that sends the changes published since its snapshot, or since it was
- * live.
- */
+/** The state of a subscription that sends the changes that its client has missed. */
 export interface CatchUpState {
   readonly kind: "catch-up";
   readonly held: HeldRows | null;

@@ -9,10 +9,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 export interface AnswerBytes {
   /** The maximum number of bytes of the response. */
   readonly limit: number;
-  /**
-   * The remaining number of bytes. The values of a row count each time that the response shows
-   * them.
-   */
+  /** The remaining number of bytes. A row counts each time that the response shows it. */
   left: number;
 }
 

@@ -19,10 +19,7 @@ export interface EtagPolicy {
    * any other caller.
    */
   readonly caller: CallerTags | null;
-  /**
-   * The keys of the hashes. They prevent a client from testing guesses of hidden values against a
-   * tag.
-   */
+  /** The keys of the hashes. Without them, a client cannot test guesses of hidden values. */
   readonly keys: TagKeys;
 }
 
@@ -112,10 +109,7 @@ export function integerVersionOf(precondition: Precondition, policy: EtagPolicy)
   return tags.includes(precondition) ? version : null;
 }
 
-/**
- * Throws a 412 that carries the current ETag unless the `If-Match` precondition holds for the
- * stored row.
- */
+/** Throws a 412 with the current ETag unless the `If-Match` precondition holds for the row. */
 export function requirePrecondition(
   precondition: Precondition,
   row: Row,
@@ -126,10 +120,7 @@ export function requirePrecondition(
   throw preconditionFailed(tagOf(row, etag));
 }
 
-/**
- * Returns the 412 of a write whose ETag precondition fails; `currentETag` is null if no row is
- * stored.
- */
+/** Returns the 412 of a failed precondition. `currentETag` is null if no row is stored. */
 export function preconditionFailed(currentETag: string | null): Problem {
   return new Problem("precondition-failed", "The row has changed since you read it", {
     details: { currentETag, suggestion: "Read the row again and repeat the change with its ETag" },

@@ -71,8 +71,7 @@ function requireFitting(data: unknown, { limit, part }: ReplySize): void {
 }
 
 /**
- * The `Cache-Control` of JSON replies. They depend on the user, so shared caches may not store
- * them.
+ * The `Cache-Control` of JSON replies. Shared caches may not store them: they depend on the user.
  */
 export const cacheControl = "private, no-cache";
 

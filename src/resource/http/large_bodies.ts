@@ -38,10 +38,7 @@ export class LargeBodies {
     this.#clock = clock;
   }
 
-  /**
-   * Runs the work for a body of an identity in its turn. Rejects with a 503 if too many requests
-   * wait.
-   */
+  /** Runs the work for a body in its identity's turn. Rejects with a 503 if too many wait. */
   async run<T>(identity: string, bytes: number, work: () => MaybePromise<T>): Promise<T> {
     if (this.#waiting.size > 0 || !this.#fits(bytes)) await this.#wait(identity, bytes);
     else this.#runningBytes += bytes;

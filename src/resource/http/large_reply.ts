@@ -12,10 +12,7 @@ export interface ReplySize {
   readonly part: AnswerPart;
 }
 
-/**
- * The size from which JSON is written in parts, in bytes. Writing more would delay other requests
- * noticeably.
- */
+/** The size in bytes from which JSON is written in parts, to avoid delays of other requests. */
 export const maxBytesAtOnce = 512 * 1024;
 
 /** The turns of the event loop in which a reply is written. */

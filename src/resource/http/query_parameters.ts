@@ -87,10 +87,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
   return query;
 }
 
-/**
- * Parses a query parameter that is `true` or `false`; false if it is absent. Throws a 400
- * otherwise.
- */
+/** Parses a query parameter that is `true` or `false`. Default: false. Throws a 400 otherwise. */
 export function parseFlag(query: Query, name: string): boolean {
   const value = query.get(name);
   if (value === undefined || value === "false") return false;

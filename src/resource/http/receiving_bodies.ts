@@ -17,10 +17,7 @@ const turnMs = 1;
 
 /** A body while it is received. */
 export interface HeldBody {
-  /**
-   * Counts this number of bytes for the body, instead of the previous number. Throws a 503 beyond
-   * the limit.
-   */
+  /** Counts this number of bytes for the body, instead of the previous one. May throw a 503. */
   hold(bytes: number): void;
   /** Resolves when the next part may be read; undefined if that is now. */
   nextPart(): Promise<void> | undefined;

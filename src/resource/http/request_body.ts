@@ -61,10 +61,7 @@ export function readBody(
   });
 }
 
-/**
- * Parses the JSON value in the bytes of a request body, after its fields are counted. Throws a 400
- * or 413.
- */
+/** Counts the fields in the bytes of a body and parses its JSON. Throws a 400 or 413. */
 export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): unknown {
   const value = parseShallowJson(boundedText(bytes, maxFields));
   if (value === undefined) {

@@ -20,10 +20,7 @@ export interface ResourceRequest {
   readonly body: unknown;
   /** True if the response uses the safe form of numbers, and the body did. */
   readonly safeNumbers: boolean;
-  /**
-   * Returns one header. There is no Headers object, because creating one takes longer than reading
-   * a header.
-   */
+  /** Returns one header, which takes less time than creating a Headers object. */
   header(name: string): string | null;
   /** Returns the client's address, or null if the listener does not report it. */
   address(): string | null;
@@ -39,10 +36,7 @@ export interface ResourceRequest {
   readonly delivery: AnswerDelivery | null;
   /** The function that stores the reply in the write's transaction, or null for most requests. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
-  /**
-   * Returns the body in parts, for an operation that reads it itself. Undefined without an HTTP
-   * request.
-   */
+  /** Returns the body in parts, if the operation reads it itself. Absent for calls from code. */
   readonly bodyParts?: (maxBytes: number) => BodyParts;
 }
 
@@ -155,10 +149,7 @@ export interface Operation<Intent, Plan, Outcome> {
    * that a filter reaches.
    */
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
-  /**
-   * Returns the rows that the operation writes in addition to its items, which need their own
-   * rights.
-   */
+  /** Returns the rows that the operation writes in addition to its items. */
   relatedWrites?(intent: Intent): readonly RelatedWrite[];
   /** Returns the plan of the operation, as data. It cannot be called without a grant. */
   plan(intent: Intent, grant: Grant, resource: Resource, related: RelatedGrants): Plan;

@@ -41,10 +41,7 @@ export interface ProcedureOptions<
 > {
   /** Validates the body, any JSON value. The handler receives the output. Failures are 422. */
   readonly input: Input;
-  /**
-   * Validates the handler's result. The output of the schema is the response. An invalid result is
-   * a 500.
-   */
+  /** The schema of the handler's result. Its output is the response. Otherwise a 500. */
   readonly output: Output;
   /** True to let anonymous callers call the procedure. Default: only users may call it. */
   readonly public?: Public | undefined;

@@ -84,10 +84,7 @@ export interface ReadCosts {
 
 /** The resources of an app, by the tables that they serve. */
 export interface ResourcesByTable {
-  /**
-   * Returns the first resource that serves a table, with its policy and its mask, or undefined if
-   * none does.
-   */
+  /** Returns the first resource that serves a table, or undefined if there is none. */
   get(table: TableInfo): Resource | undefined;
 }
 

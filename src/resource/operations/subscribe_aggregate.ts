@@ -50,10 +50,7 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
   shape: streamReply,
 };
 
-/**
- * Parses the aggregate query of a request to `GET /aggregate/subscribe`, without its filter. Throws
- * a 400.
- */
+/** Parses the query of `GET /aggregate/subscribe`, without its filter. Throws a 400. */
 export function liveAggregateQuery(
   query: Query,
   resource: Pick<Resource, "table" | "groups" | "filters" | "fields" | "safeNumbers">,

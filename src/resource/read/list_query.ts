@@ -88,10 +88,7 @@ export function skipRows(listQuery: ListQuery, query: Query, { table }: Resource
     : { ...listQuery, after: { kind: "reached", values: [], skip: offset } };
 }
 
-/**
- * The value of a list's query parameter `totalCount`: count all rows, estimate their number, or
- * neither.
- */
+/** The query parameter `totalCount`: count all rows, estimate their number, or neither. */
 export type TotalCountMode = "none" | "exact" | "estimated";
 
 /** Parses a list's query parameter `totalCount`. Throws a 400 for any other value. */

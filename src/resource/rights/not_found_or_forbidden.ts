@@ -14,10 +14,7 @@ export function notFound(resource: Resource, segment: string): Problem {
   );
 }
 
-/**
- * Returns the problem of a write that found no row: 403 if the user may know that the row exists,
- * else 404.
- */
+/** Returns the problem of a write that found no row: 403 if the user may see the row, else 404. */
 export async function notFoundOrForbidden(
   target: { readonly key: Key; readonly segment: string },
   { grant, resource }: WriteCall,

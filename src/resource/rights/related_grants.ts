@@ -17,10 +17,7 @@ export const noRelatedGrants: RelatedGrants = Object.freeze({
   written: new Map(),
 });
 
-/**
- * Returns the resources whose grants a relation needs: the resources of its link table and of its
- * target.
- */
+/** Returns the resources whose grants a relation needs: those of its link table and its target. */
 export function reachedByRelation(
   { steps }: Relation,
   { served }: Resource,

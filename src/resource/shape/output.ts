@@ -14,10 +14,7 @@ import { responseTooLarge, writtenRows } from "../http/answer_bytes.ts";
 import { cacheControl, type DataReply, jsonReply } from "../http/json_reply.ts";
 import type { WrittenRows } from "../model/written_rows.ts";
 
-/**
- * The fields of rows that the output shows: readable columns, computed fields and included
- * relations.
- */
+/** The fields that the output shows: readable columns, computed fields and included relations. */
 export interface View {
   /** A subset of the readable columns, chosen by {@link parseSelect}. */
   readonly visible: readonly ColumnInfo[];

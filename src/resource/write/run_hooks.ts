@@ -35,10 +35,7 @@ export interface HookedRow {
   readonly current: ReadCurrent;
 }
 
-/**
- * Runs the before-hook of an update, and returns the values after it. Throws a 422 if it changes
- * the key.
- */
+/** Runs the before-hook of an update and returns its values. Throws a 422 if it sets the key. */
 export async function beforeUpdate(
   { key, current }: HookedRow,
   values: ReadonlyMap<ColumnInfo, unknown>,

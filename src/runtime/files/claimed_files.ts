@@ -60,10 +60,7 @@ function claimsOfProcess(): Map<string, Claim> {
 
 const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");
 
-/**
- * Returns true if two paths name one file. The file system compares hard links, and names in any
- * case.
- */
+/** Returns true if two paths name one file, even through hard links or in another case. */
 function isSameFile(one: string, other: string): boolean {
   if (one === other) return true;
   if (!existsSync(one) || !existsSync(other)) return false;

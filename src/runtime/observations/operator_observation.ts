@@ -4,10 +4,7 @@ export interface OperatorObservation {
   readonly kind: "operator_write";
   /** The method of the request. */
   readonly method: string;
-  /**
-   * The path below the path of the dashboard, without a query: `/api/notes/7`,
-   * `/action/outbox-replay`.
-   */
+  /** The path below the dashboard, without a query: `/api/notes/7`, `/action/outbox-replay`. */
   readonly path: string;
   /** The status of the response. */
   readonly status: number;

@@ -1,7 +1,4 @@
-/**
- * A request that was responded to. Every request is observed if `observability: { requests: true }`
- * is set.
- */
+/** A request with its response. Observed if `observability: { requests: true }` is set. */
 export interface RequestObservation {
   /** The kind of the observation. */
   readonly kind: "request";
@@ -15,10 +12,7 @@ export interface RequestObservation {
   readonly status: number;
   /** The time from the request to the head of its response, in milliseconds. */
   readonly durationMs: number;
-  /**
-   * The `x-request-id` of the response, or of the request if the response has none; null without
-   * either.
-   */
+  /** The `x-request-id` of the response, or else of the request, or null if there is none. */
   readonly requestId: string | null;
 }
 

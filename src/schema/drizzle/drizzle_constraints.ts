@@ -15,10 +15,7 @@ import {
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
-/**
- * The constraints that a Drizzle table declares in addition to its columns, by their names in the
- * database.
- */
+/** The constraints of a Drizzle table in addition to its columns, by their database names. */
 export interface DrizzleConstraints {
   /** The columns of the primary key, in key order; null if a column declares it. */
   readonly primaryKey: readonly string[] | null;

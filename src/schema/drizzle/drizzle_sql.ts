@@ -10,10 +10,7 @@ export function isDrizzleSql(value: unknown): value is DrizzleSql {
   return entityKindOf(value) === "SQL";
 }
 
-/**
- * Returns the text of a piece of SQL for a declaration: values are inlined, and columns have no
- * table name.
- */
+/** Returns the text of SQL in a declaration, with inlined values and without table names. */
 export function sqlTextOf(piece: DrizzleSql): string {
   return piece.toQuery(declarations).sql;
 }

@@ -3,10 +3,7 @@ import { isExactNumber } from "../exact_number.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 
-/**
- * The column kind `integer`, of 64 bits: a number, or a bigint beyond 2^53, so that no digit is
- * lost.
- */
+/** The column kind `integer`, of 64 bits: a number, or a bigint beyond 2^53. */
 export const integerKind: Kind = {
   fromJson(value) {
     if (typeof value === "bigint") return shortestInteger(int64(value));
@@ -67,10 +64,7 @@ export function shortestInteger(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/**
- * Throws for a number beyond 2^53, which may be rounded already; bodies contain such literals as
- * bigints.
- */
+/** Throws for a number beyond 2^53, which may be rounded. Bodies contain such values as bigints. */
 export function requireSafe(value: unknown): void {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new InvalidValue("must be a string of digits beyond 2^53: this number may be rounded");

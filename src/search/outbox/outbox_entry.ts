@@ -116,10 +116,7 @@ export function placeOf(entry: OutboxEntry): OutboxPlace {
   return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentMs };
 }
 
-/**
- * Takes the entry for a drainer. Returns null if it is not due. Old announced writes become part of
- * the work.
- */
+/** Takes the entry for a drainer, and old announced writes. Returns null if it is not due. */
 export function takeEntry(
   entry: OutboxEntry,
   { owner, until }: Pick<OutboxLease, "owner" | "until">,

@@ -15,10 +15,7 @@ export interface DashboardOptions {
   readonly readOnly?: boolean | undefined;
   /** Ledger whose accounts are shown, from `openCreditsLedger` or `openBilling`. Default: none. */
   readonly credits?: CreditsLedger | undefined;
-  /**
-   * Billing whose webhook deliveries are shown, and its ledger unless `credits` is set. Default:
-   * none.
-   */
+  /** Billing whose webhook deliveries are shown, with its ledger by default. */
   readonly billing?: Billing | undefined;
 }
 

@@ -74,10 +74,7 @@ function relationCells(
   ];
 }
 
-/**
- * Returns the cells of a request. A link exists if the request needs no parameters, and its
- * response ends.
- */
+/** Returns the cells of a request, with a link if it needs no parameters and its response ends. */
 function requestCells({ method, path, operation }: IndexRequest): readonly string[] {
   const request = `${method} ${path}`;
   const isLink = operation === "list" || operation === "count";

@@ -7,10 +7,7 @@ interface AnswerSeries {
   readonly duration: Histogram;
 }
 
-/**
- * The metrics of requests: their number, the durations of their responses, and the number of open
- * requests.
- */
+/** The metrics of requests: their number and durations, and the number of open requests. */
 export class RequestMetrics {
   readonly #count;
   readonly #duration;

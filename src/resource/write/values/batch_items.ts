@@ -92,10 +92,7 @@ export function parseNamedItems(
 /** The members of an item that are no fields. */
 const conditions: ReadonlySet<string> = new Set(["_ifMatch"]);
 
-/**
- * Parses the filter of a batch by filter. It is required, because a missing filter must not mean
- * every row.
- */
+/** Parses the required filter of a batch. A missing filter must not mean every row. */
 export function parseBatchFilter(
   { body, query: { codeFilter } }: Pick<ResourceRequest, "body" | "query">,
   resource: Resource,

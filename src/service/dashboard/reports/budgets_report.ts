@@ -2,10 +2,7 @@ import type { RateLimiter } from "../../../guard/budget/rate_limiter.ts";
 import type { Guard } from "../../../guard/guard.ts";
 import type { Report } from "../report.ts";
 
-/**
- * The tokens that callers have spent of their budgets and rate limits, as far as this process
- * knows.
- */
+/** The tokens that callers have spent of budgets and rate limits, as seen by this process. */
 export interface BudgetsReport {
   /** The 100 callers that have spent the largest parts. */
   readonly identities: readonly Spender[];
