@@ -22,10 +22,7 @@ export interface OpenDatabaseOptions extends SqliteAdditions {
   readonly waitLimitMs?: number | undefined;
   /** The clock of the driver. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
-  /**
-   * Receives notices, for example that another library is used or that a Postgres cannot be
-   * reached.
-   */
+  /** Receives notices: another library is used, or a Postgres cannot be reached now. */
   readonly observe?: Observer | undefined;
 }
 
@@ -70,10 +67,7 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
   }
 }
 
-/**
- * Returns the path of `sqlite:notes.db`. Also accepts the form with slashes that other programs
- * use.
- */
+/** Returns the path of `sqlite:notes.db`, also in the form with slashes of other programs. */
 function pathOf(rest: string): string {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");
@@ -154,10 +148,7 @@ async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promi
   return await module.openNodeSqlite(path, options);
 }
 
-/**
- * Returns true if the native part of better-sqlite3 works on this machine. Otherwise reports a
- * notice.
- */
+/** Returns true if the native part of better-sqlite3 works here. Otherwise reports a notice. */
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(drivers.betterSqlite3.file);

@@ -30,10 +30,7 @@ export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">
   return `${resource} ${view.key}`;
 }
 
-/**
- * Returns the identity of a live query. It is equal only if two queries show the same rows in the
- * same form.
- */
+/** Returns the identity of a live query, equal only if two queries show the same rows alike. */
 export function liveQueryKey(query: LiveQuery): string {
   return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
 }

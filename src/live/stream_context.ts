@@ -41,10 +41,7 @@ export interface StreamContextOptions {
   readonly limits: LiveLimits;
 }
 
-/**
- * Opens the context of live streams: starts the feed of a change log, and creates the other shared
- * parts.
- */
+/** Opens the context of live streams: starts the feed, and creates the other shared parts. */
 export async function openStreamContext(
   log: ChangeLog,
   options: StreamContextOptions,

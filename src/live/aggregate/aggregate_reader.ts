@@ -56,10 +56,7 @@ export class AggregateReader {
     return this.#restsUntil;
   }
 
-  /**
-   * Records that groups of this size did not fit. They are read again only once enough memory is
-   * free.
-   */
+  /** Records that groups of this size did not fit. Reads them again once they would fit. */
   noRoomFor(bytes: number): void {
     this.#neededBytes = bytes;
   }

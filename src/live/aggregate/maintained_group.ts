@@ -149,10 +149,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
   return shown === null ? null : { shown, compared: plain };
 }
 
-/**
- * Returns the value of a row in wire form. Undefined if it is not recorded, or invalid for its
- * kind.
- */
+/** Returns the value of a row in wire form. Undefined if it is unrecorded or invalid. */
 export function knownValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;
   const value = columnValue(row, column);

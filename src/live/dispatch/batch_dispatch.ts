@@ -103,10 +103,7 @@ export class BatchDispatch {
     this.isolate(includeGroup.groups, () => this.#affectedParents.add(change, includeGroup));
   }
 
-  /**
-   * Delivers the events. Returns a promise only if the database must decide or related rows are
-   * read.
-   */
+  /** Delivers the events. Waits only for decisions of the database and reads of related rows. */
   finish(): MaybePromise<void> {
     return chain(this.#followRelations(), () => {
       for (const [group, rowChanges] of this.#rowChanges) {

@@ -24,10 +24,7 @@ export class BatchEvents {
     return this.#individual ?? [];
   }
 
-  /**
-   * Adds a transition, or reserves a place for a transition that is not known yet. Returns the
-   * place.
-   */
+  /** Adds a transition, or reserves a place for a later one. Returns the place. */
   append(group: SubscriberGroup, transition: Transition | null): number {
     const transitions = this.#transitions.get(group);
     if (transitions !== undefined) return transitions.push(transition) - 1;

@@ -24,10 +24,7 @@ export interface RowsToEvaluate {
   readonly isRepeat: boolean;
 }
 
-/**
- * The evaluation of a current row: whether the row matched the last time, and whether it matches
- * now.
- */
+/** The evaluation of a current row: whether it matched the last time, and whether it does now. */
 export interface RowEvaluation {
   readonly id: string;
   /** The row, as the statement that evaluated the filter read it. */

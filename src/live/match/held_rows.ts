@@ -7,10 +7,7 @@ interface RowAhead {
   readonly at: Position;
 }
 
-/**
- * The position at which held rows were read, and the position of the last change that the client
- * has received.
- */
+/** The position of a read of held rows, and the position up to which the client has changes. */
 export interface ReadMoment {
   readonly at: Position;
   readonly to: Position;

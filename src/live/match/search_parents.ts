@@ -19,10 +19,7 @@ interface SearchedGroup {
 /** Limit of affected parents for one include path. */
 export const maxAffectedParents = 500;
 
-/**
- * The limit for the bytes of parents. Events of a step are smaller, but parents may have hidden
- * columns.
- */
+/** The limit for the bytes of parents, which may have hidden columns, unlike events. */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
 /** One include path, and the values at its start. */

@@ -36,8 +36,5 @@ export class WorkMeter implements WorkAllowance {
  */
 export const burstSteps = 10_000_000;
 
-/**
- * The steps per millisecond after a burst: about a tenth, at most three tenths of the process's
- * time.
- */
+/** The steps per millisecond after a burst: about a tenth of the time, at most three tenths. */
 const stepsPerMs = 100_000;

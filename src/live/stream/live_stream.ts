@@ -57,10 +57,7 @@ export abstract class LiveStream {
   /** Sends a heartbeat; `trailerOf` returns the resume token for a group's live subscribers. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
-  /**
-   * Returns the token of a position of the feed, or an empty string if this stream has not reached
-   * it.
-   */
+  /** Returns the token of a position of the feed. Empty if this stream has not reached it. */
   abstract tokenAt(position: Position): string;
 
   /** Leaves the groups of the context. Called once. */

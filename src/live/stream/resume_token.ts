@@ -67,9 +67,6 @@ export function parseResumeToken(token: string): ResumeToken | null {
 /** Occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/**
- * The length of a digest in bytes. A client gains nothing from two equal seals, accidental or
- * forged.
- */
+/** The length of a digest in bytes. Equal seals, by accident or forged, help no client. */
 const digestBytes = 6;
 const digestLetters = 8;

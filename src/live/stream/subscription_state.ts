@@ -16,9 +16,9 @@ import type { StreamContext } from "../stream_context.ts";
 import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 
 /**
- * The state of a subscription: sending its snapshot, catching up, or live. It begins with {@link
- * firstState}, and again at each invalidation. A snapshot ends in a {@link CatchUpState}, and that in
- * {@link live}, which ends in {@link parked} when its client does not read.
+ * The state of a subscription: sending its snapshot, catching up, or live. The first state, also
+ * after each invalidation, is {@link firstState}. A snapshot is followed by a {@link CatchUpState},
+ * and then by {@link live}. A live subscription becomes {@link parked} if its client does not read.
  */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 

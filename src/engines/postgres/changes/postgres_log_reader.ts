@@ -26,10 +26,7 @@ export interface LogRange {
   /** The position whose changes are excluded. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /**
-   * The end of the previous page of the same step and the target of the step, or null for a new
-   * step.
-   */
+  /** The end of the step's previous page and the step's target, or null for a new step. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 

@@ -12,10 +12,7 @@ export interface PostgresSession {
  * because a transaction is bound to it.
  */
 export interface PostgresConnection {
-  /**
-   * Resolves once the connection is open. Null if it is open already. Rejects with the library's
-   * error.
-   */
+  /** Resolves once the connection is open. Null if it is open. Rejects with the library's error. */
   readonly opening: Promise<void> | null;
   /** True if the connection is lost, and with it any open transaction. */
   readonly lost: boolean;

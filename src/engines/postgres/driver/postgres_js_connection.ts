@@ -55,10 +55,7 @@ export interface PostgresJsConnectionOptions {
 /** The maximum number of prepared statements, because the library never closes one. */
 const maxPrepared = 500;
 
-/**
- * The maximum total length of prepared statements, in characters. Clients determine the length of
- * filters.
- */
+/** The maximum length of prepared statements, in characters. Filters of clients may be long. */
 const maxPreparedLength = 500_000;
 
 /** The additional time for connecting beyond the library's own limit, in milliseconds. */

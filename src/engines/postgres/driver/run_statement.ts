@@ -6,10 +6,7 @@ import type { QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { refusesTextOfValue, toPostgresError } from "./postgres_errors.ts";
 
-/**
- * Returns the open connection of a session. Nothing has been sent yet, so the outcome of a failure
- * is known.
- */
+/** Returns the open connection of a session. If it fails, nothing has been sent yet. */
 export async function openConnection(
   session: PostgresSession,
   limit: Deadline,

@@ -65,7 +65,7 @@ export function postgresLogParts(schema: string): PostgresLogParts {
       image(imageName),
       `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)}$body$`,
-      // Otherwise a role without rights on the log could write to it by a trigger of its own.
+      // Otherwise a role without rights on the log could write to it through its triggers.
       ...[`${recordName}()`, `${imageName}(anyelement, text[])`].map((name) =>
         `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`
       ),

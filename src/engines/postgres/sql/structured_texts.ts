@@ -13,10 +13,7 @@ function printItem(item: string | null): string {
   return item === null ? "NULL" : quoted(item);
 }
 
-/**
- * Writes a value of a composite type of Postgres, such as `("a",)`. NULL is written as an empty
- * member.
- */
+/** Writes a value of a composite type of Postgres: `("a",)`. A NULL is an empty member. */
 export function printRecord(members: readonly (string | null)[]): string {
   return `(${members.map((member) => member === null ? "" : quoted(member)).join(",")})`;
 }

@@ -76,10 +76,7 @@ function sqlitePolling(
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/**
- * Returns an approximate condition: LIKE ignores the case of ASCII, and JSON may escape other
- * characters.
- */
+/** Returns an approximate condition: LIKE ignores the case of ASCII, and JSON may escape more. */
 function mayHave(
   column: ColumnInfo,
   value: string,

@@ -98,10 +98,7 @@ function aggregateOf(
   };
 }
 
-/**
- * Adds functions to a connection. Throws an Error for a reserved name or a name of a SQLite
- * function.
- */
+/** Adds functions to a connection. Throws an Error for a reserved name or one of SQLite's names. */
 export function defineFunctions(handle: SqliteHandle, functions: ApplicationFunctions): void {
   if (functions.length === 0) return;
   const known = handle.prepare("SELECT lower(name) FROM pragma_function_list").all([], false) ?? [];

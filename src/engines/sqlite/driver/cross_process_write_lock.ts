@@ -23,10 +23,7 @@ export interface CrossProcessWriteLockOptions {
 interface Locks {
   /** The lock that a process holds while it writes. */
   readonly turn: LockFile;
-  /**
-   * The lock that a process holds while it waits for `turn`. The last writer must take this lock
-   * first.
-   */
+  /** The lock of a process that waits for `turn`. The last writer must take this lock first. */
   readonly next: LockFile;
 }
 
@@ -69,10 +66,7 @@ export class CrossProcessWriteLock {
     await this.#waitAtMost(this.#coming);
   }
 
-  /**
-   * Reports that the file was busy, which shows that other processes write to it. Then acts as
-   * `take`.
-   */
+  /** Reports a busy file, to which other processes therefore write. Then acts as `take`. */
   async meetBusy(): Promise<void> {
     if (this.#locks === null && !this.#isOff) this.#open();
     await this.take();

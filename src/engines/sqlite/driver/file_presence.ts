@@ -3,10 +3,7 @@ import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 
-/**
- * The interval of checks, in milliseconds. A check takes up to 100 µs, a thousandth of the
- * interval.
- */
+/** The interval of checks, in milliseconds. A check takes at most a thousandth of it. */
 const lookEveryMs = 100;
 
 /** The open file of a SQLite database, and the path by which other programs find it. */
@@ -15,10 +12,7 @@ export interface FilePresenceOptions {
   readonly path: string;
   /** Names the database in messages. */
   readonly label: string;
-  /**
-   * The clock. `now` is only a JavaScript call, while `elapsedMs` calls the runtime, which takes 1
-   * µs.
-   */
+  /** The clock. `now` is only a JavaScript call, but `elapsedMs` takes 1 µs in the runtime. */
   readonly clock: Pick<Clock, "now">;
 }
 

@@ -80,10 +80,7 @@ interface Failed {
 /** No value of SQL. The library fails the statement if a function returns this symbol. */
 const noValue: unique symbol = Symbol("no value");
 
-/**
- * Keeps an error that a function throws, because the library would hang if it were thrown within
- * `all`.
- */
+/** Keeps an error that a function throws. Thrown within `all`, it would make the library hang. */
 function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
   try {
     return work();

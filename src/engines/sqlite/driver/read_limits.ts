@@ -138,10 +138,7 @@ export class StatementDeadline {
     limit.spent(this.#clock.elapsedMs() - this.#beganAt);
   }
 
-  /**
-   * The SQL function of time checks. Its argument is the bytes that a condition will examine, or
-   * null.
-   */
+  /** The SQL function of time checks, with the bytes that a condition will examine, or null. */
   readonly check = (bytes: unknown): number | bigint => {
     if (this.#limit === null) return 1;
     if (typeof bytes === "number") {

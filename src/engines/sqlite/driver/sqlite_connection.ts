@@ -164,10 +164,7 @@ export function sqliteConnection(
 interface Prepared {
   readonly statement: SqliteStatement;
   readonly kind: StatementKind;
-  /**
-   * True if integers are read as bigints. This is so after the first integer that a number cannot
-   * represent.
-   */
+  /** True if integers are read as bigints: after the first one that a number cannot represent. */
   exact: boolean;
   /** The columns of the result, or null if they depend on more than the text. */
   readonly columns: readonly ResultColumn[] | null;

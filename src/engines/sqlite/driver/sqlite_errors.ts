@@ -84,18 +84,12 @@ const messages: ReadonlyMap<string, RegExp> = new Map([
   ["SQLITE_CONSTRAINT_DATATYPE", /^cannot store \w+ value in \w+ column ([^]*)$/],
 ]);
 
-/**
- * Returns true if a SQLite error means that another connection held a lock, and a later attempt may
- * succeed.
- */
+/** Returns true if another connection held a lock, so that a later attempt may succeed. */
 export function isBusy(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";
 }
 
-/**
- * Returns the name of an extended result code of SQLite. Codes that nothing here distinguishes
- * share a name.
- */
+/** Returns the name of an extended result code, if this file distinguishes the code. */
 export function resultCodeName(code: number): string {
   return codes.get(code) ?? codes.get(code & 0xff) ?? "SQLITE_ERROR";
 }

@@ -22,8 +22,7 @@ export interface SqliteHandle {
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
   /**
-   * Defines a function that SQLite calls for every row, even if its results are equal. It must not
-   * throw.
+   * Defines a function that SQLite calls for every row, even with equal results. Must not throw.
    */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
   /** Defines a function of any number of arguments. Integers are bigints in both directions. */

@@ -113,10 +113,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/**
- * Adds a collation. SQLite looks up collations of a subquery's columns, even if nothing is
- * compared.
- */
+/** Adds a collation. SQLite looks up collations in subqueries, even if nothing is compared. */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;

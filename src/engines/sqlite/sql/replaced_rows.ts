@@ -173,10 +173,7 @@ function recordReplaced(
   ];
 }
 
-/**
- * Updates a note to the state in which the row is replaced, because triggers may have changed the
- * row.
- */
+/** Updates a note to the state of the replaced row, which triggers may have changed. */
 function updateNote(table: RecordedTable): string {
   if (table.rowId === null) return deleteNote(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${

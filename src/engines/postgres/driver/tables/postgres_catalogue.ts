@@ -216,10 +216,7 @@ export async function readConstraints(
   }));
 }
 
-/**
- * Returns the schema. Returns null if the name alone finds the table, unless a system table hides
- * it.
- */
+/** Returns null if the name alone finds the table, unless a system table hides it. */
 function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})
     THEN ${schema} END`;

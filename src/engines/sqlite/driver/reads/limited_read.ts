@@ -299,10 +299,7 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
   }
 }
 
-/**
- * Returns the columns that may have long values: in an existing table without enforced types, any
- * column.
- */
+/** Returns the columns that may have long values: any, if the table does not enforce types. */
 function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
   return own ? columns.filter(({ kind }) => kindFacts[kind].isLong) : columns;
 }

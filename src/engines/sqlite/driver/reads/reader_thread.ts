@@ -39,10 +39,7 @@ export interface ReaderThreadOptions {
  */
 const reservedDescriptors = 64;
 
-/**
- * The maximum wait for the end of a thread, in milliseconds. The thread may be inside of a long
- * comparison.
- */
+/** The maximum wait for the end of a thread that may be in a long comparison, in milliseconds. */
 const maxCloseMs = 2_000;
 
 /**

@@ -180,10 +180,7 @@ export class ReaderThreads implements DriverThreads {
     }
   }
 
-  /**
-   * Handles a failed start. The next read tries again, unless the first start has failed. Then
-   * every start would fail.
-   */
+  /** Handles a failed start. The next read tries again, unless the first start has failed. */
   #failedToStart(error: unknown): void {
     if (!this.#hasFailed) this.#report(error);
     this.#hasFailed = true;
