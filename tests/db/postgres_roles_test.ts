@@ -40,6 +40,13 @@ const cases: Readonly<Record<string, { before: string; change: string; from?: st
     change: "ALTER ROLE owner_ NOBYPASSRLS",
     from: "found() AS found(id)",
   },
+  "the role that a function sets": {
+    before: `GRANT SELECT ON docs TO owner_; GRANT owner_ TO reader_ WITH ADMIN OPTION;
+      ALTER FUNCTION found() SECURITY INVOKER; ALTER FUNCTION found() SET role = owner_;
+      ALTER ROLE owner_ BYPASSRLS`,
+    change: "ALTER ROLE owner_ NOBYPASSRLS",
+    from: "found() AS found(id)",
+  },
 };
 
 for (

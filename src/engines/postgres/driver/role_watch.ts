@@ -45,7 +45,7 @@ export class RoleWatch {
 
 /**
  * Reads the roles as which statements run: the current role, the owners of views and the owners of
- * functions with `SECURITY DEFINER`. Each role is listed with its attributes and with the roles
+ * functions with `SECURITY DEFINER`, and roles that functions set. Each role is listed with its attributes and with the roles
  * whose rights it has. Only roles that a policy names or that own a table with policies are listed
  * there. Returns null if the server rejects the statement.
  */
@@ -63,7 +63,9 @@ async function actingRoles(connection: PostgresConnection): Promise<string | nul
 const actingRolesText = `WITH
   acting AS (SELECT oid FROM pg_roles WHERE rolname = current_user
     UNION SELECT relowner FROM pg_class WHERE relkind = 'v'
-    UNION SELECT proowner FROM pg_proc WHERE prosecdef),
+    UNION SELECT proowner FROM pg_proc WHERE prosecdef
+    UNION SELECT r.oid FROM pg_proc, unnest(proconfig) AS setting
+      JOIN pg_roles r ON setting = 'role=' || r.rolname),
   named AS (SELECT unnest(polroles) AS oid FROM pg_policy
     UNION SELECT relowner FROM pg_class WHERE relrowsecurity)
   SELECT string_agg(concat_ws(' ', r.oid, r.rolsuper, r.rolbypassrls,
