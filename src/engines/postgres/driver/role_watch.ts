@@ -44,10 +44,10 @@ export class RoleWatch {
 }
 
 /**
- * Reads the roles as which statements run: the current role, the owners of views and the owners of
- * functions with `SECURITY DEFINER`, and roles that functions set. Each role is listed with its attributes and with the roles
- * whose rights it has. Only roles that a policy names or that own a table with policies are listed
- * there. Returns null if the server rejects the statement.
+ * Reads the roles as which statements run: the current role, the owners of views, the owners of
+ * functions with `SECURITY DEFINER`, and the roles that functions set. The result lists each role
+ * with its attributes and its memberships in roles that policies name, or that own tables with
+ * policies. Returns null if the server rejects the statement.
  */
 async function actingRoles(connection: PostgresConnection): Promise<string | null> {
   try {
