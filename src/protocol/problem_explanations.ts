@@ -7,8 +7,8 @@ import type { ProblemSlug } from "./problem_codes.ts";
  */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
-    "There is no such resource, route or row, or the user may not read the row. The response " +
-    "does not distinguish these cases. Check the path and the id.",
+    "The resource, the route or the row does not exist, or the user may not read the row. The " +
+    "response does not distinguish these cases. Check the path and the id.",
   "method-not-allowed":
     "The path exists, but not for this method, or the resource has disabled this operation. The " +
     "Allow header lists the allowed methods.",
