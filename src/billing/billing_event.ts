@@ -19,7 +19,7 @@ export type SubscriptionStatus =
   | "expired"
   | "unpaid";
 
-/** A subscription in a form that is equal for all providers. Times are RFC 3339 in UTC. */
+/** A subscription in a common form of all providers. Times are RFC 3339 in UTC. */
 export interface BillingSubscription {
   /** The provider's id of the subscription. */
   readonly id: string;
@@ -33,11 +33,13 @@ export interface BillingSubscription {
   readonly quantity?: number;
   /** Start of the current paid period. */
   readonly currentPeriodStart?: string;
-  /** End of the current paid period; for a canceled subscription, its end. */
+  /**
+   * The end of the current paid period. For a canceled subscription, the end of the subscription.
+   */
   readonly currentPeriodEnd?: string;
   /** True if the subscription ends with the current period. */
   readonly cancelAtPeriodEnd?: boolean;
-  /** The metadata that its checkout set. */
+  /** The metadata that the checkout of the subscription set. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** The name of the provider. */
   readonly provider: string;
@@ -45,9 +47,9 @@ export interface BillingSubscription {
 
 /**
  * Why a payment grants nothing. `zero-amount`: nothing was paid, as for a trial, a coupon of 100 %
- * or a credit note. `proration`: the payment is for a part of a period. `no-plan`: its prices have
- * no plan. `no-credits`: its plans have no credits. `quantity`: the quantity is not a whole number
- * from 1 on, or too large. `paid-by-credit`: a change of plan was not paid with money.
+ * or a credit note. `proration`: the payment is for a part of a period. `no-plan`: the paid prices
+ * have no plan. `no-credits`: the paid plans have no credits. `quantity`: the quantity is not a
+ * whole number from 1 on, or too large. `paid-by-credit`: a change of plan was not paid with money.
  * `unknown-price`: the provider does not report what was bought at that time. `other-event`:
  * another event grants the credits, such as that of the invoice. `no-account`: the payment names no
  * account.
@@ -67,7 +69,7 @@ export type NotGranted =
 export interface BillingPayment {
   /**
    * The provider's id of the invoice, order or transaction. All events about one payment have the
-   * same id, and it is granted once.
+   * same id, and the payment is granted once.
    */
   readonly id: string;
   /** Amount in the smallest unit of the currency; absent if the event does not contain it. */
@@ -95,7 +97,7 @@ export interface BillingEvent {
   readonly isCustomerOfOther?: true;
   /** The account of the event; absent if the event does not name one. */
   readonly accountId?: string;
-  /** The newest known state of the subscription, which may be newer than this event. */
+  /** The newest known state of the subscription. It may be newer than this event. */
   readonly subscription?: BillingSubscription;
   /** The payment, successful or not. */
   readonly payment?: BillingPayment;

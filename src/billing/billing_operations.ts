@@ -20,7 +20,7 @@ export interface CheckoutRequest {
   readonly account: string;
   /** The key of a plan. */
   readonly planKey?: string | undefined;
-  /** Prices of plans instead of a plan; any prices if `anyPrice` is set. */
+  /** Prices of plans instead of a plan, or any prices if `anyPrice` is set. */
   readonly items?: readonly CheckoutItem[] | undefined;
   /** Mode of the checkout. Default: the mode of the plan. */
   readonly mode?: CheckoutMode | undefined;
@@ -42,7 +42,7 @@ export interface CheckoutRequest {
 export interface UsageRequest {
   /** The provider's id of the subscription item; with Polar, the id of the subscription. */
   readonly subscriptionItemId: string;
-  /** A whole number from 0 on. */
+  /** A whole number, 0 or more. */
   readonly quantity: number;
   /** Default: `increment`. */
   readonly action?: "increment" | "set" | undefined;
@@ -103,7 +103,8 @@ export class BillingOperations {
       customerEmail,
       accountId: account,
       metadata,
-      // The key covers the purchase: the caller's key with another purchase is another checkout.
+      // The provider's key covers the purchase, so the caller's key with another purchase is
+      // another checkout.
       idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
     });
   }

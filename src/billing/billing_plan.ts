@@ -2,7 +2,7 @@ import { type Described, group, listOf } from "../options/option.ts";
 import { oneOf, other, whole } from "../options/option_kinds.ts";
 import type { CheckoutMode, PaidPrice } from "./providers/billing_provider.ts";
 
-/** A plan: a price of the provider, under a key that the deployer chooses. */
+/** A plan: a price of the provider, under a key that the operator of the service chooses. */
 export interface BillingPlan {
   /** Key of the plan in requests and events. */
   readonly key: string;
@@ -14,9 +14,9 @@ export interface BillingPlan {
   readonly type?: "subscription" | "one_time" | "usage" | undefined;
   /** Credits that each payment grants, multiplied by the quantity. Default: none. */
   readonly credits?: number | undefined;
-  /** Period for display by the deployer, such as `month`. */
+  /** The period for display, such as `month`. */
   readonly interval?: string | undefined;
-  /** Metadata for the deployer, which is also added to checkouts. */
+  /** Metadata for the operator of the service, which is also added to checkouts. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface CodedCheckout {
 
 /** The source of the keys for codes. */
 export interface CheckoutCodesOptions {
-  /** Name of the provider: codes of one provider are invalid for another. */
+  /** The name of the provider. Codes of one provider are invalid for another. */
   readonly provider: string;
   /** The first secret creates codes, and all verify them. Null: the store keeps a random secret. */
   readonly secrets: readonly string[] | null;

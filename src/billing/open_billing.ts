@@ -58,8 +58,8 @@ export interface BillingOptions extends WebhookCallbacks {
   readonly anyPrice?: boolean | undefined;
   /**
    * Secret that identifies the checkouts of this service in events. In a list for rotation, the
-   * first secret creates codes and all verify them. Default: `SERVICE_SECRET`, or a random secret
-   * in `kv`.
+   * first secret creates codes and all secrets verify them. Default: `SERVICE_SECRET`, or a random
+   * secret in `kv`.
    */
   readonly secret?: string | readonly string[] | undefined;
   /** Accepts unverified deliveries, even in production. Default: false. */
@@ -68,7 +68,7 @@ export interface BillingOptions extends WebhookCallbacks {
   readonly rateLimit?: false | RateLimitOptions | undefined;
   /** `production` requires a webhook secret. Default: `SERVICE_ENV`. */
   readonly env?: "development" | "production" | undefined;
-  /** Clock, randomness, environment and observer. Default: the real ones. */
+  /** The clock, random numbers, environment and observer. Default: those of the system. */
   readonly runtime?: Runtime | undefined;
 }
 
@@ -149,7 +149,7 @@ export interface Billing {
   reportUsage(request: UsageRequest): Promise<void>;
   /** Returns the last deliveries that this process has received, newest first. */
   deliveries(): readonly ReceivedDelivery[];
-  /** Closes the store, if it was opened by its path or URL. */
+  /** Closes the store if billing has opened it by a path or URL. */
   close(): Promise<void>;
 }
 
@@ -189,7 +189,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { random, clock, observe } = runtime;
   const links = new AccountLinks(provider, kept);
   const subscriptions = new NewestSubscriptions(provider.name, kept, async (id) => {
-    // By contract the state of the later delivery is then the newest.
+    // If the read fails, the state in a later delivery is the newest.
     return await provider.getSubscription(id).catch(() => null);
   });
   const { secret: given } = read;

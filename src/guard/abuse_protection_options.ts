@@ -22,13 +22,13 @@ import {
 export interface AbuseProtectionOptions {
   /** Budget of each caller for the whole service. Default: no limit. */
   readonly budget?: BudgetOptions | undefined;
-  /** Accepts proof of work instead of an exhausted budget. Default: off. */
+  /** True or options to accept proof of work instead of an exhausted budget. Default: off. */
   readonly pow?: PowOptions | undefined;
   /** The provider of CAPTCHAs. Default: none. */
   readonly captcha?: CaptchaOptions | undefined;
   /**
-   * Number of your own proxies in front of the service. The client's address is then the n-th from
-   * the right of `X-Forwarded-For`. Default: 0, which uses the address of the socket.
+   * The number of the operator's own proxies in front of the service. The client's address is then
+   * the n-th from the right of `X-Forwarded-For`. Default: 0, which uses the address of the socket.
    */
   readonly trustProxy?: number | undefined;
 }
@@ -70,7 +70,7 @@ export function resolveAbuseProtection(
   let resolvedPow = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,
-    // Resolved when a gate needs it: without a gate, a missing secret is not an error.
+    // Resolved only when a gate needs it. Without a gate, a missing secret is not an error.
     pow: () => resolvedPow ??= resolvePowOptions({}, isProduction, runtime),
     powIsOn: pow !== undefined,
     captcha: captcha === undefined ? null : resolveCaptchaOptions(captcha, isProduction),

@@ -11,7 +11,7 @@ import type { PowGateOptions } from "./resource_protection_options.ts";
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 
 /**
- * The budget of addresses for account routes, if the app has none for callers without a user: a
+ * The budget of addresses for account routes, if the app has none for callers without a user. A
  * missing option must not allow unlimited guessing of passwords.
  */
 export const accountBudget = { capacity: 20, refillPerMinute: 10 } as const;

@@ -32,10 +32,10 @@ export interface AdmissionOptions extends RequestWorkOptions {
 
 /**
  * The admission of one request through the limits: first {@link countRequest}, then {@link admit},
- * and {@link charge} once the number of its items is known. Each throws a 428 or 429, and returns a
- * promise only if it has to wait. At the end {@link finishReply} or {@link finishError} adds the
- * headers and refunds the unused budget. The order of the limits is that of {@link
- * admissionVerdict}.
+ * and {@link charge} once the number of its items is known. Each of these throws a 428 or 429, and
+ * returns a promise only if it has to wait. At the end {@link finishReply} or {@link finishError}
+ * adds the headers and refunds the unused budget. {@link admissionVerdict} defines the order of the
+ * limits.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
@@ -44,7 +44,7 @@ export class Admission implements IdempotentAdmission, Debit {
   readonly #caller: string;
   readonly #facts: { -readonly [Name in keyof AdmissionFacts]: AdmissionFacts[Name] };
   #rate: TakeResult | null = null;
-  /** The limiter of the caller's budget; undefined until it is determined. */
+  /** The limiter of the caller's budget, or undefined until it is determined. */
   #limiter: MaybePromise<RateLimiter | null> | undefined;
   /** Null before {@link admit}, and if nothing has to be paid. */
   #budget: RequestBudget | null = null;
@@ -143,7 +143,7 @@ export class Admission implements IdempotentAdmission, Debit {
   /** Returns the error to throw instead. A Problem has the remaining budget in its headers. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    // A client that disconnects aborts its own request. The work until then stays charged.
+    // If the client disconnects, it has aborted its own request. The work until then stays charged.
     const isOurs = status >= 500 && !this.#guarded.request.signal.aborted &&
       !(error instanceof ChargedProblem);
     if (isOurs || status === 428 || status === 429) this.refund();
@@ -152,7 +152,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** Adds the gates of embedded rows, which the gate of the path does not cover; false if none. */
+  /** Adds the gates of embedded rows, in addition to that of the path. Returns false for none. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);
@@ -234,7 +234,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Marks the gates as passed for the whole request: a later {@link charge} is for budget only. */
+  /** Marks the gates as passed for the request. A later {@link charge} concerns only the budget. */
   #pass(): void {
     this.#budget?.markPaid();
     this.#facts.hasPowGate = false;
@@ -254,7 +254,7 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 }
 
-/** Returns true if the request contains a solution, which is verified even if it is wrong. */
+/** Returns true if the request contains a solution, even a wrong one, which is then refused. */
 function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection): boolean {
   return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }

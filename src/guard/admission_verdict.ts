@@ -4,7 +4,7 @@ export interface AdmissionFacts {
   readonly isStream: boolean;
   /** True if the resource's `rateLimit` allows the caller no further request. */
   readonly isRateLimited: boolean;
-  /** Coverage of the cost by the caller's budget; `none` without a budget or without a cost. */
+  /** Says whether the caller's budget covers the cost. `none` if there is no budget or no cost. */
   readonly budget: "none" | "enough" | "short";
   /** True if `abuseProtection.pow` is set: proof of work is accepted instead of budget. */
   readonly powIsOn: boolean;
@@ -24,9 +24,7 @@ export interface AdmissionFacts {
 
 /** The verdict on an admission: its next step. */
 export type AdmissionVerdict =
-  /**
-   * `floor` takes the remaining budget if it is less than the cost: a challenge paid for the rest.
-   */
+  /** `floor` takes the remaining budget if it is too small. A challenge paid for the rest. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
   /** `gate` and `overflow` are the reasons of the challenge, whose difficulties may differ. */
   | {

@@ -1,4 +1,4 @@
 import { Problem } from "../problem/problem.ts";
 
-/** A problem with a server error status that the client has caused: the request stays charged. */
+/** A problem with a server error status that the client has caused. The request stays charged. */
 export class ChargedProblem extends Problem {}

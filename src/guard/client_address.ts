@@ -1,8 +1,8 @@
 /**
- * Returns the address of the client; null if it is unknown. Only as many entries of
- * `X-Forwarded-For` are trusted as there are own proxies: the client may have written an entry
- * further left. If the header is malformed, or shorter than those proxies would have made it, the
- * address is that of the socket.
+ * Returns the address of the client, or null if it is unknown. Only as many entries of
+ * `X-Forwarded-For` are trusted as there are own proxies, because the client may have written the
+ * entries further left. If the header is malformed or has fewer entries than proxies, the result is
+ * the address of the socket.
  */
 export function clientAddress(
   headers: Headers,

@@ -39,7 +39,7 @@ export interface Guard {
     options: ProtectionOptions,
     target: ProtectedResource,
   ): ReadonlyMap<Access, OperationProtection>;
-  /** Returns the protection of one of its procedures; null for none. */
+  /** Returns the protection of one of the resource's procedures, or null if there is none. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
@@ -49,7 +49,7 @@ export interface Guard {
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
   /** Starts the admission of one request to an account route. */
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Returns a limiter that counts events of accounts or addresses; `id` is its stored name. */
+  /** Returns a limiter that counts events of accounts or addresses. `id` is its stored name. */
   counter(id: string, options: BudgetClassOptions): RateLimiter;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns the shares of clients in the space for stored responses with this retention. */

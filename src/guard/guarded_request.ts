@@ -6,8 +6,8 @@ export interface GuardedRequest {
   /** The raw target, with the query without its question mark. */
   readonly target: { readonly path: string; readonly query: string };
   readonly user: User | null;
-  /** Returns the client's address; null if it is unknown. */
+  /** Returns the client's address, or null if it is unknown. */
   address(): string | null;
-  /** Returns the raw body, which is read once; empty for operations without a body. */
+  /** Returns the raw body, which is read once. Returns no bytes for operations without a body. */
   body(): Promise<Uint8Array>;
 }

@@ -48,7 +48,7 @@ export interface ProtectionContext {
 }
 
 /**
- * Resolves the protection of each operation of a resource; an access without protection is absent.
+ * Resolves the protection of each operation of a resource. Accesses without protection are absent.
  */
 export function resolveProtections(
   options: ProtectionOptions,

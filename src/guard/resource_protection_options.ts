@@ -13,7 +13,7 @@ export type GuardedKind = "read" | "create" | "update" | "delete";
 
 /** The rate limit of a resource: the number of requests of any kind for each caller. */
 export interface RateLimitOptions {
-  /** Duration of a window, which starts with a caller's first request, in milliseconds. */
+  /** The duration of a window in milliseconds. A window starts with a caller's first request. */
   readonly windowMs: number;
   /** Number of requests in a window. */
   readonly maxRequests: number;
@@ -38,7 +38,7 @@ export interface CostOptions {
 export interface PowGateOptions {
   /** Difficulty as in `abuseProtection.pow`, whose value is the default. */
   readonly difficulty?: number | undefined;
-  /** Operations that require it. Default: all except streams. */
+  /** The operations that require proof of work. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
   /** Trust hook as in `abuseProtection.pow`, whose value is the default. */
   readonly trust?: Trust | undefined;
@@ -46,7 +46,7 @@ export interface PowGateOptions {
 
 /** The protection option of a resource that always requires a CAPTCHA. */
 export interface CaptchaGateOptions {
-  /** Operations that require it. Default: all except streams. */
+  /** The operations that require a CAPTCHA. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
   /** Required action of the token. */
   readonly action?: string | undefined;
@@ -56,7 +56,7 @@ export interface CaptchaGateOptions {
 export interface ProtectionOptions {
   /** Number of requests that each caller may send to the resource. Default: no limit. */
   readonly rateLimit?: RateLimitOptions | undefined;
-  /** The costs of its operations, in tokens of the budget. */
+  /** The costs of the resource's operations, in tokens of the budget. */
   readonly cost?: CostOptions | undefined;
   /** Always requires proof of work. Default: off. */
   readonly pow?: boolean | PowGateOptions | undefined;

@@ -33,7 +33,7 @@ export type NewEntry = Omit<LedgerEntry, "seq" | "balance" | "at">;
 
 /**
  * The entries that one operation posts to an account. Throws a 409 if the balance would leave the
- * range of exact integers; the operation then posts nothing.
+ * range of exact integers. The operation then posts nothing.
  */
 export class Posting {
   #state: AccountState;

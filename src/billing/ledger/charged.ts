@@ -7,7 +7,7 @@ import { parseAmount } from "./ledger_input.ts";
 export interface ChargeOptions<Context, Input> {
   /** Number of credits, or a function of the call. */
   readonly amount: number | ((context: Context, input: Input) => MaybePromise<number>);
-  /** Returns the account. Default: the id of the user. */
+  /** Returns the account that pays. Default: the id of the user. */
   readonly account?: ((context: Context, input: Input) => MaybePromise<string>) | undefined;
   /** Reason in the history. */
   readonly reason?: string | undefined;
@@ -19,7 +19,7 @@ export interface ChargeOptions<Context, Input> {
 export interface CallContext {
   /** Null for an anonymous caller. */
   readonly user: { readonly id: string } | null;
-  /** Registers work for the end of the call; absent if the call ends with the handler. */
+  /** Registers work for the end of the call. Absent if the call ends with the handler. */
   readonly onEnd?: (work: (isAnswered: boolean) => Promise<void>) => void;
 }
 

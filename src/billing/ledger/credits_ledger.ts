@@ -8,7 +8,7 @@ export interface LedgerNote {
   readonly reason?: string | undefined;
   /**
    * Idempotency key of 1 to 255 characters. An operation that is repeated with the same key and
-   * amount runs once and returns its first result; another amount is a 422
+   * amount runs once and returns its first result. With another amount it fails with 422
    * `idempotency-key-reused`. The key of a grant is kept for ever and is unique in the ledger. The
    * key of another operation is unique in its account and is kept for 35 days.
    */
@@ -17,7 +17,7 @@ export interface LedgerNote {
 
 /** Options for consuming credits. */
 export interface ConsumeOptions extends LedgerNote {
-  /** Consumes even if the balance is too low, so that it becomes negative. Default: false. */
+  /** Allows a consumption that makes the balance negative. Default: false. */
   readonly allowNegative?: boolean | undefined;
 }
 
@@ -39,7 +39,8 @@ export interface Reservation {
   readonly expiresAt: string;
   /**
    * State of the reservation: `open`, unless `reserve` was repeated with its key. Only an open
-   * reservation holds credits. After its end, work has to be reserved under another key.
+   * reservation holds credits. After the end of a reservation, work must be reserved under another
+   * key.
    */
   readonly state: ReservationState;
 }
@@ -52,11 +53,13 @@ export interface ReserveResult extends LedgerResult {
 
 /** Options for committing a reservation. */
 export interface CommitOptions {
-  /** Number of credits that were used; the rest returns. Default: the whole reservation. */
+  /** The number of credits that were used. The rest returns to the balance. Default: all. */
   readonly amount?: number | undefined;
 }
 
-/** Options for reversing a grant. The `key` of a reversal is kept for ever, like its grant. */
+/**
+ * Options for reversing a grant. The `key` of a reversal is kept for ever, like the key of a grant.
+ */
 export interface ReverseOptions extends LedgerNote {
   /** Number of credits to reverse. Default: all remaining credits of the grant. */
   readonly amount?: number | undefined;
@@ -66,7 +69,7 @@ export interface ReverseOptions extends LedgerNote {
 export interface HistoryPage {
   /** Number of entries: 1 to 1,000. */
   readonly count: number;
-  /** Returns only entries before this `seq`: that of the last entry of the previous page. */
+  /** Returns only entries before this `seq`: the `seq` of the last entry on the previous page. */
   readonly before?: number | undefined;
 }
 
@@ -81,11 +84,13 @@ export interface FoundGrant {
 /**
  * The credits ledger: integer balances of accounts. Each balance is the sum of immutable entries.
  * Every operation is one commit of the key-value store, which checks that the balance is unchanged.
- * Concurrent callers in any number of processes therefore never consume more than there is.
+ * Therefore concurrent callers in any number of processes never consume more credits than the
+ * balance.
  *
- * Amounts are whole numbers from 1 to 2^53 − 1; anything else is a 422. An operation rejects with a
- * `StoreError`, a 503 for the client, if the store does not respond. It may then have been done,
- * unless the kind of the error is `unavailable`. With a `key` it can be repeated safely.
+ * Amounts are whole numbers from 1 to 2^53 − 1; other amounts fail with 422. If the store does not
+ * respond, an operation rejects with a `StoreError`, which is a 503 for the client. The operation
+ * may still have been carried out, unless the kind of the error is `unavailable`. With a `key`, an
+ * operation can be repeated safely.
  */
 export interface CreditsLedger {
   /** Adds credits. */
@@ -98,7 +103,8 @@ export interface CreditsLedger {
   history(account: string, page?: number | HistoryPage): Promise<readonly LedgerEntry[]>;
   /**
    * Reserves credits until the work succeeds (`commit`), fails (`release`) or takes too long. A
-   * repetition with its key returns the same reservation, even if it has ended: see its `state`.
+   * repetition with the same key returns the same reservation, even if it has ended. See its
+   * `state`.
    */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
   /** Charges the used credits. `ok` is false if the reservation was released or has expired. */
@@ -110,15 +116,17 @@ export interface CreditsLedger {
   release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation>;
   /**
    * Reverses the grant with this key, for instance after a refund. Consumed credits are included,
-   * so that the balance may become negative. All reversals together never exceed the grant: an
-   * `amount` over the rest is a 409. Without a `key` each call is a separate operation. Pass the id
-   * of the refund as the key of a partial refund, so that a repeated event counts once.
+   * so the balance may become negative. All reversals together never exceed the grant. An `amount`
+   * over the rest fails with 409. Without a `key` each call is a separate operation. Pass the id of
+   * the refund as the key of a partial refund, so that a repeated event counts once.
    */
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
-  /** Returns the account and the credits of a grant; null if no grant with this key was started. */
+  /**
+   * Returns the account and the credits of a grant, or null if no grant with this key was started.
+   */
   findGrant(grantKey: string): Promise<FoundGrant | null>;
   /** Sums the entries of one account or of all accounts, and compares them with the balances. */
   audit(account?: string): Promise<readonly AccountAudit[]>;
-  /** Closes the store, if the ledger has opened it by its path or URL. */
+  /** Closes the store if the ledger has opened it by a path or URL. */
   close(): Promise<void>;
 }

@@ -20,8 +20,8 @@ export class GrantKeys {
   }
 
   /**
-   * Binds a key to a grant: a payment that is reported for two accounts is granted to one of them.
-   * Throws a 422 if the key is bound to another grant.
+   * Binds a key to a grant. A payment that is reported for two accounts is thus granted to only one
+   * of them. Throws a 422 if the key is bound to another grant.
    */
   async bind(key: string, grant: FoundGrant): Promise<void> {
     const found = await this.find(key) ?? await this.#bindNow(key, grant);

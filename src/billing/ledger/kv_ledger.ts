@@ -56,7 +56,9 @@ export class KvLedger implements CreditsLedger {
   readonly #grants: GrantKeys;
   readonly #closeStore: () => Promise<void>;
 
-  /** Makes no call yet. `closeStore` is called at the end; without it the store stays open. */
+  /**
+   * Creates the ledger without a call to the store. `close` calls `closeStore`, if there is one.
+   */
   constructor(
     store: KeyValue,
     runtime: Pick<Runtime, "clock" | "random">,
@@ -272,7 +274,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** This many operations take half of the bytes of a commit. */
+/** The maximum number of operations in a commit. As many operations take half of its bytes. */
 const maxChanges = 128;
 
 /** Retention of the keys of consumptions and of ended reservations, in milliseconds. */

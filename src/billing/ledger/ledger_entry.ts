@@ -24,7 +24,7 @@ export interface LedgerEntry {
   readonly seq: number;
   /** The kind of the change. */
   readonly kind: LedgerEntryKind;
-  /** Change of the balance: negative for a reduction, 0 for a commit that used everything. */
+  /** The change of the balance: negative for a reduction, 0 for a commit of all credits. */
   readonly amount: number;
   /** The balance after the entry. */
   readonly balance: number;

@@ -41,7 +41,7 @@ const maxLifetimeMs = 30 * 86_400_000;
 
 function parseText(given: unknown, path: string, maxLength: number): string {
   const isText = typeof given === "string" && given !== "" && given.length <= maxLength &&
-    // UTF-8 would encode a lone surrogate as U+FFFD, so that two accounts would have one key.
+    // UTF-8 would encode a lone surrogate as U+FFFD, so two accounts would have one key.
     given.isWellFormed();
   if (isText) return given;
   throw wrongInput(path, `must be a text of 1 to ${maxLength} characters`);

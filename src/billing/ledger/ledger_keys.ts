@@ -4,7 +4,7 @@ import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
 
 /** The keys of the ledger's records in the key-value store. */
 export const ledgerKeys = {
-  /** The balance of an account and its open reservations: its hot key. */
+  /** The hot key of an account: its balance and its open reservations. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],
   /** The prefix of the states of all accounts. */
   states: ["credits", "state"],
@@ -29,9 +29,9 @@ export const ledgerKeys = {
 } as const;
 
 /**
- * Returns an account as a part of a key: its name, or the hash of a long name, because the keys of
- * a commit are limited. Bytes and strings are different keys, so that no account name equals the
- * hash of another.
+ * Returns an account as a part of a key: its name, or the hash of a long name, because the size of
+ * keys is limited. Bytes and strings are different keys, so no account name equals the hash of
+ * another account.
  */
 function partOf(account: string): KeyValueKeyPart {
   return Buffer.byteLength(account) <= maxAccountBytes ? account : digest(account);

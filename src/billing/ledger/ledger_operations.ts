@@ -8,7 +8,7 @@ export interface LedgerResult {
   readonly ok: boolean;
   /** The balance directly after this operation, or the balance that was too low. */
   readonly balance: number;
-  /** True if the operation was done before, under the same key: this call changed nothing. */
+  /** True if an earlier operation under the same key did this. This call then changed nothing. */
   readonly replayed: boolean;
 }
 
@@ -17,13 +17,13 @@ export type ReservationState = "open" | "committed" | "released" | "expired";
 
 /** The result of ending a reservation. */
 export interface EndedReservation extends LedgerResult {
-  /** The state of the reservation. If it is not the requested one, `ok` is false. */
+  /** The state of the reservation. If another state was requested, `ok` is false. */
   readonly state: ReservationState;
 }
 
 /** The stored result of an operation with an idempotency key. */
 export interface OperationRecord {
-  /** The operation with its amount: its key is refused for another operation. */
+  /** The operation with its amount. Another operation with the same key is refused. */
   readonly fingerprint: string;
   readonly entry: LedgerEntry;
   /** Number of credits of a grant that were reversed. */
@@ -87,7 +87,7 @@ export interface ReversalOutcome extends Outcome {
   readonly grant: OperationRecord | null;
 }
 
-/** Reverses granted credits, including consumed ones: the balance may become negative. */
+/** Reverses granted credits, including consumed credits. The balance may become negative. */
 export function reverse(
   posting: Posting,
   given: Reversal,
@@ -129,9 +129,7 @@ export interface ReserveOutcome {
   readonly record: ReservationRecord | null;
 }
 
-/**
- * Reserves credits. A reservation with the same id and amount is returned as it is, in any state.
- */
+/** Reserves credits. Returns an existing reservation with the id and amount, in any state. */
 export function reserve(
   posting: Posting,
   wanted: Omit<OpenHold, "balance">,
@@ -244,7 +242,7 @@ function recordOf(
   return { amount, balance, expiresAt, state };
 }
 
-/** Returns the final state of a reservation. One that has just expired is still stored as open. */
+/** Returns the final state of a reservation. A just expired reservation is still stored as open. */
 function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }

@@ -13,7 +13,7 @@ export function asReservation(value: unknown): ReservationRecord | undefined {
   return value as ReservationRecord | undefined;
 }
 
-/** Returns the write of a record; none if the record is null, because it did not change. */
+/** Returns the write of a record. Returns none if the record is null, because it did not change. */
 export function setting(
   key: KeyValueKey,
   value: unknown,

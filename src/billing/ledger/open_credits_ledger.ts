@@ -15,7 +15,7 @@ export interface CreditsLedgerOptions {
    * `KeyValue`. The app may use the same store.
    */
   readonly kv: KeyValueOption;
-  /** Clock, randomness, environment and observer. Default: the real ones. */
+  /** The clock, random numbers, environment and observer. Default: those of the system. */
   readonly runtime?: Runtime | undefined;
 }
 

@@ -20,7 +20,7 @@ export type CheckoutMode = "subscription" | "payment";
 export interface CheckoutItem {
   /** The provider's id of the price; see the provider. */
   readonly priceId: string;
-  /** A whole number from 1 on. */
+  /** A positive whole number. */
   readonly quantity: number;
 }
 
@@ -68,13 +68,15 @@ export interface WebhookDelivery {
   readonly now: number;
 }
 
-/** A paid price, with each of the ids by which a plan may name it. */
+/** A paid price, with all ids by which a plan may identify it. */
 export interface PaidPrice {
   /** At least one element. */
   readonly ids: readonly string[];
-  /** Quantity from the provider. A value that is not a whole number from 1 on is refused later. */
+  /**
+   * The quantity from the provider. A value that is not a positive whole number is refused later.
+   */
   readonly quantity: number;
-  /** Charged amount after discounts, however it is paid. Default: the amount of the payment. */
+  /** The charged amount after discounts. Default: the amount of the payment. */
   readonly amount?: number;
   /** True if the price is for a part of a period, for instance after a change. */
   readonly isProration?: boolean;
@@ -86,9 +88,11 @@ export interface VendorPayment extends BillingPayment {
   readonly prices: readonly PaidPrice[];
   /** True if the event lacks some prices: {@link BillingProvider.findPrices} returns all. */
   readonly hasMorePrices?: boolean;
-  /** False if the payment never is for a whole period or a purchase, whatever its lines are. */
+  /** False if the payment is never for a whole period or a purchase, whatever its lines contain. */
   readonly isForCredits: boolean;
-  /** Charged amount after discounts and before any customer balance. Default: `amount`. */
+  /**
+   * The charged amount after discounts and before the use of a customer balance. Default: `amount`.
+   */
   readonly netAmount?: number;
   /** Time of the purchase, if it is not the time of the event: RFC 3339 in UTC. */
   readonly boughtAt?: string;
@@ -112,7 +116,9 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly payment?: VendorPayment;
   /** The provider's id of the event's subscription. */
   readonly subscriptionId?: string;
-  /** Time since which the subscription has its price and quantity, if the provider reports it. */
+  /**
+   * The time since which the subscription has its price and quantity, if the provider reports this.
+   */
   readonly itemChangedAt?: string;
   /**
    * True if only a server with a key of the provider can have set the metadata. Other metadata is
@@ -127,7 +133,7 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
 export interface ReadTerms extends Pick<VendorEvent, "itemChangedAt"> {
   /** The current state. */
   readonly subscription: BillingSubscription;
-  /** Time of its last change. */
+  /** The time of the subscription's last change. */
   readonly changedAt?: string;
 }
 
@@ -147,7 +153,7 @@ export interface VendorDelivery {
  * if the provider refuses or does not respond.
  */
 export interface BillingProvider {
-  /** Name of the provider in keys and events, which never changes. */
+  /** The name of the provider in keys and events. The name must never change. */
   readonly name: string;
   /** True if deliveries are verified by a secret. */
   readonly isSigned: boolean;
@@ -183,8 +189,10 @@ export interface BillingProvider {
   reportUsage?(report: UsageReport): Promise<void>;
   /** Verifies a delivery and reads its events. Throws a 400 if it is not authentic. */
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
-  /** Returns the terms of a subscription whose payments name no prices; null for an unknown id. */
+  /**
+   * Returns the terms of a subscription whose payments name no prices, or null for an unknown id.
+   */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns the prices of a payment whose event does not name all; none if they are too many. */
+  /** Returns all prices of a payment whose event names only some, or none for too many prices. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }

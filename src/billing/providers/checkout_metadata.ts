@@ -1,7 +1,7 @@
 import type { CheckoutItem, PaidPrice } from "./billing_provider.ts";
 
 /**
- * The names of metadata that only the service sets: values from a browser are dropped. `userId` is
+ * The names of metadata that only the service sets. Values from a browser are dropped. `userId` is
  * included because it identifies the account if `accountId` is missing.
  */
 export const reservedMetadata = [

@@ -78,21 +78,21 @@ export class JsonFields {
 }
 
 /**
- * Returns true if money paid less than half of the charge. For some providers, credit is the
- * proration of the previous plan or a balance: the rest of a monthly plan is less than half of a
- * yearly one.
+ * Returns true if money paid less than half of the charge. For some providers, credit is a balance
+ * or the proration of the previous plan. The rest of a monthly plan is less than half of a yearly
+ * plan.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);
 }
 
-/** Converts seconds since 1970 to RFC 3339; undefined if there are none. */
+/** Converts seconds since 1970 to RFC 3339. Returns undefined if there are none. */
 export function timeOfSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Math.abs(seconds) > 8.64e12) return undefined;
   return new Date(seconds * 1000).toISOString();
 }
 
-/** Converts a time of a provider to RFC 3339 in UTC, with milliseconds; undefined if invalid. */
+/** Converts a provider's time to RFC 3339 in UTC, with milliseconds. Undefined if it is invalid. */
 export function timeOf(text: string | undefined): string | undefined {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();

@@ -4,15 +4,15 @@ import { callback, other, timerMs } from "../../options/option_kinds.ts";
 /** The options that all billing providers have. */
 export interface ProviderOptions {
   /**
-   * The webhook secret, as the provider shows it; a list for rotation. Without a secret, deliveries
-   * are not verified, and the start fails in production.
+   * The webhook secret, as the provider shows it, or a list of secrets for rotation. Without a
+   * secret, deliveries are not verified, and the start fails in production.
    */
   readonly webhookSecret?: string | readonly string[] | undefined;
   /** Maximum difference to the time of a delivery, in milliseconds. Default: 300,000. */
   readonly toleranceMs?: number | undefined;
   /** Another URL of the provider's API, for instance for tests. */
   readonly baseUrl?: string | undefined;
-  /** Sends the calls. Default: the global `fetch`. */
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   /** Timeout of one API call, in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
@@ -30,7 +30,7 @@ export const providerOptions = {
   timeoutMs: timerMs().default(10_000),
 } satisfies Described<ProviderOptions>;
 
-/** Describes a secret or key. A space or line break in it is a copying mistake. */
+/** Describes a secret or key. A space or line break in a secret is a copying mistake. */
 export function secretText(): Option<string | undefined> {
   return other<string>(
     "a text as the provider gave it, without spaces",

@@ -40,8 +40,9 @@ export class VendorApi {
   }
 
   /**
-   * Returns the elements of all pages of a list. `next` returns the query of the following page;
-   * undefined after the last. Throws a `billing-failed` Problem for more than {@link maxListed}.
+   * Returns the elements of all pages of a list. `next` returns the query of the following page, or
+   * undefined after the last page. Throws a `billing-failed` Problem for more than {@link
+   * maxListed}.
    */
   async listAll(
     call: VendorCall,
@@ -80,7 +81,7 @@ export class VendorApi {
       if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 500)}`);
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
-      // The error is in the network, the provider or its response, and not in this program.
+      // The cause is the network, the provider or its response, and not this program.
       throw billingFailed(provider, error);
     }
   }

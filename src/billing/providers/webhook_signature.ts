@@ -15,7 +15,7 @@ export interface OfferedSignature {
 
 /** The rules for verifying the deliveries of a provider. */
 export interface SignatureRules {
-  /** The keys of HMAC-SHA-256. One of them has to match. */
+  /** The keys of HMAC-SHA-256. The signature must match one of them. */
   readonly keys: readonly Uint8Array<ArrayBuffer>[];
   /** Maximum difference to the time of a delivery, in milliseconds. */
   readonly toleranceMs: number;
@@ -23,7 +23,7 @@ export interface SignatureRules {
 
 /**
  * Verifies the signature of a delivery over its raw bytes: HMAC-SHA-256, every key with every code,
- * each compared in constant time. Throws the same 400 for every error; its cause contains the
+ * each compared in constant time. Throws the same 400 for every error. The `cause` contains the
  * reason.
  */
 export async function verifySignature(
@@ -43,7 +43,7 @@ export async function verifySignature(
   for (const bytes of keys) {
     const key = await crypto.subtle.importKey("raw", bytes, hmac, false, ["verify"]);
     for (const code of codes) {
-      // There is no early exit, so that the time does not show which secret is the current one.
+      // The loop does not exit early, so the time does not show which secret is the current one.
       const isRight = await crypto.subtle.verify("HMAC", key, code, message);
       matches ||= isRight;
     }

@@ -22,7 +22,7 @@ export interface BillingResolvers {
   readonly account?: UserResolver | undefined;
   /** Returns the provider's customer id. Default: the customer that has paid for the account. */
   readonly customerId?: UserResolver | undefined;
-  /** Returns the email to prefill. Default: that of the user, or else that of the request. */
+  /** Returns the email to prefill. Default: the email of the user, or else of the request. */
   readonly customerEmail?: UserResolver | undefined;
 }
 
@@ -160,7 +160,9 @@ async function accountOf(
   return name;
 }
 
-/** Requires JSON: a page of another origin can send a form with the cookies of the user. */
+/**
+ * Requires a JSON body, because a page of another origin can send a form with the user's cookies.
+ */
 function requireJson({ req }: Context): void {
   const [type = ""] = (req.header("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === "application/json") return;

@@ -83,7 +83,9 @@ function emailOf(value: unknown): string | null {
   return typeof value === "string" && /^[^\s@]{1,100}@[^\s@]{1,100}$/.test(value) ? value : null;
 }
 
-/** Parses items; null if there is no valid list. Faults of single items are added to `faults`. */
+/**
+ * Parses items. Returns null if there is no valid list. Adds faults of single items to `faults`.
+ */
 function itemsOf(value: unknown, faults: CheckoutFault[]): readonly CheckoutItem[] | null {
   if (!Array.isArray(value) || value.length === 0 || value.length > 20) return null;
   const all: readonly unknown[] = value;

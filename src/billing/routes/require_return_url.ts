@@ -1,7 +1,7 @@
 import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
- * Requires that a return URL has one of these origins: otherwise a page of the provider, which the
+ * Requires that a return URL has one of these origins. Otherwise a page of the provider, which the
  * customer trusts, could lead to any site. Returns the URL as it was parsed, because a provider or
  * a browser may parse the same string differently. Throws a 422.
  */

@@ -30,14 +30,14 @@ export class AccountLinks {
       await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),
     );
     if (customer === undefined || !this.#isShared) return customer;
-    // Earlier versions linked a customer to each account that paid with its address.
+    // Earlier versions linked a customer to every account that paid with the customer's address.
     return await this.accountOf(customer) === accountId ? customer : undefined;
   }
 
   /**
-   * Links a customer to an account; the last customer of an account counts. Returns false if the
-   * customer remains linked to another account: if buyers can enter the address of any customer,
-   * only the deployer can reassign a customer.
+   * Links a customer to an account. The last linked customer of an account is used. Returns false
+   * if the customer remains linked to another account. If buyers can enter the address of any
+   * customer, only the operator of the service can reassign a customer.
    */
   async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [

@@ -9,7 +9,9 @@ export interface DeliveryClaim {
   readonly owner: string;
 }
 
-/** A claim, or why there is none: the event was handled, or is being handled elsewhere. */
+/**
+ * A claim, or the reason why there is none: the event was handled, or another process handles it.
+ */
 export type ClaimOutcome = DeliveryClaim | "done" | "in-flight";
 
 interface DeliveryRecord {
@@ -19,9 +21,9 @@ interface DeliveryRecord {
 }
 
 /**
- * The claims of deliveries. Of all deliveries of one event, in any number of processes, one is
- * handled at a time, and none after one was handled. The claim of a terminated process expires
- * after a minute.
+ * The claims of deliveries. For one event, in any number of processes, only one delivery is handled
+ * at a time. After one was handled, no further delivery is. The claim of a terminated process
+ * expires after a minute.
  */
 export class DeliveryClaims {
   readonly #provider: string;
@@ -51,7 +53,7 @@ export class DeliveryClaims {
     }
   }
 
-  /** Records that the event was handled, for longer than its provider repeats it. */
+  /** Records that the event was handled. The record outlives the repetitions of the provider. */
   async finish(claim: DeliveryClaim): Promise<void> {
     await this.#whileHeld(
       claim,
@@ -60,7 +62,7 @@ export class DeliveryClaims {
     );
   }
 
-  /** Frees the delivery for its next repetition. */
+  /** Releases the claim, so that the next repetition of the delivery can be handled. */
   async release(claim: DeliveryClaim): Promise<void> {
     const key = billingKeys.delivery(this.#provider, claim.id);
     await this.#whileHeld(claim, (versionstamp) => ({

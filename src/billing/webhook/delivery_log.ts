@@ -6,20 +6,20 @@ export interface ReceivedDelivery {
   readonly at: number;
   /** The provider's id of the event; null if the delivery was not authentic. */
   readonly id: string | null;
-  /** The types of its events. */
+  /** The types of the delivery's events. */
   readonly events: readonly string[];
   /**
-   * `handled`, a `duplicate` of a handled one, `in-flight` elsewhere, `failed`, so that the
-   * provider repeats it, or `refused`.
+   * The outcome: `handled`, a `duplicate` of a handled delivery, `in-flight` in another process,
+   * `failed` (the provider repeats it), or `refused`.
    */
   readonly outcome: "handled" | "duplicate" | "in-flight" | "failed" | "refused";
-  /** Reason of the refusal, or the name of the error; null if it was accepted. */
+  /** The reason of the refusal, or the name of the error. Null if the delivery was accepted. */
   readonly reason: string | null;
 }
 
 /**
- * The log of received deliveries in the memory of this process: the last 200 authentic ones, and
- * the last 50 refused ones, which any client can send.
+ * The log of received deliveries in the memory of this process: the last 200 authentic deliveries,
+ * and the last 50 refused deliveries. Any client can send deliveries that are refused.
  */
 export class DeliveryLog {
   readonly #clock: Clock;

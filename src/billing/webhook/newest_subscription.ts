@@ -9,7 +9,9 @@ export interface ReportedSubscription {
   /** Time of the event: RFC 3339 in UTC. */
   readonly occurredAt: string;
   readonly deliveryId: string;
-  /** Time since which the subscription has its price and quantity, if the provider reports it. */
+  /**
+   * The time since which the subscription has its price and quantity, if the provider reports this.
+   */
   readonly itemChangedAt?: string;
   /** True if this is the state at the creation. */
   readonly isFirst?: boolean;
@@ -23,12 +25,12 @@ interface KeptSubscription extends ReportedSubscription {
   readonly terms?: readonly SubscriptionTerms[];
 }
 
-/** Returns the current state at the provider; null if it is not available. */
+/** Returns the current state at the provider, or null if it is not available. */
 export type ReadNow = (id: string) => Promise<BillingSubscription | null>;
 
 /**
- * The newest states of subscriptions by the provider's clock. Events arrive in any order: a late
- * event must not restore a canceled subscription.
+ * The newest states of subscriptions by the provider's clock. Events arrive in any order, and a
+ * late event must not restore a canceled subscription.
  */
 export class NewestSubscriptions {
   readonly #provider: string;
@@ -42,7 +44,7 @@ export class NewestSubscriptions {
     this.#readNow = readNow;
   }
 
-  /** Returns the newest known state; null if none was reported. */
+  /** Returns the newest known state, or null if no state was reported. */
   async find(id: string): Promise<BillingSubscription | null> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return asKept(value)?.subscription ?? null;
@@ -54,7 +56,7 @@ export class NewestSubscriptions {
     return knownTerms(asKept(value));
   }
 
-  /** Records a reported state. Returns the newest state, which may be another. */
+  /** Records a reported state. Returns the newest state, which may be another state. */
   async report(reported: ReportedSubscription): Promise<BillingSubscription> {
     const key = billingKeys.subscription(this.#provider, reported.subscription.id);
     for (;;) {
@@ -75,9 +77,9 @@ export class NewestSubscriptions {
   }
 
   /**
-   * Returns the newer state. Stripe's clock has seconds, in which a subscription may change twice:
-   * then the provider is asked. Its state may be newer than events in flight, for which it is asked
-   * again.
+   * Returns the newer state. Stripe's times have seconds, and a subscription may change twice in a
+   * second. In this case the state is read at the provider. That state may be newer than events in
+   * flight, for which it is read again.
    */
   async #newer(
     known: ReportedSubscription,

@@ -101,7 +101,7 @@ async function linesOf(
   const isKnown = payment.isChange === true
     ? changeAt(known, at) !== undefined
     : payment.isFirst === true && known[0]?.since === "" || isKnownAt(known, at);
-  // If the provider does not respond, the delivery fails and is repeated: nothing is lost.
+  // If the provider does not respond, the delivery fails and the provider repeats it.
   const read = isKnown || event.type !== "payment.succeeded"
     ? null
     : await provider.readTerms?.(subscriptionId) ?? null;
@@ -117,7 +117,7 @@ async function linesOf(
   return event.type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
 }
 
-/** Returns the current terms, which are those of that time unless the subscription has changed. */
+/** Returns the current terms. They also held at that time, unless the subscription has changed. */
 function termsNow(
   { subscription, itemChangedAt = "", changedAt = "" }: ReadTerms,
   at: string,

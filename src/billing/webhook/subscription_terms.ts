@@ -10,7 +10,7 @@ export interface SubscriptionTerms
   readonly heldFrom?: string;
   /** A later time until which these terms held, as the provider has reported. */
   readonly heldUntil?: string;
-  /** Time from which later terms were dropped: until the next ones the terms are unknown. */
+  /** The time from which later terms were dropped. Until the next ones, the terms are unknown. */
   readonly unknownFrom?: string;
 }
 
@@ -29,8 +29,9 @@ export function subscriptionTerms(
 }
 
 /**
- * Adds terms at their time. Events arrive in any order, so that terms without a present effect are
- * kept too. The first and the newest 50 are kept, and the time from which the first may be wrong.
+ * Adds terms at their time. Events arrive in any order, so terms without a present effect are also
+ * kept. The list keeps the first terms, the newest 50 terms, and the time from which the first
+ * terms may be wrong.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],
@@ -50,7 +51,7 @@ export function isKnownAt(history: readonly SubscriptionTerms[], at: string): bo
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }
 
-/** Returns the terms at a time; undefined if they are unknown or were dropped. */
+/** Returns the terms at a time, or undefined if they are unknown or were dropped. */
 export function termsAt(
   history: readonly SubscriptionTerms[],
   at: string,
@@ -64,7 +65,9 @@ export function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/** Returns the change of price that an invoice of a time pays for; undefined if none is known. */
+/**
+ * Returns the change of price that an invoice of this time pays for, or undefined if none is known.
+ */
 export function changeAt(
   history: readonly SubscriptionTerms[],
   at: string,
@@ -79,7 +82,7 @@ export function changeAt(
   const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
   if (nearest === undefined) return undefined;
   const { before, terms } = nearest;
-  // A change within a period does not move its end; a renewal does.
+  // A change within a period does not move the end of the period, but a renewal does.
   const end = before.currentPeriodEnd;
   const isWithin = end !== undefined &&
     (end === terms.currentPeriodEnd || end <= (terms.heldUntil ?? terms.since));

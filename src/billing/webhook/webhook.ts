@@ -19,7 +19,7 @@ import type { DeliveryLog } from "./delivery_log.ts";
 import type { NewestSubscriptions } from "./newest_subscription.ts";
 import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 
-/** The functions of the deployer for the events of a webhook. */
+/** The functions of the configuration that handle the events of a webhook. */
 export interface WebhookCallbacks {
   /**
    * Called with each event, at least once, after its credits were granted. If the function throws,
@@ -27,8 +27,9 @@ export interface WebhookCallbacks {
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
-   * Returns the account of an event; undefined for the account in its metadata. A browser can set
-   * the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe.
+   * Returns the account of an event, or undefined to use the account in the event's metadata. A
+   * browser can set the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of
+   * Stripe.
    */
   readonly resolveAccount?:
     | ((event: BillingEvent) => MaybePromise<string | undefined>)
@@ -61,7 +62,9 @@ export interface WebhookAnswer {
  */
 export class Webhook {
   readonly #options: WebhookOptions;
-  /** The deliveries that this process is handling: repetitions wait for their outcome. */
+  /**
+   * The deliveries that this process is handling. Repetitions wait for the outcome of the first.
+   */
   readonly #running = new Map<string, Promise<void>>();
 
   /** Makes no call yet. */
@@ -71,7 +74,7 @@ export class Webhook {
 
   /**
    * Handles one delivery. Throws a 400 if it is not authentic, a 409 while another process handles
-   * it, and a 5xx if the grant or the callback failed; then the provider repeats it.
+   * it, and a 5xx if the grant or the callback failed. The provider then repeats the delivery.
    */
   async accept(given: WebhookDelivery): Promise<WebhookAnswer> {
     const { provider, observe, log } = this.#options;
@@ -80,7 +83,7 @@ export class Webhook {
       delivery = await provider.readDelivery(given);
       requireMode(delivery, provider);
     } catch (error) {
-      // The stack is omitted: any client can send thousands of refused deliveries.
+      // The stack is omitted, because any client can send thousands of refused deliveries.
       const reason = reasonOf(error);
       observe({ kind: "webhook_refused", provider: provider.name, reason });
       log.add({ id: null, events: [], outcome: "refused", reason });
@@ -108,7 +111,7 @@ export class Webhook {
       return { received: true, duplicate: true };
     }
     const handled = Promise.withResolvers<void>();
-    // Without a waiting repetition, nothing else handles its rejection.
+    // If no repetition waits, no other code handles the rejection of this promise.
     handled.promise.catch(() => undefined);
     this.#running.set(delivery.id, handled.promise);
     try {
@@ -138,7 +141,7 @@ export class Webhook {
       for (const event of delivery.events) await this.#handle(event, delivery.id);
     } catch (error) {
       await claims.release(claim).catch((error) => {
-        // By contract the claim then expires after a minute.
+        // The claim then expires after a minute.
         observe({ kind: "webhook_claim_kept", provider: provider.name, error });
       });
       throw asServerFault(error);
@@ -205,8 +208,8 @@ export class Webhook {
   }
 
   /**
-   * Grants the credits of a payment once, for whichever of its events is first: to the account and
-   * with the amount that the first event named.
+   * Grants the credits of a payment once, at the first of its events. The first event determines
+   * the account and the amount.
    */
   async #grant(event: BillingEvent): Promise<void> {
     const { credits, provider, observe } = this.#options;
@@ -234,7 +237,7 @@ export class Webhook {
   }
 }
 
-/** Returns true if nothing is missing: the plan has no credits, or another event grants them. */
+/** Returns true if no credits are missing: the plan has none, or another event grants them. */
 function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
@@ -258,9 +261,7 @@ interface NamedAccount {
 
 type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;
 
-/**
- * Returns true if money was paid. A trial is free, so that anyone can start one with any address.
- */
+/** Returns true if money was paid. Anyone can start a free trial with any address. */
 function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }
@@ -284,7 +285,7 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** Returns the name of an error. The message is omitted, since the callback is not ours. */
+/** Returns the name of an error. The message is omitted, because it comes from foreign code. */
 function nameOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause ?? error : error;
   return cause instanceof Error ? cause.name : typeof cause;

@@ -5,10 +5,7 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import { tokenBucket } from "./token_bucket.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 
-/**
- * The bytes that a client has used of its share in this process, and that are not reconciled with
- * other processes.
- */
+/** The bytes that a client has used in this process and that other processes do not count yet. */
 interface Unreconciled {
   bytes: number;
   /** True if the last attempt to reconcile found too little left. */
@@ -17,9 +14,9 @@ interface Unreconciled {
 
 /**
  * Creates the shares of clients in the space for stored responses. Each share is a bucket of bytes,
- * which refills while stored responses expire; `ttlMs` is their retention. The bucket is called
- * only once a client has taken a mebibyte in this process. Therefore most requests do not wait for
- * it.
+ * which refills while stored responses expire. `ttlMs` is the retention of these responses. The
+ * bucket is called only once a client has taken a mebibyte in this process. Therefore most requests
+ * do not wait for it.
  */
 export function createAnswerShares(
   ttlMs: number,
@@ -43,7 +40,8 @@ export function createAnswerShares(
         refillPerMinute: shareBytes * 60_000 / ttlMs,
       }),
     );
-    // The bytes are reset before waiting: a concurrent request must not reconcile them again.
+    // The bytes are reset before waiting, so that a concurrent request does not reconcile them
+    // again.
     const { bytes } = unreconciled;
     unreconciled.bytes = 0;
     const { isGranted } = await limiter.take(share, bytes);
@@ -68,7 +66,7 @@ export function createAnswerShares(
 /** The space for the responses of one client, in all processes, in bytes. */
 const shareBytes = 16 * 1024 ** 2;
 
-/** Usage of a client in a process that is reconciled before its next request, in bytes. */
+/** The number of bytes of a client from which a process reconciles before the next request. */
 const reconciledBytes = 1024 ** 2;
 
 /**

@@ -5,18 +5,18 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
-/** A holder of tokens leased from the bucket store, which counts them as spent. */
+/** A holder of tokens leased from the bucket store, which counts leased tokens as spent. */
 export interface LeaseHolder {
-  /** Returns the tokens if none was used since the last call. False once none is held. */
+  /** Returns tokens that were not used since the last call. Returns false if none is held. */
   returnIdle(): boolean;
   /** Returns all tokens to the store. */
   returnAll(): Promise<void>;
 }
 
 /**
- * The store of the buckets of rate limits, on the key-value store. It groups changes, has a
- * timeout, and does not wait for a store that has just failed. Unused leased tokens are returned
- * within two seconds.
+ * The store of the buckets of rate limits, on the key-value store. The bucket store groups changes,
+ * has a timeout, and does not wait for a key-value store that has just failed. Unused leased tokens
+ * are returned within two seconds.
  */
 export class BucketStore {
   readonly #hotKeys: HotKeys;

@@ -5,11 +5,13 @@ import { callback, number } from "../../options/option_kinds.ts";
 /** The options of the budget of each caller for the whole service. */
 export interface BudgetOptions {
   /**
-   * Budgets by class. A caller without a user is `anonymous`, every other caller `authenticated`. A
-   * class without an entry has no limit.
+   * Budgets by class. The class of a caller without a user is `anonymous`, and the class of every
+   * other caller is `authenticated`. A class without an entry has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
-  /** Returns another class for a caller. If it fails or returns none, the caller is `anonymous`. */
+  /**
+   * Returns the class of a caller. If the function fails or returns none, the class is `anonymous`.
+   */
   readonly classify?: Classify | undefined;
 }
 
@@ -33,10 +35,12 @@ export const authenticatedClass = "authenticated";
 /** The budget class of requests from MCP tools, if the configuration contains it. */
 export const toolClass = "mcp";
 
-/** Maximum number of tokens. Numbers in headers have 15 digits, so that thousandths are shown. */
+/**
+ * The maximum number of tokens. Numbers in headers have 15 digits, so thousandths are still shown.
+ */
 const maxTokens = 1e12;
 
-/** Minimum number of tokens. Less is within the rounding tolerance: an empty bucket would pay. */
+/** The minimum number of tokens. With less, rounding would let an empty bucket pay. */
 export const minTokens = 0.001;
 
 const classOptions = group(

@@ -1,30 +1,32 @@
 import type { KeyChange } from "../../kv/key_change.ts";
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 
-/** Number of tokens that a request draws; `toFloor` draws as many of them as are available. */
+/**
+ * The number of tokens that a request draws. With `toFloor`, it draws as many of them as there are.
+ */
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
   /**
-   * The tokens that the request has taken already. The draw returns them if it does not grant the
-   * rest, in the same change. If several requests each hold a part of the last tokens and need
-   * more, the next request finds the tokens that the previous one has returned.
+   * The tokens that the request has already taken. If the draw does not grant the rest, it returns
+   * these tokens in the same change. If several requests each hold a part of the last tokens and
+   * need more, the next request finds the tokens that the previous one has returned.
    */
   readonly taken: number;
 }
 
 /** The record in the store of the caller's bucket that tokens are drawn from. */
 export interface BucketRecord extends Bucket {
-  /** Number of changes: tokens that were taken and returned leave an equal bucket. */
+  /** The number of changes, because tokens that were taken and returned leave an equal bucket. */
   readonly changes: number;
 }
 
 /** A request to draw tokens, and the state of the bucket that its process knows. */
 export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
-  /** Tokens leased by the process, which are returned first. */
+  /** The tokens leased by the process. The draw returns them first. */
   readonly held: number;
-  /** Tokens that the process keeps; they are part of `total`. */
+  /** The tokens that the process keeps, which are part of `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
   /** Amount of the requests for which a share is leased; 0 for no share. */
@@ -60,7 +62,7 @@ export function drawTokens(
   const share = shareFor > 0 && isGranted ? shareOf(rest, shareFor) : 0;
   const bucket = { tokens: rest - share, at };
   const drawn = { isGranted, amount: isGranted ? tokens - rest : -back, share, bucket };
-  // A corrected clock must be stored, or every later draw would correct it again.
+  // A corrected clock must be stored. Otherwise every later draw would correct the clock again.
   const isClockCorrected = stored !== null && at < stored.at;
   const isChanged = isGranted && amount + share > 0 || held + back > 0 || isClockCorrected;
   if (!isChanged) return { result: { ...drawn, record: stored } };
@@ -78,8 +80,8 @@ function availableBucket(
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // No other process has written since, therefore this process knows the times of spending more
-  // exactly. A missing record has expired, because its bucket was full.
+  // No other process has written since then, so this process has more exact times of spending. A
+  // missing record has expired, because its bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));
@@ -108,7 +110,7 @@ function shareOf(left: number, amount: number): number {
   return share < 2 * amount ? 0 : share;
 }
 
-/** Returns the retention of a record: until the bucket is full, which a missing record means. */
+/** Returns the retention of a record: until the bucket is full, as a missing record means. */
 function keepMs(bucket: Bucket, limit: BucketPolicy, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
   return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));

@@ -17,7 +17,7 @@ export interface TakeResult {
   readonly isGranted: boolean;
   /** Number of taken tokens; negative if tokens were returned. */
   readonly amount: number;
-  /** The remaining tokens, as far as this process knows. */
+  /** The remaining tokens, according to the information in this process. */
   readonly left: Bucket;
 }
 
@@ -63,24 +63,29 @@ export class LocalTokenAllowance implements LeaseHolder {
       this.#held -= amount;
       this.#isUsed = true;
       const spent = this.#spend(amount);
-      // The share is fetched early, so that no request has to wait when the previous one is spent.
+      // The share is fetched early, so that no request has to wait when the previous share is
+      // spent.
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
-    // Requests that return tokens call the store: other processes may be waiting for them.
+    // Requests that return tokens call the store, because other processes may wait for these
+    // tokens.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
       return this.#result(false, 0);
     }
     return this.#takeFromStore(demand);
   }
 
-  /** Returns the currently remaining tokens, as far as this process knows. */
+  /** Returns the currently remaining tokens, according to the information in this process. */
   left(): Bucket {
     this.#refill();
     return this.#total;
   }
 
-  /** Includes the refill since then; tokens that others return are seen a second later. */
+  /**
+   * Returns true if tokens certainly lack. Includes the refill since the last call. Tokens that
+   * other processes return count one second later.
+   */
   isKnownShort(amount: number): boolean {
     this.#refill();
     return this.#total.tokens + roundingTolerance < amount &&
@@ -116,7 +121,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   #refill(): void {
     const { limit, clock } = this.#context;
     const total = limit.refill(this.#total, clock.now());
-    // A lease ends with the window of its tokens.
+    // A lease ends together with the window of its tokens.
     if (!limit.isSameSpan(total, this.#total)) this.#held = 0;
     this.#total = total;
   }
@@ -190,8 +195,8 @@ export class LocalTokenAllowance implements LeaseHolder {
 
   /**
    * Applies a draw. Leased tokens are part of the bucket's capacity until the bucket would be full
-   * again. For one second they may be held in addition, up to the refill of a second, so that
-   * callers far from a limit do not call the store all the time.
+   * again. For one second, they may be held in addition to the capacity, up to the refill of a
+   * second. Otherwise callers far from a limit would call the store all the time.
    */
   #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;
@@ -227,5 +232,5 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 }
 
-/** Time for which the last result of the store is trusted and a share is held, in milliseconds. */
+/** How long the last result of the store is trusted and a share is held, in milliseconds. */
 const memoryMs = 1_000;

@@ -20,7 +20,8 @@ export function withRateHeaders(
   const one = rate ?? budget;
   if (one === null) return headers;
   if (rate === null || budget === null) {
-    // A list of limits is avoided, because this runs for every reply and dominates its cost.
+    // There is no list of limits, because this code runs for every reply and a list would dominate
+    // its cost.
     return { ...headers, "ratelimit-policy": one.limit.header, "ratelimit": stateOf(one, now) };
   }
   return {
@@ -51,10 +52,7 @@ export function limitProblem(
   return new Problem(slug, details[slug], { headers });
 }
 
-/**
- * Returns the whole seconds until `amount` is available, as rate-limit headers contain them; null
- * if it never will be.
- */
+/** Returns the whole seconds until `amount` is available, or null if it never will be. */
 export function secondsUntil(
   amount: number,
   { limit, left }: RateLimitState,

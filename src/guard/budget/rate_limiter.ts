@@ -26,7 +26,7 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Takes all of the tokens or none. Returns a promise only if the store has to be called. */
+  /** Takes all of the tokens or none. Returns a promise only if it must call the store. */
   take(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
@@ -46,7 +46,7 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: true, taken: 0 });
   }
 
-  /** Yields the callers of this process that have spent tokens, with their remaining tokens. */
+  /** Yields the callers that have spent tokens in this process, with their remaining tokens. */
   *spenders(): Iterable<{ readonly caller: string; readonly left: number }> {
     for (const [caller, lease] of this.#leases.entries()) {
       const { tokens } = lease.left();

@@ -11,9 +11,9 @@ export class RequestBudget {
   #lastTake: TakeResult | null = null;
   /** Tokens taken from the bucket and not refunded. */
   #taken = 0;
-  /** Cost of items that belong to other resources. */
+  /** The cost of the items that belong to other resources. */
   #embeddedCost = 0;
-  /** Cost of all items, which may exceed the capacity of the bucket. */
+  /** The cost of all items. It may exceed the capacity of the bucket. */
   #cost = 0;
   /** Part of the cost that is paid, by tokens or by a solved challenge. */
   #paid = 0;
@@ -34,7 +34,7 @@ export class RequestBudget {
     return this.#limiter.limit.capacity;
   }
 
-  /** Number of tokens still to take: no request takes more than its bucket holds. */
+  /** The number of tokens still to take. No request takes more than its bucket can hold. */
   get due(): number {
     return Math.min(this.#cost, this.capacity) - this.#taken;
   }
@@ -47,7 +47,7 @@ export class RequestBudget {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
 
-  /** Returns true if this number of items is paid for. A whole bucket pays for any number. */
+  /** Returns true if this number of items is paid for. A complete bucket pays for any number. */
   covers(items: number): boolean {
     return this.#costOf(items) <= this.#paid + roundingTolerance ||
       this.#taken + roundingTolerance >= this.capacity;
@@ -61,7 +61,7 @@ export class RequestBudget {
   }
 
   /**
-   * Takes the missing tokens for this number of items. Returns false, and takes none, if too few.
+   * Takes the missing tokens for these items. If there are too few, takes none and returns false.
    */
   take(items: number): MaybePromise<boolean> {
     this.#cost = this.#costOf(items);

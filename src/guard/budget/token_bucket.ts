@@ -4,7 +4,7 @@ import type { RateLimitOptions } from "../resource_protection_options.ts";
 /** A token bucket: the remaining tokens of one caller at a time. */
 export interface Bucket {
   readonly tokens: number;
-  /** Milliseconds since 1970; for a window, its start. */
+  /** The time in milliseconds since 1970. For a window, the start of the window. */
   readonly at: number;
 }
 
@@ -29,7 +29,7 @@ export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
 }
 
 /**
- * The rounding tolerance of token buckets, because sums of fractions are inexact: a token must be
+ * The rounding tolerance of token buckets, because sums of fractions are inexact. A token must be
  * available after the announced wait.
  */
 export const roundingTolerance = 1e-6;
@@ -84,9 +84,9 @@ function policyOf(name: string, capacity: number, spanMs: number): string {
 }
 
 /**
- * Returns the time of a bucket after a clock jump. The clocks of processes differ a little: if each
- * process set a bucket back to its own time, alternating processes would refill it. However, a
- * clock that was far ahead and was corrected must not stop the refill.
+ * Returns the time of a bucket after a clock jump. The clocks of processes differ a little. If each
+ * process set a bucket back to its own time, alternating processes would refill the bucket.
+ * However, a clock that was far ahead and was corrected must not stop the refill.
  */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;

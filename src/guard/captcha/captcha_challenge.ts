@@ -42,8 +42,8 @@ const maxWaitMs = 5_000;
 const retryAfter = "5";
 
 /**
- * Creates the service's side of CAPTCHA challenges. Any result of a verifier that is not clearly a
- * pass is a refusal.
+ * Creates the service's side of CAPTCHA challenges. Any result of a verifier that is not a clear
+ * success counts as a refusal.
  */
 export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaChallenge {
   const { verifier, tokenHeader, store, runtime } = parts;
@@ -68,8 +68,8 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
     // A header that was sent twice arrives joined by a comma and a space.
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
     const id = createHash("sha256").update(token).digest("base64url");
-    // The claim precedes the verification: of parallel requests with one token only one calls the
-    // verifier, even if the provider would accept a token twice.
+    // The claim precedes the verification. Of several parallel requests with one token, only one
+    // calls the verifier, even if the provider would accept the token twice.
     if (!await claims.claim(id)) return "replayed";
     const answer = await callVerifier(verifier, { token, ...conditions }, runtime);
     switch (answer.kind) {
@@ -90,7 +90,7 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
       const reason = await verifyToken(headers, conditions);
       if (reason === null) return;
       if (reason !== "absent") runtime.observe({ kind: "captcha_refused", provider, reason });
-      // All reasons have one response, so that an attacker does not learn which check failed.
+      // All reasons have the same response, so that an attacker does not learn which check failed.
       throw new Problem("captcha-required", "This request needs a solved CAPTCHA", {
         headers: issueChallenge(conditions.action),
       });
@@ -113,7 +113,7 @@ async function callVerifier(
     return normalizeAnswer(answer);
   } catch (error) {
     if (error === late) return { kind: "unavailable", reason: "no answer in time" };
-    // By contract a verifier that throws refuses; the deployer sees the error in the observation.
+    // A verifier that throws refuses the token. The operator sees the error in the observation.
     observe({ kind: "captcha_verifier_failed", provider: verifier.provider, error });
     return { kind: "refused", reason: "verifier-failed" };
   } finally {

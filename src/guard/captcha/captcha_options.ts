@@ -13,7 +13,7 @@ export interface CaptchaOptions {
   readonly allowTestKeys?: boolean | undefined;
 }
 
-/** A string that a header can hold: a key of a provider, the name of an action. */
+/** A string that a header can contain, such as a key of a provider or the name of an action. */
 export const headerText = textLike("a text without spaces", /^[\x21-\x7e]{1,256}$/);
 
 /** The descriptions of the options of CAPTCHAs. */

@@ -16,18 +16,18 @@
 export interface CaptchaVerifier {
   /** Name of the CAPTCHA for the client, in `Service-Captcha-Provider`. */
   readonly provider: string;
-  /** Public key with which the client shows it, in `Service-Captcha-Sitekey`. */
+  /** The public key that shows the CAPTCHA, which `Service-Captcha-Sitekey` contains. */
   readonly siteKey: string;
   /**
-   * Verifies a token; called once for each token. Only `true` and `{ kind: "passed" }` admit the
-   * request; an error refuses it.
+   * Verifies a token. The service calls this function once for each token. Only `true` and `{ kind:
+   * "passed" }` admit the request. An error refuses it.
    */
   verify(
     question: CaptchaQuestion,
   ): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
-  /** False if the verifier cannot check actions: a resource that names one is then a mistake. */
+  /** False if the verifier cannot check actions. A resource must then not require an action. */
   readonly hasActions?: boolean | undefined;
-  /** True for keys that accept every token: in production the start fails. */
+  /** True for keys that accept every token. In production, the start then fails. */
   readonly usesTestKeys?: boolean | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface CaptchaQuestion {
   readonly token: string;
   /** The required action of the CAPTCHA; undefined for any. */
   readonly action: string | undefined;
-  /** The client's address; undefined if it is unknown. */
+  /** The client's address, or undefined if it is unknown. */
   readonly remoteIp: string | undefined;
   /** A UUID of this question, identical if the question is sent to the provider again. */
   readonly id: string;
@@ -53,5 +53,7 @@ export type CaptchaAnswer =
   | { readonly kind: "passed" }
   /** The client is at fault and is challenged again. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** The provider returned no verdict: a 503, and the client may send the token again. */
+  /**
+   * The provider returned no verdict. The response is 503, and the client may send the token again.
+   */
   | { readonly kind: "unavailable"; readonly reason: string; readonly cause?: unknown };

@@ -9,13 +9,16 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
 export interface ClaimedTokens {
   /** Claims a token. Resolves to true for only one caller in all processes. */
   claim(id: string): Promise<boolean>;
-  /** Releases a claim if the provider returned no verdict: the client may send the token again. */
+  /**
+   * Releases a claim if the provider returned no verdict. The client may then send the token again.
+   */
   release(id: string): Promise<void>;
 }
 
 /** Keeps the claimed CAPTCHA tokens in the store that all processes share. */
 export function createClaimedTokens(store: KeyValue): ClaimedTokens {
-  // Repeated uses of one token are refused from memory. False: the token may be sent again.
+  // Repeated uses of one token are refused from memory. False means that the token may be sent
+  // again.
   const used = boundedMap<string, boolean>(20_000);
   return {
     async claim(id) {

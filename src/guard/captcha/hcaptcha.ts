@@ -24,7 +24,7 @@ export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
   return siteVerifier({
     provider: "hcaptcha",
     endpoint: "https://api.hcaptcha.com/siteverify",
-    // Without the site key, a token of any other site of the account would pass.
+    // Without the site key, a token from any other site of the same account would pass.
     extraFields: () => ({ sitekey: read.siteKey }),
     maxTokenLength: 8_192,
     tries: 1,

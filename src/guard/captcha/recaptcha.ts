@@ -5,7 +5,7 @@ import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./sitev
 
 /** Options of {@link recaptcha}. */
 export interface RecaptchaOptions extends SiteVerifyOptions {
-  /** Minimum score of v3, 0 to 1. A v2 key has no scores and then never passes. */
+  /** The minimum score of v3, from 0 to 1. A v2 key has no scores, so its tokens never pass. */
   readonly minScore?: number | undefined;
 }
 
@@ -16,7 +16,7 @@ export const recaptchaOptions = {
 } satisfies Described<RecaptchaOptions>;
 
 /**
- * Checks the tokens of Google reCAPTCHA, v2 and v3; actions and scores are v3's. Throws a plain
+ * Checks the tokens of Google reCAPTCHA, v2 and v3. Only v3 has actions and scores. Throws a plain
  * Error for an invalid key or score.
  *
  * @example

@@ -10,7 +10,7 @@ export interface SiteVerifyOptions {
   readonly siteKey: string;
   /** The secret of the site key. */
   readonly secret: string;
-  /** Hosts on which the CAPTCHA may be solved, compared exactly. Default: any. */
+  /** The hosts on which the CAPTCHA may be solved, compared exactly. Default: any host. */
   readonly hostnames?: readonly string[] | undefined;
   /** Another URL of the vendor, for instance for tests. */
   readonly endpoint?: string | undefined;
@@ -18,7 +18,7 @@ export interface SiteVerifyOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Keys are sent in a form or a header; a space in a key is a copying mistake. */
+/** Keys are sent in a form or a header. A space in a key is a copying mistake. */
 const key = other<string>(
   "a key as the vendor gave it, without spaces",
   (given) => headerText.rules.fits(given),
@@ -44,7 +44,7 @@ export interface CaptchaVendor {
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
   /** Length of the longest token that the vendor issues, in characters. */
   readonly maxTokenLength: number;
-  /** Number of attempts: two only if the vendor recognizes a repeated question. */
+  /** The number of attempts: two only if the vendor recognizes a repeated question. */
   readonly tries: 1 | 2;
   /** True if the response of the vendor contains the action of the CAPTCHA. */
   readonly hasActions: boolean;
@@ -106,7 +106,7 @@ const maxAnswerLength = 64 * 1024;
 
 type Fields = ReadonlyMap<string, unknown>;
 
-/** Returns the members of the response; null if it is not a JSON object. */
+/** Returns the members of the response, or null if it is not a JSON object. */
 function parseFields(bytes: Uint8Array): Fields | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
@@ -132,12 +132,13 @@ function verdictOf(fields: Fields | null, { action, hostnames, minScore }: Rules
   const isKnownHost = hostnames === null || hostnames.some((one) => one === hostname);
   if (!isKnownHost) return refused("other-hostname");
   const score = fields.get("score");
-  // A missing score is refused too: a key without scores must not pass a gate that requires them.
+  // A missing score is also refused, because a key without scores must not pass a gate that
+  // requires one.
   const isScored = minScore === null || typeof score === "number" && score >= minScore;
   return isScored ? { kind: "passed" } : refused("low-score");
 }
 
-/** Faults of the deployer and of the vendor, for which another token would not help. */
+/** Faults of the configuration or of the vendor. Another token would not help. */
 const serverFaults: readonly string[] = [
   "internal-error",
   "missing-input-secret",

@@ -13,23 +13,26 @@ export interface PowChallenge {
 
 /** The content of a token that this service sealed. The next `open` overwrites its fingerprint. */
 export interface OpenedToken extends PowChallenge {
-  /** Authentication code of the token, which every spelling of the request shares. */
+  /** The authentication code of the token. All spellings of the request share the code. */
   readonly id: string;
 }
 
 /** Converts proof-of-work challenges to tokens and back. */
 export interface ChallengeTokens {
-  /** `random` are 16 unpredictable bytes, which make the token unique. */
+  /**
+   * Returns a token with the challenge. `random` are 16 unpredictable bytes, which make it unique.
+   */
   seal(challenge: PowChallenge, random: Uint8Array): string;
-  /** Returns the content of a token, or the reason why it was not sealed here. */
+  /** Returns the content of a token, or the reason why this service did not seal the token. */
   open(token: string): OpenedToken | "malformed" | "forged";
 }
 
 /**
  * Creates challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
- * payload has 48 bytes with fixed offsets, so that it has one spelling and no byte can move into a
+ * payload has 48 bytes with fixed offsets, so it has only one spelling, and no byte can move into a
  * neighbouring field: version, difficulty, expiry (6 bytes, milliseconds), random bytes,
- * fingerprint. 48 bytes are one block of the HMAC. The first secret seals, all open.
+ * fingerprint. 48 bytes are one block of the HMAC. The first secret seals tokens, and all secrets
+ * open tokens.
  */
 export function createChallengeTokens(secrets: readonly string[]): ChallengeTokens {
   const keys = secrets.map((secret) => createHmacSha256(new TextEncoder().encode(secret)));
@@ -57,7 +60,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
         decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
-      // Only a holder of the secret can seal another version: an older or newer service.
+      // Only a holder of the secret can seal another version, such as an older or newer service.
       if (payload[0] !== version) return "malformed";
       for (let i = 0; i < fingerprintWords; i++) {
         fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);
@@ -74,7 +77,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
 
 const version = 1;
 
-/** Number of random bytes in a challenge token, so that no two challenges are equal. */
+/** The number of random bytes in a challenge token. They make all challenges different. */
 export const randomBytes = 16;
 
 const fingerprintStart = 8 + randomBytes;

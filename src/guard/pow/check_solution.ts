@@ -7,8 +7,9 @@ import { type FingerprintedRequest, fingerprintWords } from "./request_fingerpri
 import { type ChallengeTokens, tokenLength } from "./challenge_token.ts";
 
 /**
- * Checks a solution of proof of work without the store. Returns it if it is valid for this request
- * at this difficulty, otherwise the reason. Only the store knows whether it was used before.
+ * Checks a solution of proof of work without the store. Returns the solution if it is valid for
+ * this request at this difficulty, otherwise the reason. Only the store shows whether the solution
+ * was used before.
  */
 export type CheckSolution = (
   headers: Headers,
@@ -18,7 +19,7 @@ export type CheckSolution = (
 
 /** A valid solution of proof of work, before it is claimed. */
 export interface PowSolution {
-  /** The id to claim. A challenge has one id, independent of the nonce that solves it. */
+  /** The id to claim. A challenge has one id, whatever nonce solves it. */
   readonly id: string;
   /** Time until which the claim must be kept, in milliseconds since 1970. */
   readonly claimUntilMs: number;
@@ -38,8 +39,9 @@ const skewMs = 5_000;
 const claimMarginMs = 60_000;
 
 /**
- * Creates the check of proof-of-work solutions. Cheap steps come first, and no step trusts an
- * unverified value: the difficulty is the signed one, and the client's header for it is ignored.
+ * Creates the check of proof-of-work solutions. Fast steps come first, and no step trusts an
+ * unverified value. The difficulty comes from the signed token, and the client's header for the
+ * difficulty is ignored.
  */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
@@ -61,14 +63,14 @@ export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution 
     const token = headers.get(powHeaders.challenge);
     const nonce = headers.get(powHeaders.nonce);
     if (token === null && nonce === null) return "absent";
-    // A header that was sent twice arrives joined by a comma, which is in neither alphabet.
+    // A header that was sent twice contains a comma, which is in neither alphabet.
     if (token === null || nonce === null || !isNonce(nonce)) return "malformed";
     const opened = tokens.open(token);
     if (typeof opened === "string") return opened;
     if (opened.difficulty > maxDifficulty) return "malformed";
     const now = clock.now();
     if (now > opened.expiresAtMs + skewMs) return "expired";
-    // No token lives that long: seconds were used as milliseconds, or a clock is wrong.
+    // No token is valid for so long. Either seconds were used as milliseconds, or a clock is wrong.
     if (opened.expiresAtMs > now + challengeTtlMs + skewMs) return "malformed";
     if (opened.difficulty < difficulty) return "too-easy";
     if (!isSame(opened.fingerprint, fingerprintOf(facts))) return "other-request";

@@ -15,17 +15,17 @@ export interface TrustQuestion {
   readonly base: number;
 }
 
-/** A trust hook, which returns the difficulty of the work for a request, or 0 for no work. */
+/** A trust hook. It returns the difficulty of the work for a request, or 0 to require no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
 /**
  * Maximum difficulty that is required, and that the client's solver accepts: about a minute on all
- * cores of a good laptop. A higher one would not be solved before it expires.
+ * cores of a good laptop. A challenge with a higher difficulty would expire before it is solved.
  */
 export const maxDifficulty = 32;
 
 /**
- * Returns the difficulty of the trust hook, in whole bits. If the hook fails or returns no usable
+ * Returns the difficulty from the trust hook, in whole bits. If the hook fails or returns no usable
  * number, the caller is not trusted. The base difficulty applies then, and the failure is observed.
  */
 export async function callTrust(

@@ -7,8 +7,9 @@ import { maxDifficulty, type Trust } from "./difficulty.ts";
 /** The options of proof of work for the whole service. */
 export interface PowOptions {
   /**
-   * Secret that signs challenges. In a list for rotation, the first secret signs and all verify.
-   * Default: `SERVICE_POW_SECRET`, or a random secret with a notice; in production the start fails.
+   * Secret that signs challenges. In a list for rotation, the first secret signs and all secrets
+   * verify. Default: `SERVICE_POW_SECRET`, or a random secret with a notice; in production the
+   * start fails.
    */
   readonly secret?: string | readonly string[] | undefined;
   /** Leading zero bits of a solution, 1 to 32. Each bit doubles the work. Default: 20. */
@@ -24,7 +25,7 @@ export const powOptions = group(
   {
     secret: secretOption(),
     difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
-    // A token has six bytes for its expiry.
+    // A token has six bytes for its expiry, which limits the lifetime.
     challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
     trust: callback<Trust>(),
   } satisfies Described<PowOptions>,

@@ -17,9 +17,9 @@ export interface ProofOfWork {
   /** Checks a solution without the store, and uses nothing up. */
   readonly checkSolution: CheckSolution;
   /**
-   * Verifies a solution and uses it up. Returns null if it is valid for this request at this
-   * difficulty and unused. Rejects with a `StoreError` if the store cannot determine whether it was
-   * used.
+   * Verifies a solution and uses it up. Returns null if the solution is valid for this request at
+   * this difficulty and unused, otherwise the reason. Rejects with a `StoreError` if the store
+   * cannot determine whether the solution was used.
    */
   verifySolution(
     headers: Headers,
@@ -37,8 +37,8 @@ export interface ProofOfWork {
 /** A solution of proof of work that is used by a request. */
 export interface TakenSolution {
   /**
-   * Makes the solution valid again, because the request was refused and did nothing. Does nothing
-   * if it was refused too often, or if the store does not respond.
+   * Makes the solution valid again, because the request was refused and did nothing. Has no effect
+   * if requests with the solution were refused too often, or if the store does not respond.
    */
   returnUnused(): Promise<void>;
 }
@@ -82,10 +82,11 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     if (typeof solution === "string") return solution;
     const { id, claimUntilMs } = solution;
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // Read when it is written: another request may have returned the solution in between.
+    // Reads the state when it is written, because another request may have returned the solution
+    // in between.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
-    // A failing store throws here, before the solution is marked as used: a later attempt may
+    // If the store fails, this throws before the solution is marked as used. A later attempt may
     // succeed.
     const claim = await claimRevocably(store, ["pow", id], claimUntilMs - clock.now());
     if (claim === null) {
@@ -100,7 +101,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
           await claim.revoke();
           remember(0, 1);
         } catch (error) {
-          // By contract the solution then stays used, and the client gets a new challenge.
+          // The solution then stays used, and the client gets a new challenge.
           if (!(error instanceof StoreError)) throw error;
         }
       },
@@ -119,7 +120,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
       if (typeof taken !== "string") return taken;
       const reason = taken;
       if (reason !== "absent") runtime.observe({ kind: "proof_of_work_refused", reason });
-      // All reasons have one response, so that an attacker does not learn which check failed.
+      // All reasons have the same response, so that an attacker does not learn which check failed.
       throw new Problem("proof-of-work-required", "This request needs proof of work", {
         headers: issueChallenge(facts, difficulty),
       });
@@ -127,7 +128,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   };
 }
 
-/** The facts that this process knows of a solution, to refuse repeated uses from memory. */
+/** The information in this process about a solution, used to refuse repeated uses from memory. */
 interface KnownSolution {
   /** Time by the monotonic clock, in milliseconds. */
   readonly usedUntil: number;

@@ -4,7 +4,7 @@ import { createSha256 } from "../../protocol/sha256.ts";
 /** The parts of a request that its fingerprint covers, to which a challenge is bound. */
 export interface FingerprintedRequest {
   readonly method: string;
-  /** Raw path of the request target: decoding would make two paths equal. */
+  /** The raw path of the request target. Decoding would make different paths equal. */
   readonly path: string;
   /** Raw query without the question mark. */
   readonly query: string;
@@ -18,8 +18,8 @@ export interface FingerprintedRequest {
 export const fingerprintWords = 6;
 
 /**
- * Returns a function that computes a request's fingerprint. Every field is hashed after its length:
- * otherwise bytes could move from the path into the query without changing the hash. The result
+ * Returns a function that computes a request's fingerprint. Every field is hashed after its length.
+ * Otherwise bytes could move from the path into the query without changing the hash. The result
  * begins with the fingerprint, and the next call overwrites it.
  */
 export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array {
@@ -62,7 +62,7 @@ function closeField(bytes: Uint8Array, start: number, length: number): number {
   return start + lengthBytes + length;
 }
 
-/** Returns the platform's hash, which is several times faster on long inputs. */
+/** Returns the platform's hash, which is several times faster for long inputs. */
 function hashOf(body: Uint8Array): Uint8Array {
   return createHash("sha256").update(body).digest();
 }

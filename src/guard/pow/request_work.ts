@@ -11,7 +11,7 @@ import type { FingerprintedRequest } from "./request_fingerprint.ts";
 export interface RequestWorkOptions {
   readonly abuse: ResolvedAbuseProtection;
   readonly runtime: Runtime;
-  /** Called when a request needs proof of work: otherwise no secret has to be configured. */
+  /** Called when a request needs proof of work. Otherwise no secret has to be configured. */
   proofOfWork(): ProofOfWork;
 }
 
@@ -21,11 +21,13 @@ export interface WorkDemand {
   readonly overflow: boolean;
 }
 
-/** The proof of work of one request: its required difficulty, and its single claim. */
+/** The proof of work of one request. It requires a difficulty, and uses at most one solution. */
 export class RequestWork {
   readonly #options: RequestWorkOptions;
   readonly #guarded: GuardedRequest;
-  /** A request uses its solution once; a later demand only checks its difficulty. */
+  /**
+   * The used solution. A request uses one solution, and a later demand checks only its difficulty.
+   */
   #taken: TakenSolution | null = null;
 
   /** Checks nothing yet. */
@@ -34,7 +36,7 @@ export class RequestWork {
     this.#guarded = guarded;
   }
 
-  /** Resolves once the work is proved or the trust hook waives it; otherwise throws a 428. */
+  /** Resolves once the work is proved or the trust hook waives it. Otherwise throws a 428. */
   async require(
     demand: WorkDemand,
     gates: readonly PowGate[],
@@ -58,7 +60,7 @@ export class RequestWork {
     this.#taken = await pow.requireSolution(headers, facts, difficulty);
   }
 
-  /** Makes the solution of a refused request, which did nothing, valid again. */
+  /** Makes the solution valid again, because the request was refused and did nothing. */
   async returnUnused(): Promise<void> {
     await this.#taken?.returnUnused();
   }

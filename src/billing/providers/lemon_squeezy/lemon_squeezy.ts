@@ -38,7 +38,7 @@ export interface LemonSqueezyOptions extends ProviderOptions {
   readonly apiKey: string;
   /** The id of the store, for checkouts. */
   readonly storeId: string;
-  /** Test mode, whose deliveries are otherwise refused. Default: false. */
+  /** Enables test mode. Otherwise, deliveries in test mode are refused. Default: false. */
   readonly testMode?: boolean | undefined;
 }
 
@@ -56,7 +56,7 @@ export const lemonSqueezyOptions = group(
  * Lemon Squeezy: `priceId` is the id of a variant. A checkout has one item. Throws a plain Error
  * for an invalid option.
  *
- * Its deliveries have neither an id nor a time, so that old and new ones cannot be distinguished.
+ * Its deliveries have neither an id nor a time, so old and new deliveries cannot be distinguished.
  * Credits are therefore granted once for each order or invoice, for ever.
  *
  * @example

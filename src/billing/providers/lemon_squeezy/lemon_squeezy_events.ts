@@ -8,7 +8,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 export const lemonSqueezyName = "lemon-squeezy";
 
 /**
- * Reads an event of Lemon Squeezy. Events have no id: a repeated delivery is identified by its
+ * Reads an event of Lemon Squeezy. Events have no id, so a repeated delivery is identified by its
  * object and content. Throws a 400 if the body is not an event.
  */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
@@ -80,7 +80,9 @@ function eventsOf(
   }
 }
 
-/** Returns the payment of an order. The event of the invoice pays for a subscription's order. */
+/**
+ * Returns the payment of an order. An order of a subscription is paid by the event of its invoice.
+ */
 function orderPayment({ id, attributes }: EventObject): VendorPayment {
   const item = attributes.at("first_order_item");
   const variant = item.id("variant_id");
@@ -93,7 +95,9 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/** Returns the facts of an invoice: its subscription, whose variant of that time counts. */
+/**
+ * Returns the facts of an invoice: its subscription, with the variant at the time of the invoice.
+ */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {
@@ -161,7 +165,7 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
       priceId: attributes.id("variant_id"),
       // An invalid quantity becomes 0, which grants nothing; JSON has no NaN.
       quantity: item.value === undefined ? undefined : item.quantity() || 0,
-      // A canceled subscription stays usable until its end.
+      // A canceled subscription can be used until its end.
       currentPeriodEnd: timeOf(attributes.text("ends_at") ?? attributes.text("renews_at")),
       cancelAtPeriodEnd: attributes.flag("cancelled"),
     }),

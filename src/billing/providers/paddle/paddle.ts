@@ -118,7 +118,7 @@ export function paddle(options: PaddleOptions): BillingProvider {
 /**
  * Verifies `paddle-signature`: `ts=<seconds>;h1=<hex>`, with several `h1` during a rotation
  * (https://developer.paddle.com/webhooks/signature-verification). Throws a 400. Paddle's own
- * library checks only the last `h1`, and accepts any time in the future.
+ * library is not used, because it checks only the last `h1` and accepts any time in the future.
  */
 async function verifyPaddleSignature(
   delivery: WebhookDelivery,
@@ -142,7 +142,7 @@ async function createCheckout(
     path: "/transactions",
     body: {
       items: items.map(({ priceId, quantity }) => ({ price_id: priceId, quantity })),
-      // Paddle copies this to the subscription, and from there to its renewals.
+      // Paddle copies this metadata to the subscription, and from there to its renewals.
       custom_data: metadata,
       collection_mode: "automatic",
       ...(customerId === undefined ? {} : { customer_id: customerId }),

@@ -94,8 +94,9 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
 }
 
 /**
- * Returns true if a customer balance pays for some of it. The proration of the previous plan is a
- * negative line in versions with `credit_to_balance` in the totals, and a credit in earlier ones.
+ * Returns true if a customer balance pays for some of it. In API versions with `credit_to_balance`
+ * in the totals, the proration of the previous plan is a negative line. In earlier versions it is a
+ * credit.
  */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];

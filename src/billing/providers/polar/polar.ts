@@ -132,7 +132,7 @@ function decodedKey(secret: string): readonly Uint8Array<ArrayBuffer>[] {
   return decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0);
 }
 
-/** Decodes base64; returns nothing for an invalid string, which then cannot match. */
+/** Decodes base64. Returns nothing for an invalid string, which then matches no signature. */
 function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
   try {
     return [new Uint8Array(base64ToBytes(text))];
@@ -152,7 +152,7 @@ async function verifyStandardWebhook(
 ): Promise<void> {
   const id = headerOf(delivery, "webhook-id");
   const timestamp = headerOf(delivery, "webhook-timestamp");
-  // With a full stop in the id, the same signed bytes could be split in another way.
+  // If the id contained a full stop, the same signed bytes could be split in another way.
   if (!/^[\w:-]{1,255}$/.test(id)) throw refusedDelivery("the id is not one");
   const codes = headerOf(delivery, "webhook-signature").split(" ")
     .filter((one) => one.startsWith("v1,")).flatMap((one) => decoded(one.slice(3)));

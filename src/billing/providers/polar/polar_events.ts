@@ -97,7 +97,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
   const discount = data.number("discount_amount") ?? 0;
   const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
-  // Without a credit among the items, only a discount can make the order free.
+  // Without a credit among the items, an order is free only because of a discount.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";

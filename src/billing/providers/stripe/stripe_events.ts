@@ -120,7 +120,8 @@ const changeReasons: ReadonlySet<string> = new Set([
 
 /**
  * Returns true if the invoice is for a change of plan, partly paid by a customer balance.
- * Otherwise, a change to monthly billing and back would grant a year for the value of its rest.
+ * Otherwise, a change from yearly to monthly billing and back would grant the credits of a whole
+ * year again.
  */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
@@ -141,8 +142,9 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * Returns the prices of an invoice's lines. The lines decide, not the reason of the invoice: a
- * change of interval bills a whole period of the new price and the proration of the old one.
+ * Returns the prices of an invoice's lines. The lines are relevant, and not the reason of the
+ * invoice. For example, the invoice for a change of interval has a whole period of the new price
+ * and the proration of the old price.
  */
 export function invoiceLines(
   invoice: JsonFields,
@@ -150,7 +152,8 @@ export function invoiceLines(
 ): readonly PaidPrice[] {
   const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
-  // Without a credit among the lines, only discounts or a credit note can make the invoice free.
+  // Without a credit among the lines, an invoice is free only because of discounts or a credit
+  // note.
   const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
   const isFree = netAmount !== undefined && netAmount <= 0 &&
     (!hasCredit || creditNotes(invoice) > 0);
@@ -196,7 +199,10 @@ function sessionFacts(session: JsonFields): EventFacts {
   };
 }
 
-/** Returns the payment of a session. An invoice, as of a subscription, has a separate event. */
+/**
+ * Returns the payment of a session. A session with an invoice, as for a subscription, has another
+ * event for the payment.
+ */
 function sessionPayment(session: JsonFields): EventFacts {
   const id = session.id("payment_intent") ?? session.text("id");
   if (session.text("mode") !== "payment" || session.id("invoice") !== undefined) return {};
@@ -216,7 +222,7 @@ function sessionPayment(session: JsonFields): EventFacts {
 }
 
 /**
- * Returns the facts of a payment intent. An invoice's intent is paid by the event of the invoice.
+ * Returns the facts of a payment intent. The payment of an invoice has the event of the invoice.
  * Current versions do not name the invoice, but such an intent has no metadata either. An intent
  * that names an account is a separate payment.
  */

@@ -25,7 +25,7 @@ export type { StripeOptions } from "./stripe_options.ts";
 
 /**
  * Stripe: `priceId` is the id of a price, `price_…`. A test key accepts only test deliveries, and a
- * live key only live ones. Throws a plain Error for an invalid option.
+ * live key only live deliveries. Throws a plain Error for an invalid option.
  *
  * @example
  * ```ts
@@ -101,11 +101,11 @@ function clientOf(
 ): Stripe {
   const url = baseUrl === undefined ? null : new URL(baseUrl);
   return new Stripe(apiKey, {
-    // The library's Node client needs modules that other hosts lack.
+    // The library's Node client needs modules that do not exist on other hosts.
     httpClient: Stripe.createFetchHttpClient(send),
     timeout: timeoutMs,
     telemetry: false,
-    // The library declares only the versions of its release; others are valid too.
+    // The library declares only the versions of its release, but other versions are valid too.
     ...(apiVersion === undefined ? {} : { apiVersion: apiVersion as Stripe.LatestApiVersion }),
     ...(url === null ? {} : {
       host: url.hostname,
@@ -131,7 +131,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
       : customerEmail !== undefined
       ? { customer_email: customerEmail }
       : {}),
-    // A one-time payment creates a customer only on request; later events are attributed by it.
+    // A one-time payment creates a customer only on request. Later events refer to that customer.
     ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
