@@ -24,8 +24,7 @@ export interface Grant {
  * Authorizes an access to rows. An access is denied by default. `public` comes first, and grants
  * every caller all rows or some rows. Otherwise the caller must be a user, or the access fails with
  * 401 and the scope does not run. Then the scope decides. Without a scope, or with `none()`, the
- * access fails with 403. An error of a scope propagates, so that it ends the request without a
- * grant.
+ * access fails with 403. An error of a scope propagates, so the request ends without a grant.
  */
 export function authorize(
   access: Access,

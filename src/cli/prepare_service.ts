@@ -48,7 +48,7 @@ export async function prepareService(
   const rights = decideCliRights({
     host: addressOf(command, {}).host,
     public: command.public,
-    // The demonstration is in memory, so that it needs only the token and no --write.
+    // The demonstration is in memory, so it needs only the token and no --write.
     writable: command.write || database === null,
   }, token);
   if (database === null) {

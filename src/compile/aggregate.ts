@@ -9,8 +9,8 @@ import { checkedFirst, compileFilter } from "./where.ts";
 
 /**
  * Compiles an aggregate to SQL. The groups come from an inner SELECT, whose columns have the names
- * of `having` and `order`, so that these are compiled like any filter and order. The cells are the
- * keys, then the metrics. `check` can end the statement if the engine cannot.
+ * of `having` and `order`, so `having` and `order` are compiled like any filter and order. The
+ * cells are the keys, then the metrics. `check` can end the statement if the engine cannot.
  */
 export function compileAggregate(
   plan: AggregatePlan,

@@ -54,8 +54,8 @@ function orNull({ notNull }: ColumnInfo, operand: Fragment): Fragment {
 }
 
 /**
- * Compiles the end of an order for rows that may be equal in all of its keys. Only
- * indistinguishable rows are equal after it, so that each page has them in the same order.
+ * Compiles the end of an order for rows that may be equal in all of its keys. With it, only
+ * indistinguishable rows are equal, so each page has the rows in the same order.
  */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,

@@ -213,7 +213,7 @@ export function compileSeek(
   if (first === undefined || order.length === 1 || value === null || !first.column.notNull) {
     return after;
   }
-  // This condition on the first key follows from the other one, so that an index bounds the scan.
+  // This condition on the first key follows from the other one. With it, an index bounds the scan.
   const operand = dialect.ordered(first.column);
   const bound = dialect.boundStored(value, first.column);
   const reached = sql`${operand} ${rawSql(first.descending ? "<=" : ">=")} ${bound}`;
@@ -231,7 +231,7 @@ function compileAfter(
   const value = values[index] ?? null;
   const operand = dialect.ordered(key.column);
   const rest = compileAfter(order, values, dialect, index + 1);
-  // NULL is the last value of a key, so that only rows with NULL follow.
+  // NULL is the last value of a key, so only rows with NULL follow.
   if (value === null) return sql`(${operand} IS NULL AND ${rest})`;
   const bound = dialect.boundStored(value, key.column);
   const related = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;

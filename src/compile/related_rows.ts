@@ -9,8 +9,8 @@ import { compileFilter, withScanCheck } from "./where.ts";
 
 /**
  * Compiles the SELECT of the related rows of a list of keys: the columns, then the ordinal of the
- * key. The keys are bound as one value, so that the text is independent of their number. The
- * database compares them by its own equality.
+ * key. The keys are bound as one value, so the text does not depend on their number. The database
+ * compares the keys by its own equality.
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
   const { relation: { steps: [step, second] } } = plan;
@@ -138,7 +138,7 @@ function belongsTo({ pairs }: RelationStep, { values }: ListNames, dialect: Dial
 
 /**
  * Returns the names in a statement for one or two steps. Comparisons name columns without a table,
- * so that no other name may equal that of a column. The names of a step's values differ from those
+ * so no other name may equal the name of a column. The names of a step's values differ from those
  * of the other step, because the join condition contains both.
  */
 function namesFor(near: RelationStep, far: RelationStep | undefined): [ListNames, ListNames] {

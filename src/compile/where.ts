@@ -61,8 +61,8 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
 }
 
 /**
- * Compiles a subquery for each step. Names without a table mean the innermost row, so that the
- * filter's comparisons need no prefix, whatever the names of the columns are.
+ * Compiles a subquery for each step. Names without a table mean the innermost row, so the filter's
+ * comparisons need no prefix, whatever the names of the columns are.
  *
  * EXISTS finds the rows of a step by the previous row. If that would find the same rows repeatedly,
  * as in `author.posts.title` for each post of one author, the keys of the matching rows are a list

@@ -1,7 +1,7 @@
 /**
  * The interface of idempotency stores, which keep the responses to requests that may be repeated.
- * One request at a time holds the claim on a key. A claim that is not renewed expires, so that a
- * process that died does not hold the key. Every method rejects with a {@link StoreError} if the
+ * One request at a time holds the claim on a key. A claim that is not renewed expires, so a
+ * terminated process does not hold the key. Every method rejects with a {@link StoreError} if the
  * store fails.
  */
 export interface IdempotencyStore {

@@ -176,8 +176,8 @@ function keyOf({ id }: IdempotencyClaim): KeyValueKey {
 }
 
 /**
- * Returns the key of a part. It contains the owner, so that two requests that both believe to hold
- * the key cannot mix their responses.
+ * Returns the key of a part. The key contains the owner, so that two requests that both claim the
+ * `Idempotency-Key` cannot mix their responses.
  */
 function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];

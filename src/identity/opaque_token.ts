@@ -20,8 +20,8 @@ export function isToken(text: string, prefix: string): boolean {
 }
 
 /**
- * Returns the hash under which a token is stored, so that the store reveals no token. It needs no
- * salt or cost: a secret of 256 bits cannot be guessed from its hash.
+ * Returns the hash under which a token is stored, so that the store reveals no token. The hash
+ * needs no salt and no cost, because a secret of 256 bits cannot be guessed from its hash.
  */
 export function hashOfToken(token: string): string {
   return createHash("sha256").update(token).digest("base64url");

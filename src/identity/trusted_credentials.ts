@@ -30,9 +30,9 @@ interface Trusted {
 }
 
 /**
- * Credentials in a store, which are trusted for a short time after they were read, so that a
- * request needs no round trip. A credential that ends in another process stays valid for that time.
- * One that ends in this process is removed immediately.
+ * Credentials in a store. They are trusted for a short time after they were read, so that a request
+ * needs no round trip. A credential that ends in another process stays valid for that time. A
+ * credential that ends in this process is removed immediately.
  */
 export class TrustedCredentials {
   readonly #options: TrustedCredentialsOptions;

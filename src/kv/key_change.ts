@@ -12,8 +12,8 @@ export interface KeyChange<Result> {
     | undefined;
   /**
    * Related records of the hot key, written in its commit. Only changes that also set the hot key's
-   * record may read and write them, so that its versionstamp covers them. No other commit may
-   * overwrite the first of them: it proves the commit if an acknowledgement is lost.
+   * record may read and write them, so the versionstamp of the hot key covers them. No other commit
+   * may overwrite the first record, which proves the commit if an acknowledgement is lost.
    */
   readonly beside?: readonly KeyValueMutation[] | undefined;
 }

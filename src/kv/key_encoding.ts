@@ -48,7 +48,7 @@ function encodeParts(key: KeyValueKey): string {
 function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   switch (typeof part) {
     case "string":
-      // UTF-8 would encode a lone surrogate as U+FFFD, so that two keys would be equal.
+      // UTF-8 would encode a lone surrogate as U+FFFD, so two keys would be equal.
       if (!part.isWellFormed()) {
         throw new Error(`Cannot use ${keyName(key)}: a text in it holds half a character`);
       }

@@ -43,7 +43,7 @@ export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 
 
 interface MemoryRecord {
   readonly key: KeyValueKey;
-  /** Serialized, so that later changes to the passed value do not affect the store. */
+  /** The serialized value, so that later changes to the passed value do not affect the store. */
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   readonly versionstamp: string;

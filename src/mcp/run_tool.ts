@@ -22,7 +22,7 @@ export interface ToolResource {
   /** Percent-encoded path below the base path: `/books`. */
   readonly path: string;
   readonly key: readonly string[];
-  /** True if its rows have no key, so that no id identifies them. */
+  /** True if the rows have no key, so no id identifies them. */
   readonly isKeyless: boolean;
   readonly fields: readonly string[];
   readonly hasEtag: boolean;

@@ -109,7 +109,7 @@ export function createMetrics(): Metrics {
       return family("histogram", name, options, () => new Histogram(buckets));
     },
     onRead(update) {
-      // A separate function, so that one function can be added twice.
+      // A separate function for each call, so that one function can be added twice.
       const entry = () => update();
       updates.add(entry);
       return () => void updates.delete(entry);

@@ -15,8 +15,8 @@ export type CursorPosition =
   | RowPosition;
 
 /**
- * A position in an order whose values may differ between two statements, so that no value
- * identifies the end of a page: the number of rows before it, and the hash of the last of them.
+ * A position in an order whose values may differ between two statements. No value then identifies
+ * the end of a page, so the position is the number of rows before it and the hash of the last row.
  */
 export interface CountedPosition {
   readonly rows: number;

@@ -17,7 +17,7 @@ export interface OrderFields {
 /**
  * Parses `orderBy=rank:desc,-created,title` to the order of rows. It ends in the primary key so
  * that it is total, or in all readable columns of a table without one. Unknown columns, unsortable
- * ones and those whose kind has no order cause the same 400.
+ * columns and columns whose kind has no order cause the same 400.
  */
 export function parseOrder(
   text: string | null,

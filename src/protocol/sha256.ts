@@ -23,7 +23,7 @@ export interface Midstate {
 /** The size of a block of SHA-256, in bytes. */
 export const blockBytes = 64;
 
-/** Creates a hasher of SHA-256. It owns its buffers, so that hashing allocates nothing. */
+/** Creates a hasher of SHA-256. The hasher owns its buffers, so hashing allocates nothing. */
 export function createSha256(): Sha256 {
   const state = new Int32Array(8);
   const schedule = new Int32Array(scheduleWords);

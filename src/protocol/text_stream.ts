@@ -6,8 +6,8 @@ const encoder = new TextEncoder();
 
 /**
  * Returns a string as the body of a response. The body is encoded part by part, as its client
- * receives it. A listener takes a string immediately, so that a response that its client never
- * reads would count as delivered.
+ * receives it. A listener takes a string immediately, so a response that its client never reads
+ * would count as delivered.
  */
 export function textStream(text: string): ReadableStream<Uint8Array> {
   let at = 0;

@@ -109,7 +109,7 @@ export class TextMemo<Value> {
     return this.#known.get(text);
   }
 
-  /** Returns true if the string has come before, so that its value is worth keeping. */
+  /** Returns true if the string occurred before. Then its value is worth keeping. */
   comesAgain(text: string): boolean {
     const hash = hashOf(text);
     const place = hash & (places - 1);

@@ -42,8 +42,8 @@ export interface ColumnDeclaration
 }
 
 /**
- * Declares a column for `table()`. Each call returns a new builder, so that a common column can be
- * a constant. `Assigned` marks the kinds whose keys the database can generate.
+ * Declares a column for `table()`. Each call returns a new builder, so a common column can be a
+ * constant. `Assigned` marks the kinds whose keys the database can generate.
  */
 export class ColumnBuilder<
   T,

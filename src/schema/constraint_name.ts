@@ -20,7 +20,9 @@ export function hashOf(parts: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 8);
 }
 
-/** Limit of names: Postgres truncates longer names, so that two could become equal. */
+/**
+ * The limit of names in bytes. Postgres truncates longer names, and two names could become equal.
+ */
 export const maxNameBytes = 63;
 
 /** Returns the length of a name in bytes. */

@@ -6,7 +6,7 @@ export const maxBytesOfCharacter = 6;
 
 /**
  * Returns true if the JSON of a value has at most this many bytes. Shared objects count at each
- * occurrence. Nothing is written, so that a value that is far too large is detected early.
+ * occurrence. The JSON is not written, so a value that is far too large is detected early.
  */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
   return leftAfter(value, maxBytes / maxBytesOfCharacter, lengthOf, maxLevels) >= 0 ||

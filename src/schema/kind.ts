@@ -43,7 +43,7 @@ export interface ValueRules {
   readonly pattern: TextPattern | null;
   /** Required format of every string. */
   readonly format: "email" | null;
-  /** True if the database compares a UUID as a string, so that its case matters. */
+  /** True if the database compares a UUID as a string. The case of letters then matters. */
   readonly exactCase: boolean;
 }
 

@@ -58,8 +58,8 @@ export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
 
 /**
  * Assigns to each relation the first of its names that is free. Relations of an earlier group have
- * precedence. Within a group, a name that several relations want next is assigned to none, so that
- * the result does not depend on an order. Without a free name a relation has none.
+ * precedence. Within a group, a name that several relations want next is assigned to none of them,
+ * so the result does not depend on an order. A relation without a free name gets no name.
  */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],

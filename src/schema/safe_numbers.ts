@@ -33,7 +33,7 @@ function safeAny(value: unknown): unknown {
 
 /**
  * Returns the safe form of a JSON document: a number that no double can represent is `{ "$number":
- * "1e400" }`. An object with only this member is wrapped in another, so that both can be parsed.
+ * "1e400" }`. An object with only this member is wrapped in another, so both can be parsed.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };

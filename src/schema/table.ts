@@ -62,8 +62,8 @@ export type Table<Name extends string, Row, NewRow> =
 
 /**
  * Declares a table that works unchanged on every engine. The result has only the columns as
- * members, so that a column may have any name except `$inferName`, `$inferSelect` and
- * `$inferInsert`. Throws an Error for a declaration that cannot be served.
+ * members, so a column may have any name except `$inferName`, `$inferSelect` and `$inferInsert`.
+ * Throws an Error for a declaration that cannot be served.
  *
  * @example
  * ```ts
@@ -294,7 +294,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     if (/^\$infer(Name|Select|Insert)$/.test(name)) {
       throw new Error(`Cannot declare ${table}.${name}: the name is reserved`);
     }
-    // SQLite ignores the case of names, so that names that differ only in case are not portable.
+    // SQLite ignores the case of names, so names that differ only in case are not portable.
     const folded = dbName.toLowerCase();
     if (dbName === "" || dbNames.has(folded)) {
       throw new Error(`Cannot declare ${table}.${name}: the name "${dbName}" is empty or taken`);

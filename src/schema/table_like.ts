@@ -29,7 +29,8 @@ export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends N
 
 /**
  * A column whose values have type `T`, possibly of another library with an equal `_`. `Of` is the
- * name of its table, so that the compiler refuses it instead of a column of another table.
+ * name of the column's table, so the compiler refuses the column in place of a column of another
+ * table.
  */
 export interface ColumnLike<T, Of = AnyTable> {
   /** Exists for the compiler only. */
@@ -113,7 +114,7 @@ export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
 
 /**
  * Describes a Drizzle table once: the table and its columns store the description like declared
- * tables, so that every use has the same one.
+ * tables, so every use has the same description.
  */
 function describe(table: DrizzleTable): TableInfo {
   if (hasTableInfo(table)) return table[tableInfoKey];

@@ -69,7 +69,7 @@ export async function findCandidates(
 
 /**
  * The maximum number of matches in scope from an engine outside of the database. All of them are
- * looked up in the table before they are paged, so that totals are exact.
+ * looked up in the table before they are paged, so totals are exact.
  */
 const maxCandidates = 100_000;
 

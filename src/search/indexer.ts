@@ -4,9 +4,10 @@ import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 
 /**
- * Keeps one index up to date with the writes of the service. It receives only keys and reads the
- * rows itself, so that their state does not matter. Its failures never fail a write: no function
- * throws or rejects. One indexer serves all writes of a table concurrently.
+ * Keeps one index up to date with the writes of the service. The indexer receives only keys and
+ * reads the rows itself, so the state of the caller's rows does not matter. Failures of the indexer
+ * never fail a write, because no function throws or rejects. One indexer serves all writes of a
+ * table concurrently.
  */
 export interface Indexer {
   /** True if writes of one statement need a transaction, for {@link beforeCommit}. */
@@ -30,7 +31,7 @@ export interface PendingIndexing {
   committed(): MaybePromise<void>;
   /**
    * Called if the rows are not committed. `isCertain` is false if the connection was lost during
-   * the commit, so that they may be committed.
+   * the commit, so the rows may be committed.
    */
   failed(isCertain: boolean): MaybePromise<void>;
 }

@@ -98,9 +98,8 @@ export interface WriteOptions {
 /** The part of an index backend for an index that is in the database of its table. */
 export interface LocalIndex {
   /**
-   * True if a failing statement ends the transaction, so that the changes need a savepoint.
-   * Otherwise only the statement is rolled back, and the previous changes are retried or reported
-   * with it.
+   * True if a failing statement ends the transaction, so the changes need a savepoint. Otherwise
+   * only the statement is rolled back, and the previous changes are retried or reported with it.
    */
   readonly needsSavepoint: boolean;
   /** Writes the changes in an open transaction of that database. */

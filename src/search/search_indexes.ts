@@ -38,7 +38,7 @@ export interface ReindexOptions {
 
 /** The search indexes of an app. */
 export class SearchIndexes {
-  /** The adapter, or null if the configuration names none, so that there are no indexes. */
+  /** The adapter, or null if the configuration names none. Then there are no indexes. */
   readonly adapter: SearchAdapter | null;
   /** The outbox, or null without a key-value store. */
   readonly outbox: AppOutbox | null;
@@ -165,7 +165,7 @@ export class SearchIndexes {
       try {
         await handler?.(error, { index, ids: idsOf(keys) });
       } catch (handlerError) {
-        // The write is committed, so that an error of the handler cannot fail it any more.
+        // The write is committed, so an error of the handler cannot fail the write any more.
         observe({ kind: "search_index_failed", index, rows: keys.length, error: handlerError });
       }
     };

@@ -2,8 +2,8 @@ import type { Clock } from "../runtime/runtime.ts";
 
 /**
  * Draws the versions of index changes, which increase with time, and strictly in one process.
- * Versions are drawn before the row is read, so that the greatest version of a document belongs to
- * the latest state. The last writer of the row draws its version after the commit, and any later
+ * Versions are drawn before the row is read, so the greatest version of a document belongs to the
+ * latest state. The last writer of the row draws its version after the commit, and any later
  * version precedes a later read. Between processes this depends on synchronized clocks. A sweep
  * repairs differences with its own version.
  */

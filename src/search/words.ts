@@ -7,8 +7,8 @@ export interface Word {
 }
 
 /**
- * Sequences of letters, digits and their marks. In scripts without spaces between words each letter
- * is a word, so that several letters are found as a phrase.
+ * Sequences of letters, digits and their marks. In scripts without spaces between words, each
+ * letter is a word. Several letters are then found as a phrase.
  */
 const wordPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[[\p{L}\p{N}\p{M}]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]]+/gv;

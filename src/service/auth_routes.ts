@@ -4,13 +4,13 @@ import type { Router } from "../auth/authenticator.ts";
 import type { AppEnv } from "./middleware.ts";
 
 /**
- * Mounts the deployer's router for authentication. A Hono app shares the context of the app: its
- * routes see the user, and its errors become responses and observations like those of other routes.
- * Any other router receives the request without the path prefix.
+ * Mounts the deployer's router for authentication. A Hono app shares the context of the service's
+ * app. Its routes see the user, and its errors become responses and observations like errors of
+ * other routes. Any other router receives the request without the path prefix.
  */
 export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router): void {
   if (routes instanceof Hono || isForeignHono(routes) && hasErrorHandler(routes)) {
-    // `route` reads the list of routes and the error handler, which every copy of Hono has.
+    // `route` reads the list of routes and the error handler. Apps of every copy of Hono have both.
     hono.route(path, routes as unknown as Hono);
   } else if (isForeignHono(routes)) {
     const mounted = hono.basePath(path);

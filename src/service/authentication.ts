@@ -11,7 +11,7 @@ export interface Authentication {
   readonly authenticate: Middleware;
   /** Skips the authentication of a path. */
   readonly skip: MiddlewareHandler<AppEnv>;
-  /** Treats a refused caller as anonymous, for paths such as the login. */
+  /** Treats a caller with an invalid credential as anonymous, for paths such as the login. */
   readonly tolerate: MiddlewareHandler<AppEnv>;
 }
 
@@ -45,7 +45,7 @@ export function createAuthentication(
     authenticate(context, next) {
       const exception = exceptions.get(context);
       if (exception === undefined) {
-        // Without limits, no promise is created.
+        // If there is no limit, no promise is created.
         return countRefusal === null ? given(context, next) : counted(countRefusal, context, next);
       }
       return exception === "skip" ? next() : tolerated(context, next);

@@ -18,18 +18,18 @@ export interface BodyRoutes {
   readonly clock: Clock;
 }
 
-/** A request to such a route, whose body was read. */
+/** A request to such a route. Its body was read. */
 export interface BodyRequest {
   readonly caller: HonoCaller;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Address of the client; null if neither the listener nor a trusted proxy reports it. */
+  /** The client's address, or null if neither the listener nor a trusted proxy reports it. */
   readonly address: string | null;
   readonly waiting: WaitingRequest;
-  /** Runs work of the request when the scheduler reaches it. */
+  /** Runs work of the request when the request's turn has come. */
   inTurn<Result>(work: () => MaybePromise<Result>): MaybePromise<Result>;
 }
 
-/** Reads the body of a request, within the limits of all bodies. Throws a 400, 408, 413 or 415. */
+/** Reads the body of a request with the common limits. Throws a 400, 408, 413 or 415. */
 export async function readBodyRequest(
   context: Context<AppEnv>,
   parseUser: (value: unknown) => User | null,

@@ -37,9 +37,7 @@ function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
 
-/**
- * Returns the mistake in a string that browsers never send as an origin; null for any other value.
- */
+/** Returns the mistake in a string that browsers never send as an origin, or null. */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));

@@ -6,18 +6,18 @@ import { exceptionReply, type HttpException, isHttpException } from "./http_exce
 import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";
 
-/** Returns the response to a thrown error; `prefix` is the path at which the app is mounted. */
+/** Returns the response to a thrown error. `prefix` is the path at which the app is mounted. */
 export type Fail = (thrown: unknown, request: Request, prefix: string) => Response;
 
 /**
- * The status of a request whose client has disconnected before the response, as in nginx. It is
- * counted, and no client receives it.
+ * The status of a request whose client has disconnected before the response, as in nginx. The
+ * status is counted, but no client receives it.
  */
 const clientLeftStatus = 499;
 
 /**
- * Returns true if an error only means that the client has disconnected: its work was not begun, its
- * wait was aborted, or its body broke off. Any other error is a real one.
+ * Returns true if an error only means that the client has disconnected. The work was not begun, the
+ * wait was aborted, or the body was incomplete. Any other error is a real error.
  */
 function hasLeft(error: unknown, request: Request): boolean {
   if (error instanceof Error && error.name === "BadResource") return request.bodyUsed;
@@ -39,7 +39,7 @@ export function createFail(
   let suppressed = 0;
 
   /**
-   * Observes an error. Any client can cause thousands of refusals per second: these are counted.
+   * Observes an error. Refusals are only counted, because a client can cause thousands per second.
    */
   function observeFailure(method: string, path: string, error: unknown): void {
     if (!(error instanceof Problem && error.slug === "overloaded")) {
@@ -71,7 +71,7 @@ export function createFail(
   };
 
   function failException(exception: HttpException, method: string, prefix: string): Response {
-    // If the body of a response was read, only its head is left.
+    // If the body of a response was read already, only its head remains.
     const { res } = exception;
     const thrown = res?.bodyUsed === true ? res : exception.getResponse();
     // A redirect is not an error, and an existing problem is more specific than a new one.

@@ -40,15 +40,13 @@ export interface ReadinessBody {
 /** The options of the health route {@link readiness}. */
 export interface ReadinessOptions {
   readonly clock: Clock;
-  /** True while the process is stopping: a load balancer should send no new requests. */
+  /** True while the process is stopping. A load balancer should then send no new requests. */
   readonly draining: boolean;
   /** Timeout of one check, in milliseconds. Default: 1,000. */
   readonly deadlineMs?: number | undefined;
 }
 
-/**
- * Handles the health route `GET /healthz`: the process responds, regardless of its dependencies.
- */
+/** Handles the health route `GET /healthz`. The process responds whatever its dependencies do. */
 export function liveness(): HealthReport<LivenessBody> {
   return { status: 200, body: { status: "ok" } };
 }
@@ -87,8 +85,9 @@ export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck
 }
 
 /**
- * Returns true if requests continue without the key-value store: limits do, and a gate of proof of
- * work or a CAPTCHA refuses. Streams have no gates and do not count.
+ * Returns true if requests work without the key-value store. Limits work without it, but gates of
+ * proof of work or CAPTCHAs refuse requests. Gates of streams do not matter, because streams have
+ * none.
  */
 export function worksWithoutStore({ routes }: RouteTable): boolean {
   return !routes.every(({ endpoint, resource }) => {
@@ -108,7 +107,7 @@ async function runCheck(
   const cancel = clock.after(deadlineMs, () => outcome.resolve(failed));
   Promise.try(() => check.run()).then(
     () => outcome.resolve("ok"),
-    // The reason is omitted: the caller is anonymous, and failing requests observe the error.
+    // The reason is omitted, because the caller is anonymous. Failing requests observe the error.
     () => outcome.resolve(failed),
   );
   const status = await outcome.promise;

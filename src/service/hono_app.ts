@@ -28,7 +28,9 @@ import { emptyStream } from "./responder.ts";
 
 /** The options of the Hono app of a service. */
 export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
-  /** Creates the authentication, which counts the requests that it refuses. Null for none. */
+  /**
+   * Creates the authentication, which counts the requests that it refuses. Null if there is none.
+   */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
   /** Identifies users without a Hono context if no middleware needs one. Null for none. */
   readonly identify: Credentials["identify"] | null;
@@ -106,7 +108,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // Hono removes the body; for null a listener would send a length of 0.
+      // Hono removes the body. If the body is null, a listener would send a length of 0.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
       return responder.adopt(

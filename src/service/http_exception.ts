@@ -21,7 +21,7 @@ export function isHttpException(error: unknown): error is HttpException {
     typeof error.status === "number";
 }
 
-/** The problems of common statuses; others have no `type`. */
+/** The problems of common statuses. Problems of other statuses have no `type`. */
 const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [400, "invalid-parameter"],
   [401, "unauthorized"],

@@ -3,7 +3,7 @@ import type { User } from "../auth/user.ts";
 
 /** The variables of the Hono context that every middleware and route of an app shares. */
 export interface AppEnv {
-  /** For `c.get` and `c.set`. */
+  /** The types for `c.get` and `c.set`. */
   readonly Variables: {
     /** The user that `auth.middleware` has set; absent if the caller is anonymous. */
     user: User | null | undefined;
@@ -11,7 +11,7 @@ export interface AppEnv {
 }
 
 /**
- * A Hono middleware. The type is that of a method, whose parameters are bivariant, so that it
+ * A Hono middleware. The type is a method type, so its parameters are bivariant. Therefore it
  * accepts middlewares for any Hono app as well as functions of this app's context.
  */
 export type Middleware = {

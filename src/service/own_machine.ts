@@ -3,8 +3,8 @@ import { isLoopback } from "../protocol/loopback.ts";
 import type { PageRequest } from "./service_pages.ts";
 
 /**
- * Requires that a program of this machine, or a page of the service, has sent the request. It
- * refuses a proxy for other machines, and a page on the web that resolves its name to this machine
+ * Requires that a program of this machine, or a page of the service, has sent the request. The
+ * function refuses a proxy for other machines, and a web page whose name resolves to this machine
  * (DNS rebinding). Throws a 403 with `message`.
  */
 export function requireOwnMachine(
@@ -33,8 +33,8 @@ function isLoopbackHost(host: string): boolean {
 
 /**
  * The headers that browsers, simple programs, Prometheus and the clients of this service send.
- * Every other header may come from a proxy. Their names cannot be listed, because each vendor adds
- * new ones.
+ * Every other header may come from a proxy. Headers of proxies cannot be listed, because each
+ * vendor adds new names.
  */
 const direct = new RegExp(
   "^(?:" + [

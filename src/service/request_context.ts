@@ -33,7 +33,7 @@ export class DirectCaller implements Caller {
     return remoteAddress(this.#info);
   }
 
-  /** Returns the completion of the response; null if it is not reported. */
+  /** Returns a promise for the end of the response, or null if the listener reports none. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#info);
   }
@@ -76,7 +76,7 @@ export class HonoCaller implements Caller {
     return remoteAddress(this.#context.env);
   }
 
-  /** Returns the completion of the response; null if it is not reported. */
+  /** Returns a promise for the end of the response, or null if the listener reports none. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#context.env);
   }
@@ -95,22 +95,22 @@ export class HonoCaller implements Caller {
     return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
   }
 
-  /** Returns the body if a middleware has read it; null if it is still in the request. */
+  /** Returns the body if a middleware has read it, or null if it is still in the request. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null {
     return isBodyUnread(this.#context.req) ? null : this.receivedBody();
   }
 }
 
 /**
- * Throws for a replacement character in a body that another app has read as a string: the encoded
- * bytes may differ from those sent.
+ * Throws for a replacement character in a body that another app has read as a string, because the
+ * encoded bytes may differ from the sent bytes.
  */
 function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
 }
 
-/** Returns the peer's address as the listener reports it; null without one. */
+/** Returns the peer's address as the listener reports it, or null if it reports none. */
 function remoteAddress(info: unknown): string | null {
   if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
   const { remoteAddr } = info;
@@ -120,7 +120,7 @@ function remoteAddress(info: unknown): string | null {
     : null;
 }
 
-/** Returns the completion of the response as the listener reports it; null without one. */
+/** Returns a promise for the end of the response, as the listener reports it, or null. */
 function deliveryOf(info: unknown): Promise<unknown> | null {
   if (typeof info !== "object" || info === null || !("completed" in info)) return null;
   return info.completed instanceof Promise ? info.completed : null;
@@ -147,8 +147,8 @@ export function preparingContext(
 }
 
 /**
- * Keeps headers set before `next()`: they reach a response that Hono did not create only if `c.res`
- * existed by then.
+ * Keeps headers that a middleware sets before `next()`. Hono adds such headers to a response that
+ * it did not create only if `c.res` existed before.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
   // A closure here would keep the objects of each request until the next major collection of V8,
@@ -178,7 +178,7 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 }
 
 /**
- * The body of a request in the place where Hono expects it. It is a class, because V8 creates a
+ * The body of a request in the place where Hono expects it. This is a class, because V8 creates a
  * separate hidden class for each object literal with a getter. That hidden class keeps the request
  * until the next major collection.
  */
@@ -190,7 +190,7 @@ class BodyOfContext {
   readonly #clock: Clock;
   #reading: Promise<ArrayBuffer> | null = null;
 
-  /** Reads nothing before it is asked to. */
+  /** Creates the body. It is read only on demand. */
   constructor(request: HonoRequest, limits: BodyLimits, clock: Clock) {
     this.#request = request;
     this.#limits = limits;
@@ -203,13 +203,13 @@ class BodyOfContext {
     return this.#reading !== null;
   }
 
-  /** Returns the bytes, which are read once, of the request that a middleware may have replaced. */
+  /** Returns the bytes, read once, of the request that a middleware may have replaced. */
   read(): Promise<ArrayBuffer> {
     return this.#reading ??= receive(this.#request.raw, this.#limits, this.#clock);
   }
 }
 
-/** Returns true if the body of a request is unread, although Hono would find it elsewhere. */
+/** Returns true if the body of a request is unread, although Hono would look for it elsewhere. */
 export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
   const cache: unknown = bodyCache;
   return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;
@@ -240,13 +240,13 @@ export function bodyWasConsumed(): Problem {
 
 /** The facts of a request that the service creates for a subscription of a client. */
 export interface InnerRequest {
-  /** The destination of the bytes of its stream. */
+  /** The destination for the bytes of the subscription's stream. */
   readonly part: StreamPart;
   /** The user of the request that contains the subscription, as a middleware has set it. */
   readonly user: User | null | undefined;
 }
 
-/** Only this file uses this key: a request from outside is never an inner request. */
+/** Only this file uses this key, so a request from outside is never an inner request. */
 const innerKey = Symbol("inner request");
 
 /** Returns a copy of the facts of a connection, which disappear when the connection closes. */
@@ -261,7 +261,7 @@ export function infoOfInner(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }
 
-/** Returns the inner request with these facts; null for any other request. */
+/** Returns the inner request with these facts, or null for any other request. */
 export function innerRequestOf(info: unknown): InnerRequest | null {
   if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
   // Only `infoOfInner` sets this member.

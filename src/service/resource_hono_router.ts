@@ -8,9 +8,9 @@ import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 export type Registered = [handler: H, route: RouterRoute];
 
 /**
- * The router of the app's Hono: looks up the routes of resources in their table, by the raw path,
- * and everything else in Hono's own router. The chain of a resource's route is created once: the
- * middlewares before it, and its handler.
+ * The router of the app's Hono. It looks up the routes of resources in their table by the raw path,
+ * and all other routes in Hono's own router. The chain of a resource's route is created once. The
+ * chain consists of the middlewares before the route and of its handler.
  */
 export class ResourceHonoRouter implements Router<Registered> {
   readonly name = "ResourceHonoRouter";
@@ -46,7 +46,7 @@ export class ResourceHonoRouter implements Router<Registered> {
   match(method: string, path: string): Result<Registered> {
     const route = this.#table.at(path)?.get(method);
     const chain = route === undefined ? undefined : this.#chains.get(route);
-    // Hono looks up a method in plain objects: the method of a request may be `constructor`.
+    // Hono looks up a method in plain objects, and the method of a request may be `constructor`.
     return chain ?? this.#others.match(this.#methods.has(method) ? method : METHOD_NAME_ALL, path);
   }
 }

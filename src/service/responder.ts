@@ -23,7 +23,7 @@ export const securityHeadersOption = either(
   ),
 ).default(true);
 
-/** The responder of an app, which creates every response: no other part calls `new Response`. */
+/** The responder of an app. It creates every response, and no other part calls `new Response`. */
 export interface Responder {
   /** Returns the response of a reply, without the body for HEAD. */
   respond(reply: Reply, method: string): Response;
@@ -33,8 +33,8 @@ export interface Responder {
 
 /**
  * Creates the responder, which encodes characters outside of printable ASCII in headers. A control
- * byte there would end the process inside Deno, past every `catch`, and a value may come from a row
- * or a path.
+ * byte in a header would end the process inside Deno, past every `catch`, and header values may
+ * come from rows or paths.
  */
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);
@@ -57,12 +57,14 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         });
       }
       if (reply.body instanceof ReadableStream) {
-        // The body is never read, therefore its resources must be released.
+        // The body is never read, so its resources must be released.
         void reply.body.cancel();
-        // For null a listener would send a length of 0; the length of an empty stream is unknown.
+        // If the body were null, a listener would send a length of 0. The length of an empty stream
+        // is unknown.
         return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
-      // RFC 9110, 8.6: the length of the response to GET; a listener sends none without a body.
+      // RFC 9110, 8.6: the length is that of the response to GET. A listener sends none without a
+      // body.
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
       return new CheckedResponse(null, { status: reply.status, headers });
     },
@@ -92,9 +94,9 @@ function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["
 }
 
 /**
- * A response whose headers were checked when it was created. Checking the headers of every response
- * for changes of a middleware costs a third of the throughput of small responses, therefore only
- * responses whose `headers` were accessed since are checked.
+ * A response whose headers were checked when it was created. Headers are checked again only if a
+ * middleware has accessed `headers` since then. Checking the headers of every response would cost a
+ * third of the throughput of small responses.
  */
 class CheckedResponse extends Response {
   isTouched = false;
@@ -119,7 +121,7 @@ const bearerChallenge: HeaderList = [["www-authenticate", "Bearer"]];
 const retryInADay: HeaderList = [["retry-after", "86400"]];
 const nothing: HeaderList = Object.freeze([]);
 
-/** Returns a body of unknown length, for a HEAD request whose length only GET would know. */
+/** Returns a body of unknown length, for a HEAD request whose length only a GET would show. */
 export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }

@@ -35,7 +35,9 @@ export interface RouteHandlersOptions {
   readonly responder: Responder;
   /** Converts the value that a middleware set as `user` to the user. */
   readonly parseUser: (value: unknown) => User | null;
-  /** The path at which a proxy or a parent has mounted this app, and which requests lack. */
+  /**
+   * The path at which a proxy or a parent has mounted this app. Requests do not contain this path.
+   */
   readonly mountedAt: string;
 }
 
@@ -45,8 +47,8 @@ export interface DirectRequest extends ReceivedRequest {
 }
 
 /**
- * The handlers of an app's routes. Each uses the raw path of the request, independent of the
- * matched route: a parent matches decoded paths, and knows no reserved segments.
+ * The handlers of an app's routes. Each uses the raw path of the request, and not the matched
+ * route. A parent app matches decoded paths, and has no list of reserved segments.
  */
 export class RouteHandlers {
   readonly #options: RouteHandlersOptions;
@@ -59,8 +61,8 @@ export class RouteHandlers {
   }
 
   /**
-   * Returns the handler of a route of this app, in this app or in a parent. It has rest parameters,
-   * because Hono lists a handler with two parameters as a middleware.
+   * Returns the handler of a route of this app, in this app or in a parent. The handler has rest
+   * parameters, because Hono lists a handler with two parameters as a middleware.
    */
   named(name: string): H {
     const handler = (...[context, next]: Parameters<typeof this.elsewhere>) =>
@@ -68,7 +70,7 @@ export class RouteHandlers {
     return Object.defineProperty(handler, "name", { value: name });
   }
 
-  /** The last handler of the app: for unknown paths, and methods that a path lacks. */
+  /** The last handler of the app, for unknown paths and for unknown methods of a path. */
   readonly elsewhere = (context: Context<AppEnv>, next: Next): Promise<Response | void> =>
     this.#answerByPath(context, next);
 
@@ -152,7 +154,7 @@ export class RouteHandlers {
     void context.res;
     const { table, pages, parseUser, mountedAt } = this.#options;
     const { method, raw, raw: { url } } = context.req;
-    // A parent has not checked the host, and the matched path may depend on it.
+    // A parent app has not checked the host, but the matched path may depend on the host.
     if (!this.#hasPlainHost(raw)) throw invalidHost();
     const target = parseRequestTarget(url);
     const prefix = this.#routedPrefix(context);
@@ -161,7 +163,7 @@ export class RouteHandlers {
     const found = table.at(table.canonical(path) ?? path);
     const route = found?.get(reads ? "GET" : method);
     if (route !== undefined) return await this.#answerAt(route, context, target, prefix);
-    // Later routes were added after those of this app, or by a parent.
+    // Later routes were added after the routes of this app, or by a parent app.
     const hasLaterRoute = context.req.routeIndex + 1 < matchedRoutes(context).length;
     for (const page of pages) {
       const answerPage = page.yields && hasLaterRoute ? null : page.at(path, mountedAt + prefix);

@@ -24,8 +24,8 @@ export interface ServicePage {
   /** True if a route of the deployer at this path has precedence. */
   readonly yields?: true;
   /**
-   * Returns the handler of GET at a raw path; null if the path belongs to another page. `prefix` is
-   * the path at which the whole app is mounted.
+   * Returns the handler of GET at a raw path, or null if the path belongs to another page. `prefix`
+   * is the path at which the whole app is mounted.
    */
   at(path: string, prefix: string): ((request: PageRequest) => MaybePromise<Reply>) | null;
 }
@@ -34,7 +34,7 @@ export interface PageRequest {
   readonly raw: Request;
   /** Returns the user; null if the user is unknown. */
   user(): User | null;
-  /** Returns the address of the peer; null if it is unknown. */
+  /** Returns the address of the peer, or null if it is unknown. */
   address(): string | null;
 }
 
@@ -108,7 +108,7 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
     name: index === 0 ? "database" : `database ${index + 1}`,
   }));
   if (store !== null) checks.push(storeCheck(store, isStoreDispensable));
-  // All other requests work without the search index.
+  // The search index is optional, because all other requests work without it.
   if (search !== null) checks.push({ name: "search", isDispensable: true, run: search });
   return [
     healthPage("/healthz", livenessDescription, () => json(liveness())),

@@ -11,7 +11,7 @@ import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
 export async function runCreditsCommand(command: CreditsCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { action, json } = command;
-  // In a new store every balance is 0, so that only a grant may create it.
+  // In a new store every balance is 0, so only a grant may create the store.
   const use = { action: "use these credits", creates: action.verb === "grant" };
   return await runOverStore(command, use, {
     runtime,

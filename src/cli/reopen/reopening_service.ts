@@ -169,8 +169,8 @@ class ReopeningService {
 
   /**
    * Checks the tables if their version has changed. Any client can cause version checks. Therefore
-   * one runs at a time, and they take at most a tenth of the time. A version check in progress may
-   * have started before the tables changed, so that requests wait for the next one.
+   * only one runs at a time, and checks take at most a tenth of the time. A version check in
+   * progress may have started before the tables changed, so requests wait for the next check.
    */
   #lookIfChanged(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);
@@ -234,7 +234,7 @@ class ReopeningService {
     this.#installed = await next.service.installed?.() ?? "";
     this.#pauseMs = minPauseMs;
     this.#lookedAt = this.#runtime.clock.elapsedMs();
-    // Few migrations are one transaction, so that a missing table may return.
+    // Few migrations are one transaction, so a missing table may return.
     this.#watchedUntil = Math.max(this.#watchedUntil, this.#lookedAt + migrationMs);
     this.#watch();
     this.#reopening?.replaceBy(next);

@@ -4,8 +4,8 @@ import type { WorkerProcess } from "./worker_process.ts";
 
 /**
  * A balancer in which the workers share the port, and the kernel chooses one for each connection. A
- * retiring worker excludes itself first, so that its queue is empty when it closes. Throws if the
- * port is taken.
+ * retiring worker excludes itself first, so its queue is empty when it closes. Throws if the port
+ * is taken.
  */
 export function kernelBalancer(host: string, wanted: number): Balancer {
   if (wanted !== 0) requireFree(host, wanted);

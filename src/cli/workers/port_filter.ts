@@ -64,7 +64,7 @@ const [solSocket, attachProgram] = [1, 51];
 /** Instructions of classic BPF: the code, the jumps if true and if false, and the value. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
-/** An index that no socket has, so that the kernel chooses by the hash of the addresses. */
+/** An index that no socket has. The kernel then chooses by the hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
 /** Chooses a random socket except the last, and the last instead of the excluded one. */

@@ -20,7 +20,7 @@ export function requireSharedState(config: CliService["config"]): void {
   }
 }
 
-/** True also if Deno runs without the flag for a path or a URL, so that memory replaces it. */
+/** True also if Deno runs without the flag for a path or a URL, because memory then replaces it. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && platformOpenKv() === undefined;

@@ -37,7 +37,7 @@ export class Supervisor {
    */
   async run(count: number): Promise<number> {
     try {
-      // The first starts alone, so that a reason not to start is printed once.
+      // The first worker starts alone, so that a reason not to start is printed only once.
       const first = await this.#open(1);
       await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#open(index + 2)));
       console.log((await first.listening).banner);

@@ -6,7 +6,7 @@ import type { ClientRequest, Transport } from "../../api/transport.ts";
 /** The writes of a collection. A write is done when the collection contains its result. */
 export interface RowWrites {
   /**
-   * Sends a write of a row after the earlier writes of that row, with the tag that the user has
+   * Sends a write of a row after the earlier writes of that row, with the ETag that the user has
    * seen. Rejects if the service refuses this write or the previous write of the row.
    */
   send(key: string, seenTag: string | undefined, request: ClientRequest): Promise<void>;
@@ -69,7 +69,8 @@ export function createRowWrites(transport: Transport): RowWrites {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-        // A write that moves the row out of the filter causes no event. A new stream confirms it.
+        // A write that moves its row out of the filter causes no event. A new stream then confirms
+        // the write.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();

@@ -83,7 +83,7 @@ export function liveCollectionOptions<
     { mutations }: { readonly mutations: readonly PendingMutation<Row, T>[] },
     write: (mutation: PendingMutation<Row, T>) => Promise<void>,
   ): Promise<void> {
-    // The transaction ends after all responses: a rollback must not happen while a write is in
+    // The transaction ends after all responses, so that no rollback happens while a write is in
     // flight.
     const results = await Promise.allSettled(mutations.map(write));
     for (const result of results) if (result.status === "rejected") throw result.reason;

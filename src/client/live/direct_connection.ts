@@ -8,8 +8,8 @@ import type { Transport } from "../../api/transport.ts";
 /**
  * A connection that holds one stream of `POST /__service/live` and opens it again whenever it ends.
  * When the set of subscribers changes, a new stream is opened first, and then the old stream is
- * closed: the tokens of the subscribers say where each one continues. A stream that is no longer
- * needed is aborted.
+ * closed. The token of each subscriber determines where its stream continues. A stream that is no
+ * longer needed is aborted.
  */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
@@ -231,7 +231,7 @@ const hiddenMs = 300_000;
 
 function statusAfter(error: ServiceError | null): LiveStatus {
   if (error?.status === 429) return "limited";
-  // Without a problem the service has said nothing: NaN makes every comparison false.
+  // Without a problem there is no status from the service. NaN makes every comparison false.
   const status = Number(error?.problem?.status);
   if (status === 401) return "needs-auth";
   return status < 500 && status !== 408 ? "closed" : "stale";

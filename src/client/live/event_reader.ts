@@ -8,10 +8,10 @@ export interface StreamListener {
 }
 
 /**
- * Reads a stream of server-sent events (WHATWG HTML, 9.2.6) block by block, in the format that the
- * service writes: lines end in LF, and no block has two `data` lines. Calls `arrived` for each
- * chunk, including heartbeats. Resolves at the end of the stream. Rejects if the stream breaks or
- * the signal is aborted, even if more data has been received by then.
+ * Reads a stream of server-sent events (WHATWG HTML, 9.2.6) block by block. The service writes
+ * lines that end in LF, and at most one `data` line in a block. Calls `arrived` for each chunk,
+ * including heartbeats. Resolves at the end of the stream. Rejects if the stream breaks or the
+ * signal is aborted, even if more data has been received by then.
  */
 export async function readEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
@@ -28,7 +28,7 @@ export async function readEvents(
     text = blocks.pop() ?? "";
     for (const block of blocks) {
       signal.throwIfAborted();
-      // Splits at LF only: U+2028 is a line end for regular expressions, but not in JSON.
+      // Splits only at LF. For regular expressions, U+2028 also ends a line, but not in JSON.
       take(Object.fromEntries(block.split("\n").map((line) => line.split(/: *(.*)/s))));
     }
   }

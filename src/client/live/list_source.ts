@@ -42,7 +42,8 @@ export function createListSource(
         if (message.type === "token") show({ status: "live", error: null });
         else if (message.type === "status") {
           const { status, error } = message;
-          // Before its first rows, a list is `connecting`, no matter how often the stream fails.
+          // Before its first rows, a list is `connecting`, even if the stream has failed several
+          // times.
           show({ status: status === "stale" && !set.description ? "connecting" : status, error });
         }
       }),

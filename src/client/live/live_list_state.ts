@@ -9,7 +9,9 @@ export interface LiveListState<Row = LiveRow> {
   readonly status: LiveStatus;
   /** Number of unconfirmed writes that the list shows. */
   readonly pending: number;
-  /** Reason for `limited`, `needs-auth`, `closed` or `stale`, if the service sent one, or null. */
+  /**
+   * The reason for `limited`, `needs-auth`, `closed` or `stale`, or null if the service sent none.
+   */
   readonly error: ServiceError | null;
 }
 

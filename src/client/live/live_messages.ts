@@ -7,7 +7,7 @@ export type LiveRowId = unknown;
 /** A row of a live list. */
 export type LiveRow = Readonly<Record<string, unknown>>;
 
-/** How rows are identified and sorted. A subscription sends it when it opens. */
+/** The description of how rows are identified and sorted. A subscription sends it first. */
 export interface RowDescription {
   /** The fields of the primary key, in order. */
   readonly primaryKey: readonly string[];
@@ -19,8 +19,8 @@ export interface RowDescription {
 export type FieldTypes = Readonly<Record<string, FieldType>>;
 
 /**
- * The kind of a field. For a list field it is the kind of the elements; for a field of numbers and
- * strings, `any`; for a Postgres enum, its labels in order.
+ * The kind of a field. For a list field, the kind of the elements. For a field of numbers and
+ * strings, `any`. For a Postgres enum, its labels in order.
  */
 export type FieldType = string | readonly string[];
 
@@ -40,9 +40,9 @@ export type LiveMessage =
   | (RowDescription & {
     readonly type: "opened";
     /**
-     * True if the stream continues after the token of the request; otherwise the service sends all
-     * rows. The subscriber's present token cannot show this, because the previous stream may have
-     * sent a newer one.
+     * True if the stream continues after the token of the request. Otherwise the service sends all
+     * rows. The subscriber's current token cannot show this, because the previous stream may have
+     * sent a newer token.
      */
     readonly isResumed: boolean;
     /** Number of streams that had been requested, including this one. */
@@ -77,7 +77,7 @@ export interface AggregateEvent {
 export type SetMessage =
   | RowsEvent
   | AggregateEvent
-  /** Selects the subscription of the following events. Its first event also describes its rows. */
+  /** Selects the subscription of the following events. The first one also describes the rows. */
   | (Partial<RowDescription> & { readonly type: "subscription"; readonly key: string })
   | RefusedSubscription
   | { readonly type: "ended"; readonly key: string };

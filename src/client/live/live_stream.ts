@@ -45,5 +45,5 @@ export async function readStream(
   }
 }
 
-/** Silence after which a stream counts as broken, in milliseconds: three heartbeats. */
+/** The silence in milliseconds after which a stream counts as broken: three heartbeats. */
 export const silentMs = 45_000;

@@ -7,7 +7,7 @@ export interface OpenList {
   /** Path of the resource: `/api/posts`. */
   readonly resource: string;
   readonly set: RowSet;
-  /** Returns true if an unconfirmed row belongs to the list; undefined if the list cannot know. */
+  /** Returns true if an unconfirmed row belongs to the list, or undefined if that is unknown. */
   readonly accepts: ((row: never) => boolean) | undefined;
   /** True if the list shows unconfirmed new rows. */
   readonly takesNew: boolean;
@@ -28,7 +28,7 @@ export interface ShownOverlays {
 /** The live lists of a client that have listeners. */
 export interface OpenLists {
   readonly all: Set<OpenList>;
-  /** Null if the client has no outbox and no other optimistic writes. */
+  /** The overlays, or null if the client has no outbox and no other optimistic writes. */
   overlays: ShownOverlays | null;
   /**
    * Number of requested streams. A stream contains everything that the service acknowledged before

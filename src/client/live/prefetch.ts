@@ -4,9 +4,9 @@ import { liveList, type LiveListQuery } from "./live_list.ts";
 import type { LiveSeed } from "./live_messages.ts";
 
 /**
- * Reads the rows of a live list once, as the seed of a list in another process: a page that a
- * server has rendered continues after these rows. Rejects with the error of the list if it cannot
- * be opened.
+ * Reads the rows of a live list once, as the seed of a list in another process. For example, a page
+ * that a server has rendered continues after these rows. Rejects with the error of the list if it
+ * cannot be opened.
  */
 export function prefetch<R extends ApiResource>(
   resource: ResourceClient<R>,

@@ -66,7 +66,7 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
   // `<` compares UTF-16 code units, by which an emoji would precede U+FFFF.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
-  // The `Z` of a timestamp sorts first, so that a longer fraction follows a shorter one.
+  // The `Z` of a timestamp must sort first, so that a longer fraction follows a shorter one.
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
   return at(left) - at(right);
@@ -90,7 +90,7 @@ function plain(value: unknown): unknown {
 
 /** Converts a decimal to an integer with a scale that suits both numbers. */
 function scaled(value: unknown, other: unknown): bigint {
-  // No Postgres decimal has as many digits before its decimal point, so that `Infinity` sorts last.
+  // No Postgres decimal has as many digits before its decimal point, so `Infinity` sorts last.
   const digits = `${plain(value)}`.replace(/I.*/, "9".repeat(2e5));
   // Every string has a first part.
   const [whole, fraction = ""] = digits.split(".") as [string, string?];

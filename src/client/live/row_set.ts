@@ -11,12 +11,12 @@ export class RowSet {
   #isSnapshot = false;
   /** The rows, by the string forms of their ids. */
   readonly rows = new Map<string, LiveRow>();
-  /** The sorted rows; a new list after each commit, which is never modified. */
+  /** The sorted rows: a new list after each commit, which is never modified. */
   items: readonly LiveRow[] = [];
   compare: CompareRows = () => 0;
-  /** Null until the first stream has sent it. */
+  /** The description of the rows, or null until the first stream has sent it. */
   description: RowDescription | null = null;
-  /** Position of the change log that the rows reflect, or null if there are none. */
+  /** The position of the change log that the rows reflect, or null if there are no rows. */
   token: string | null = null;
   /** Number of streams that had been requested, including the current one. */
   asked = 0;
@@ -44,7 +44,7 @@ export class RowSet {
       );
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
-      // The token is set after its rows: a stream after an error would not send them again.
+      // The token is set after its rows. After an error, a stream would not send these rows again.
       this.token = message.token;
     } else if ("id" in message) {
       const row = "item" in message ? withoutMark(message.item) : null;
@@ -73,7 +73,9 @@ export class RowSet {
   }
 }
 
-/** Removes `_optimisticId`: it names the write of an event, and is no field of the row. */
+/**
+ * Removes `_optimisticId`, which identifies the write of an event and is not a field of the row.
+ */
 function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }

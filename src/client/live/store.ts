@@ -3,15 +3,15 @@
  * of other frameworks can bind to it.
  */
 export interface Store<T> {
-  /** Returns the current value: the same object until it changes. */
+  /** Returns the current value. It is the same object until the value changes. */
   get(): T;
   /** Calls `listener` immediately and after each change. Returns a function that ends this. */
   subscribe(listener: (value: T) => void): () => void;
 }
 
 /**
- * Returns a store and a function that sets its value. `open` is called for the first listener, and
- * the function that `open` returns after the last.
+ * Returns a store and a function that sets its value. `open` is called for the first listener. The
+ * function that `open` returns is called after the last listener was removed.
  */
 export function createStore<T>(
   value: T,
@@ -22,7 +22,7 @@ export function createStore<T>(
   const store: Store<T> = {
     get: () => value,
     subscribe(listener) {
-      // A separate function, so that one function can subscribe twice.
+      // A separate function for each call, so that one function can subscribe twice.
       const entry = () => listener(value);
       listeners.add(entry);
       if (listeners.size === 1) close = open();
@@ -45,7 +45,7 @@ export function createStore<T>(
 }
 
 /**
- * Reports an error to the program, while the caller continues: an error of one list must not end
+ * Reports an error to the program, while the caller continues. An error of one list must not end
  * the stream of all lists.
  */
 export function throwLater(error: unknown): void {

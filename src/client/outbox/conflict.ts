@@ -8,11 +8,11 @@ import type { Transport } from "../../api/transport.ts";
 export interface JobConflict {
   /** The write. */
   readonly job: Job;
-  /** The row that the user saw, as the service had sent it; null if it is not known. */
+  /** The row that the user saw, as the service had sent it, or null if it is not known. */
   readonly base: JobRow | null;
   /** The fields that the write sets; null for a delete. */
   readonly mine: JobRow | null;
-  /** The current row; null if the user cannot read it. */
+  /** The current row, or null if the user cannot read it. */
   readonly theirs: JobRow | null;
 }
 

@@ -14,8 +14,8 @@ import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
 import { type JobTokens, sendJobs } from "./send_jobs.ts";
 
 /**
- * Creates the outbox of a client: one for each client and user. Without an identity nothing is
- * stored, because the next user of the browser would have access to the writes.
+ * Creates the outbox of a client: There is one outbox for each client and user. Without an identity
+ * nothing is stored, because the next user of the browser would have access to the writes.
  */
 export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   // A program without types may omit the options.

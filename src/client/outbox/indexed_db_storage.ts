@@ -8,8 +8,8 @@ import type { Job, JobStorage } from "./job.ts";
 
 /**
  * Keeps jobs in an IndexedDB database. Rejects if the browser refuses the database, for instance in
- * private windows. The database stays open, so that `add` starts the disk write in the same call:
- * the user may leave the page in the next millisecond.
+ * private windows. The database stays open, so that `add` starts the disk write in the same call.
+ * The user may leave the page immediately after that.
  */
 export async function indexedDbStorage(databases: WebDatabases, name: string): Promise<JobStorage> {
   let database: Promise<WebDatabase> | null = open();
@@ -23,7 +23,7 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
         opening.result.createObjectStore(name, { keyPath: "order", autoIncrement: true });
       opening.onsuccess = () => {
         const opened = opening.result;
-        // An open database would block its own deletion.
+        // An open database would block its own deletion or upgrade.
         opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();
@@ -35,7 +35,7 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
 
   const begin = async () => (await (database ??= open())).transaction(name, "readwrite");
 
-  /** Runs `work` in a transaction. After the commit, calls its result for the value. */
+  /** Runs `work` in a transaction. After the commit, calls the function that `work` returned. */
   async function run<T>(work: (store: WebObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
       // Safari closes the databases of hidden pages, sometimes without an event.
@@ -50,7 +50,7 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
     });
   }
 
-  /** Runs one request, with an explicit commit: leaving the page could undo an open transaction. */
+  /** Runs one request with an explicit commit, because leaving the page could undo it otherwise. */
   const runOne = <T>(request: (store: WebObjectStore) => WebRequest<T>) =>
     run((store) => {
       const sent = request(store);

@@ -25,7 +25,7 @@ export interface JobBook extends Store<OutboxState> {
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
   /** Sets the path and the tag of a job from the results of earlier jobs, and counts an attempt. */
   prepare(job: Job): Promise<Job | undefined>;
-  /** Removes a job that was sent or discarded, and shows its end with the row of the response. */
+  /** Removes a job that was sent or discarded, and shows this with the row of the response. */
   end(job: Job, row?: JobRow | null): Promise<void>;
   /** Reads the stored jobs. Afterwards the jobs of all tabs are known here. */
   sync(): Promise<void>;
@@ -36,9 +36,7 @@ export interface JobBookOptions extends KnownJobs {
   readonly view: JobView;
   /** The storage. This promise never rejects. */
   readonly opening: Promise<JobStorage>;
-  /**
-   * Sends to the other tabs the end of a job, or null to make them read; null without other tabs.
-   */
+  /** Sends to other tabs the end of a job, or null to make them read. Null without other tabs. */
   readonly channel: BroadcastChannel | null | undefined;
   readonly environment: ClientEnvironment;
   readonly signal: AbortSignal;
@@ -75,7 +73,8 @@ export function createJobBook(
       if (job.order === Infinity || ids.has(job.id)) continue;
       jobs.set(job.id, { ...job, order: Infinity });
       environment.after(1_000, () => {
-        // No message came about its end: the sending tab was closed, or this tab slept.
+        // No message about the end of the job has arrived: the sending tab was closed, or this tab
+        // slept.
         const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
         if (isGone) show({ ...job, state: "sent" });
       });
@@ -88,7 +87,7 @@ export function createJobBook(
     return reading ??= queue(async (storage) => {
       reading = null;
       if (!signal.aborted) showStored(await storage.all());
-      // A failed read is repeated at the next wake-up. A failed write is reported by `add`.
+      // A failed read is repeated at the next wake-up. `add` reports a failed write.
     }).catch(() => {});
   }
 

@@ -15,7 +15,7 @@ export interface CreatedRow {
 /** The effect of a request on a row. */
 export interface SentRequest {
   readonly path: string;
-  /** Tag of the row before the request; null for a new row or an unknown tag. */
+  /** The ETag of the row before the request, or null for a new row or an unknown tag. */
   readonly before: string | null;
   readonly tag: string;
 }
@@ -66,7 +66,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
       const before = jobs.get(id);
       const waiter = waiters.get(id);
       const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
-      // A renewed request is shown above all existing jobs, therefore it moves to the end.
+      // A renewed request is shown above all existing jobs, so it moves to the end.
       if (!isKnown) jobs.delete(id);
       if (state === "waiting" || state === "dead") jobs.set(id, job);
       if (state === "waiting") {
@@ -98,7 +98,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
         waiters.set(id, { resolve, reject })
       );
       const forget = () => void waiters.delete(id);
-      // Also, an unused promise of a write must not end the process with an unhandled rejection.
+      // An unused promise of a write must not end the process with an unhandled rejection.
       done.then(forget, forget);
       return done;
     },

@@ -7,10 +7,10 @@ import type { JobOverlays, KnownJobs } from "./job_view.ts";
 /** A write as the program adds it. */
 export interface NewWrite {
   readonly kind: Job["kind"];
-  /** The row: its key, or the write that creates it; null for a new row. */
+  /** The row: its key, or the write that creates it. Null for a new row. */
   readonly target: KeyInput | NewRow | null;
   readonly body: JobRow | null;
-  /** The row that the user saw; undefined if live lists know it. */
+  /** The row that the user saw. Undefined if live lists contain it. */
   readonly base?: JobRow | undefined;
 }
 
@@ -58,8 +58,8 @@ export function newJob(
 
 /**
  * Returns the tag of a row after the sent requests that are still shown on top of the listed row.
- * If lists contain a newer row, the user sees a mixture of both: the outdated tag then causes a
- * conflict.
+ * If lists contain a newer row, the user sees a mixture of both rows. The outdated tag then causes
+ * a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]): string | null {
   let present = listed;
@@ -80,7 +80,7 @@ export function asSent<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** Returns the row of a job as the service has sent it to live lists; null if no list has it. */
+/** Returns the row of a job as the service has sent it to live lists, or null if no list has it. */
 export function seenRow(
   { resource, path }: Pick<Job, "resource" | "path">,
   overlays: JobOverlays,

@@ -83,9 +83,9 @@ export interface Outbox extends Store<OutboxState> {
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /**
-   * Sends a dead letter again, with a new body if there is one. The request is a new one for the
-   * current row, or the same request if it may have been carried out. Resolves when the job is
-   * stored.
+   * Retries a dead letter, with a new body if there is one. The retry is a new request for the
+   * current row. If the first request may have been carried out, the retry is the same request.
+   * Resolves when the job is stored.
    */
   revive(id: string, body?: JobRow): Promise<void>;
   /** Discards a write. If the write creates a row, the writes to that row are discarded too. */

@@ -42,7 +42,8 @@ export async function rowOf(response: Response): Promise<JobRow | null> {
 
 /**
  * Returns true if the service would refuse the same request again. Returns false for a temporary
- * failure and for an error that the service did not report: the write may have been carried out.
+ * failure, and for an error that the service did not report. In these cases the write may have been
+ * carried out.
  */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||

@@ -88,7 +88,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
     run();
   }
 
-  /** Handles a failed job. Never rejects: if the handling fails too, the job is sent again. */
+  /** Handles a failed job. Never rejects. If the handling also fails, the job is sent again. */
   signal.addEventListener("abort", run);
   book.subscribe(run);
   return () => {
@@ -108,8 +108,8 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
 }
 
 /**
- * Returns the only token that may send a job; undefined for any token. Throws if the job must not
- * be sent any more.
+ * Returns the only token that may send a job, or undefined for any token. Throws if the job must
+ * not be sent any more.
  */
 async function tokenOf(
   { id, createdAt }: Job,

@@ -7,10 +7,10 @@ export interface Overlay {
   /** Path of the resource: `/api/posts`. */
   readonly resource: string;
   readonly kind: "create" | "update" | "delete";
-  /** Id of the changed row; null for a new row, and for a row that `of` names. */
+  /** The id of the changed row. Null for a new row, and for a row that `of` identifies. */
   readonly key: LiveRowId | null;
   /** Id of the overlay that creates the changed row, if the row has no key yet. */
   readonly of?: string | null;
-  /** The fields that the write sets, and no others. */
+  /** The fields that the write sets, without other fields of the row. */
   readonly fields: LiveRow;
 }

@@ -28,7 +28,8 @@ interface ShownWrite {
 /**
  * The overlays of a client, which connect its outboxes with its live lists. An overlay leaves a
  * list when the list receives the event of the write, when the write is rejected, or when the list
- * has read all changes up to a time after the acknowledgement. It never expires by time alone.
+ * has read all changes up to a time after the acknowledgement. An overlay never expires after a
+ * time.
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
@@ -89,7 +90,7 @@ export class Overlays implements ShownOverlays {
     for (const list of lists) list.show();
   }
 
-  /** Returns the row and its `_etag` as a live list received it; null if no list has it. */
+  /** Returns the row and its `_etag` as a live list received it, or null if no list has it. */
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
       const row = resource === path && set.rows.get(idText(key));

@@ -3,7 +3,7 @@ import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.
 
 /**
  * A range of 65,536 nonces that differ only in their last four characters. These characters are one
- * word of the last block, so that the rest of the hash is computed once for the whole range.
+ * word of the last block, so the rest of the hash is computed once for the whole range.
  */
 export interface NonceRange {
   /** The common prefix of the nonces. */
@@ -26,7 +26,7 @@ export type Scan = (range: NonceRange, part: RangePart) => number;
 export interface RangePart {
   readonly difficulty: number;
   readonly from: number;
-  /** The index after the part: a multiple of four, like `from`. */
+  /** The index after the part. Like `from`, it is a multiple of four. */
   readonly to: number;
 }
 

@@ -21,7 +21,7 @@ export interface NonceSearch {
   searchPart(): void;
   /** Verifies a solution of a scan or a worker, and accepts it if it is correct. */
   propose(counter: number, index: number): void;
-  /** Returns false after a wrong proposal: the search then uses only the plain scan. */
+  /** Returns false after a wrong proposal. The search then uses only the plain scan. */
   isTrusted(): boolean;
   /** Resolves at the next {@link wake}. */
   nextEvent(): Promise<void>;

@@ -28,8 +28,8 @@ export interface SearchWorkersOptions {
 
 /**
  * Starts the workers that search for a nonce. A worker that cannot be created, fails or stops
- * reporting only slows the search down. There are more nonces than a search needs, so that no range
- * has to be searched again.
+ * reporting only slows the search down. There are more nonces than a search needs, so no range has
+ * to be searched again.
  */
 export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers {
   const ready = new Set<Worker>();
@@ -81,8 +81,8 @@ type WorkerReport = "more" | { readonly counter: number; readonly index: number 
 const rangesAtOnce = 8;
 
 /**
- * The script of a worker. It is a string, so that it needs no URL with any bundler. The ranges that
- * it receives are already in the memory layout of the search.
+ * The script of a worker. The script is a string, so it needs no URL with any bundler. The ranges
+ * that it receives are already in the memory layout of the search.
  */
 const script = `
 let memory, scan;
@@ -105,7 +105,7 @@ function makeWorker(options: SearchWorkersOptions): Worker | null {
   try {
     return options.makeWorker(script);
   } catch {
-    // No workers here, or not for this page. By contract the search then runs in this thread.
+    // Workers are not possible here, or not for this page. The search then runs in this thread.
     return null;
   }
 }

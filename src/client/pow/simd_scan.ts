@@ -4,7 +4,7 @@ import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 /**
  * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word is
  * `at`. Returns null if WebAssembly SIMD is missing, as in old browsers, or forbidden, as by a
- * content security policy. By contract the caller then searches without it.
+ * content security policy. The caller then searches without SIMD.
  */
 export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {
   try {

@@ -1,7 +1,7 @@
 /**
  * The WebAssembly instructions of the search, as functions from operands to bytes (WebAssembly 2.0,
- * chapter 5), so that the code reads as an expression. The bytes of an operand are a nested list
- * until {@link flatten} is called.
+ * chapter 5), so the code looks like an expression. The bytes of an operand are a nested list until
+ * {@link flatten} is called.
  */
 export type WasmCode = readonly (number | WasmCode)[];
 

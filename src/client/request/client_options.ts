@@ -16,11 +16,13 @@ export interface CreateClientOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sends the requests instead of `fetch`, for instance `app.fetch` in the same process. */
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
-  /** Timeout of a request with its response body, in milliseconds. Default: 30,000; 0 for none. */
+  /**
+   * The timeout of a request with its response, in milliseconds. Default: 30,000. 0: no timeout.
+   */
   readonly timeoutMs?: number | undefined;
   /** Settings of proof of work. */
   readonly pow?: ClientPow | undefined;
-  /** Shows a CAPTCHA and returns its token. Without it, requests that need a CAPTCHA fail. */
+  /** Shows a CAPTCHA and returns its token. If absent, requests that need a CAPTCHA fail. */
   readonly captcha?: ((challenge: RequiredCaptcha) => Promise<string>) | undefined;
   /** Header for the token of the CAPTCHA, if the service reads another header than the default. */
   readonly captchaHeader?: string | undefined;
@@ -28,7 +30,7 @@ export interface CreateClientOptions {
   readonly environment?: Partial<ClientEnvironment> | undefined;
 }
 
-/** Returns the bearer token of a request, or null for none. */
+/** Returns the bearer token of a request, or null for a request without a token. */
 export type TokenSource = (
   wanted: { readonly refresh: boolean },
 ) => string | null | Promise<string | null>;

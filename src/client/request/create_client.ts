@@ -12,7 +12,7 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
   const transport = createTransport(options);
   const { basePath } = transport;
   const resources: Record<PropertyKey, unknown> = {
-    // Without a prototype, since a resource may have the name of a member of every object.
+    // The client has no prototype, because a resource may have a name such as `constructor`.
     __proto__: null,
     [handle]: { transport, path: basePath },
   };

@@ -54,7 +54,7 @@ export async function importRows(
 
 /** Returns a smaller size of parts; null if the refusal has another reason. */
 function smallerSize(error: unknown, size: number): number | null {
-  // Any other thrown value has no slug. An import of the class would load it a second time.
+  // Any other thrown value has no slug. Importing the class would load it a second time.
   const { slug, problem } = error as Partial<ServiceError>;
   const limit = slug === "batch-limit-exceeded"
     ? Number(problem?.details?.limit)

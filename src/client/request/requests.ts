@@ -12,7 +12,7 @@ import type { UpdateOptions } from "./merge_update.ts";
 export function createRequests(own: Handle) {
   const call = createCalls(own);
 
-  // Asynchronous, so that a key which no URL can contain rejects like any other error.
+  // Asynchronous, so that a key that no URL can contain rejects like any other error.
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>

@@ -51,9 +51,9 @@ export class ServiceError extends Error {
   readonly status: number = 0;
   /** Body of the problem; null if the response had none. */
   readonly problem: ProblemBody | null = null;
-  /** Delay that the service requests, in milliseconds; null if it requests none. */
+  /** The delay that the service requests, in milliseconds, or null if it requests none. */
   readonly retryAfterMs: number | null = null;
-  /** CAPTCHA that has to be solved; null for every other error. */
+  /** The CAPTCHA to solve, or null for every other error. */
   readonly captcha: RequiredCaptcha | null = null;
 
   /** Creates an error. Without a status there was no response. */
@@ -69,7 +69,7 @@ export class ConflictError extends ServiceError {
   /** Name of the class. */
   override readonly name: string = "ConflictError";
 
-  /** Current tag of the row; null if the service did not send it. */
+  /** The current ETag of the row, or null if the service did not send it. */
   // By contract this is a string or null.
   readonly currentETag: string | null = this.problem?.details?.currentETag as string | undefined ??
     null;
@@ -83,7 +83,7 @@ export class ConflictError extends ServiceError {
 /** Returns the error for a refusal, or for a response that does not come from the service. */
 export async function answerError(response: Response): Promise<ServiceError> {
   const { status, headers } = response;
-  // The service sends whole seconds. A date, as some proxies send it, is ignored.
+  // The service sends whole seconds. Dates, which some proxies send, are ignored.
   const facts = { status, retryAfterMs: +headers.get("retry-after")! * 1000 || null };
   const problem = await response.json().catch(() => null);
   // The response is a problem with a page of the service, on its host, or an error that a

@@ -8,16 +8,16 @@ export interface Token {
   readonly age: number;
 }
 
-/** The tokens of a client's requests, which share one refresh. */
+/** The tokens of a client's requests. All requests share one refresh. */
 export interface Tokens {
   /** Returns the token for a new request. */
   current(): Promise<Token>;
-  /** Returns the token to use after this one was refused, or a token without a value if none. */
+  /** Returns the token to use after this token was refused, or a token without a value. */
   after(refused: Token): Promise<Token>;
 }
 
 /**
- * Returns the tokens of a source, which is called for each request and once for all refused ones.
+ * Returns the tokens of a source. It is called for each request, and once for all refused requests.
  */
 export function createTokens(source: CreateClientOptions["token"]): Tokens {
   let refreshes = 0;

@@ -10,9 +10,9 @@ export interface ShareTabsOptions {
 
 /**
  * Lets the tabs of an origin share the streams of one tab, the leader, through a BroadcastChannel.
- * The leader holds a Web Lock; a hidden leader releases it to a visible tab. Call it before the
- * first live list. The returned function ends the sharing. Without locks or channels, as in Node,
- * it does nothing.
+ * The leader holds a Web Lock. A hidden leader releases the lock to a visible tab. Call this
+ * function before the first live list. The returned function ends the sharing. Without locks or
+ * channels, as in Node, this function has no effect.
  */
 export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () => void {
   const { transport } = api[handle];

@@ -9,7 +9,7 @@ import type { Transport } from "../../api/transport.ts";
 
 /** The resources that the tabs of a user share. */
 export interface SharedByTabs {
-  /** Name of the lock, which the leader holds. */
+  /** The name of the lock that the leader holds. */
   readonly name: string;
   readonly locks: WebLocks;
   readonly channel: BroadcastChannel;
@@ -22,7 +22,7 @@ export class TabConnection implements LiveConnection {
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
-  /** Functions that end the subscriptions of other tabs; used in the leader. */
+  /** The functions that end the subscriptions of other tabs. Only the leader has some. */
   readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
@@ -74,7 +74,7 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "wake" });
   }
 
-  /** Ends the part of this tab; the other tabs continue. */
+  /** Ends the part of this tab. The other tabs continue. */
   close(): void {
     this.#stopWaking();
     this.#ending.abort();
@@ -94,7 +94,7 @@ export class TabConnection implements LiveConnection {
     for (const [key, one] of this.#own) this.#follow(key, one);
   }
 
-  /** Follows a subscription by a stream of this tab, or by the leader once there is one. */
+  /** Follows a subscription by a stream of this tab, or through the leader once there is one. */
   #follow(key: string, one: OwnSubscription): void {
     const { subscriber } = one;
     if (this.#stepDown !== null) {
@@ -167,7 +167,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Follows a subscription for another tab, until that tab ends. Returns what ends it earlier. */
+  /** Follows a subscription until the other tab ends. Returns a function that ends it earlier. */
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();

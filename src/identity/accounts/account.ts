@@ -35,10 +35,10 @@ export interface Accounts {
 }
 
 /**
- * Disables an account, or enables it again. Both end its sessions while it is disabled. Therefore
- * no earlier session becomes valid again, even if a process is killed between the writes or a
- * session was not used in between. The accounts may be in another store than the sessions, so that
- * one write cannot do both.
+ * Disables an account, or enables it again. Both operations end the account's sessions while it is
+ * disabled. Therefore no earlier session becomes valid again, even if a process is killed between
+ * the writes or a session was not used in between. The accounts may be in another store than the
+ * sessions, so one write cannot change both.
  */
 export async function switchAccount(
   { id, isDisabled: wasDisabled }: Account,
@@ -69,7 +69,7 @@ export function shownUser({ id, email, name, roles }: User): Readonly<Record<str
 
 /**
  * Returns the version of an account's password, which changes with the password. Rights granted to
- * the holder of the password end with it. The hash is salted, so that the version reveals nothing.
+ * the holder of the password end with it. The hash is salted, so the version reveals nothing.
  */
 export function stampOf({ id, passwordHash }: Pick<Account, "id" | "passwordHash">): string {
   const facts = JSON.stringify(["stamp", id, passwordHash]);

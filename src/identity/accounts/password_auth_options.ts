@@ -29,8 +29,7 @@ export interface PasswordAuthOptions {
   /** The cost and the requirements of a login. */
   readonly login?: LoginOptions | undefined;
   /**
-   * The cost and the requirements of a signup. `false` disables signup, so that the operator adds
-   * accounts.
+   * The cost and the requirements of a signup. With `false`, only the operator can add accounts.
    */
   readonly signup?: false | SignupOptions | undefined;
   /** The cost and the requirements of resetting a forgotten password, or `false` to disable it. */

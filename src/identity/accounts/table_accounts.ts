@@ -175,7 +175,7 @@ function accountOf(row: Row, columns: AccountColumns): Account {
   };
 }
 
-/** Returns false without roles, so that a new account has the default of the column. */
+/** Returns false if there are no roles. A new account then has the default of the column. */
 function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }

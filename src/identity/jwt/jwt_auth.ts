@@ -167,7 +167,9 @@ function userOfClaims(claims: Claims): User | null {
   });
 }
 
-/** Returns the problem. RFC 6750, 3.1: the code says why, so that a client requests a new token. */
+/**
+ * Returns the problem. Its code says why (RFC 6750, 3.1), so that a client requests a new token.
+ */
 function refusal(reason: string): Problem {
   return new Problem("unauthorized", `Cannot accept this token: ${reason}`, {
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },

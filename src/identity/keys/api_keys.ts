@@ -36,7 +36,7 @@ const keyPattern = /^key_([0-9a-f]{12})_([\w-]{43})$/;
 
 /**
  * The API keys of an app, in the key-value store. A key consists of an id and a secret. Only the
- * hash of the secret is stored, so that the key is shown only once, when it is created.
+ * hash of the secret is stored, so the key can be shown only when it is created.
  */
 export class ApiKeys {
   readonly #store: KeyValue;
@@ -104,7 +104,7 @@ export class ApiKeys {
   async #use(record: ApiKeyRecord, versionstamp: string | null): Promise<void> {
     const key = recordKey(record.id);
     try {
-      // Checked, so that a key that is revoked in between is not restored.
+      // Checks the key, so that a key that is revoked at the same time is not restored.
       await this.#store.commit({
         checks: [{ key, versionstamp }],
         mutations: [{ kind: "set", key, value: record }],

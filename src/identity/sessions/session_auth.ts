@@ -39,7 +39,8 @@ export function createSessionAuth(
     const carried = carriedToken(request, cookie);
     if (carried === null) return null;
     const { token, isCookie } = carried;
-    // Checked first, so that a page of another origin does not learn if there is a session.
+    // This check comes first, so that a page of another origin does not learn whether there is a
+    // session.
     if (isCookie && isWrite(request.method)) requireOwnPage(request, trustedOrigins);
     const found = sessions.identify(token);
     // A known session needs no closure, which each request would create.

@@ -90,7 +90,7 @@ export class Sessions {
   /** Ends one session. An ended session is no error. */
   async end(token: string): Promise<void> {
     if (!isToken(token, sessionPrefix)) return;
-    // First, so that at least this process rejects the session if the store fails.
+    // This comes first, so that at least this process rejects the session if the store fails.
     this.#trusted.end(token);
     await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
   }
@@ -132,7 +132,7 @@ export class Sessions {
     versionstamp: string | null,
   ): Promise<void> {
     try {
-      // Checked, so that a session that has ended in between is not restored.
+      // Checks the record, so that a session that ends at the same time is not restored.
       const checks = [{ key, versionstamp }];
       await this.#options.store.commit({ checks, mutations: [this.#setOf(key, record)] });
     } catch (error) {

@@ -4,7 +4,7 @@ import { networkOf } from "../accounts/login_risk.ts";
 /** The maximum for one kind and address, so that this service cannot fill a mailbox. */
 export const maxMailsAnHour = 5;
 
-/** The maximum of first mails of each source, so that no stranger uses up a user's mails. */
+/** The maximum number of first mails of each source in an hour, to save a user's mails. */
 export const maxSourcesAnHour = 20;
 
 /**

@@ -12,7 +12,7 @@ export function bySpellings(accounts: Accounts): Accounts {
     ...accounts,
     findByEmail: (email) => find(spellingsOf(email)),
     async add(account) {
-      // New accounts have one form, so that none is added in another form concurrently.
+      // New accounts have one form, so none is added in another form concurrently.
       const [, ...others] = spellingsOf(account.email);
       return await find(others) === null ? await accounts.add(account) : null;
     },

@@ -22,8 +22,8 @@ export class Semaphore {
   /** Runs `work` once a slot is free. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) {
-      // A job that ends passes its slot to the first job in the queue, so that no newcomer takes
-      // it.
+      // A job that ends passes its slot to the first job in the queue, so no newcomer can take the
+      // slot.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#running++;
     try {

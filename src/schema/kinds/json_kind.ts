@@ -24,7 +24,7 @@ export const jsonKind: Kind = {
 
 const maxDepth = 32;
 
-/** Requires JSON. Hooks may return any value, so that the whole value is checked. */
+/** Requires JSON. Hooks may return any value, so the whole value is checked. */
 function requireJson(value: unknown, depth: number): void {
   if (value === null || typeof value === "boolean" || typeof value === "bigint") return;
   if (typeof value === "string") return requireStorableText(value);

@@ -21,7 +21,7 @@ export const wordsField: Clause = {
 
 /**
  * Returns a search as a query of OpenSearch: every term in any of the fields, and the last word as
- * a prefix. No part of it has its own syntax, so that no word is an operator.
+ * a prefix. No part of the query is parsed, so no word is an operator.
  */
 export function fieldQuery({ terms }: SearchQuery, fields: readonly SearchField[]): Clause {
   const must = terms.map((term, index) => {

@@ -8,8 +8,8 @@ export type { OpenSearchAuth, OpenSearchOptions, OpenSearchTls } from "./open_se
 
 /**
  * A search adapter over a server of OpenSearch, for several processes and large amounts of text.
- * The first request loads its library. Rows are indexed after their commit, so that a failure of
- * the server costs only their index entries.
+ * The first request loads the library. Rows are indexed after their commit, so a failure of the
+ * server costs only their index entries.
  *
  * @example
  * ```ts ignore

@@ -8,7 +8,7 @@ export class MissedDocuments {
   readonly #names = new Map<string, DocumentName>();
   #downUntil = -Infinity;
 
-  /** Returns true if the store did not respond recently, so that no write waits for it. */
+  /** Returns true if the store did not respond recently. Writes then do not wait for it. */
   isStoreDown(nowMs: number): boolean {
     return nowMs < this.#downUntil;
   }

@@ -69,7 +69,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The row is read again, so that it does not matter whether it was written.
+      // The row is read again, so it does not matter whether it was written.
       if (!isCertain) return await confirm();
       await changeAll(
         names,

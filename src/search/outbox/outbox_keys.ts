@@ -14,7 +14,7 @@ export const outboxKeys = {
     ...partsOf(name),
   ],
   places: (kind: OutboxPlace["kind"]): KeyValueKey => ["search", "outbox", kind],
-  /** The document given to an entry, in a separate record, so that lists stay small. */
+  /** The document of an entry, in a separate record, so that lists of entries stay small. */
   document: (name: DocumentName): KeyValueKey => ["search", "outbox", "document", ...partsOf(name)],
   /** The last version that was reserved for a write to an index. */
   version: ["search", "outbox", "version"],
@@ -30,7 +30,7 @@ function partsOf({ index, docId }: DocumentName): readonly KeyValueKeyPart[] {
 
 /**
  * Returns a name as a part of a key: its text, or the hash of a long one, since keys are limited.
- * Bytes and text are different keys, so that no document has the name of another's hash.
+ * Bytes and text are different keys, so no document's name equals the hash of another name.
  */
 function partOf(name: string): KeyValueKeyPart {
   if (Buffer.byteLength(name) <= maxNameBytes) return name;

@@ -18,7 +18,7 @@ export interface PlacedDocument extends DocumentName {
 
 /**
  * The records of the search outbox in the key-value store. An entry and its place are written in
- * one commit, so that due entries are found without reading the others.
+ * one commit, so due entries are found without reading the others.
  */
 export class OutboxStore {
   readonly #store: KeyValue;

@@ -5,8 +5,8 @@ import type { ServicePage } from "../service_pages.ts";
 const files = { "client.js": "Client", "client/find_nonce.js": "ClientSolver" } as const;
 
 /**
- * Creates the pages with the client as a script, for pages without a build step: identical public
- * code in every service. The files are read on demand.
+ * Creates the pages with the client as a script, for pages without a build step. The code is public
+ * and identical in every service. The files are read on demand.
  */
 export function createClientPages(): readonly ServicePage[] {
   return Object.entries(files).map(([name, id]): ServicePage => {

@@ -14,13 +14,13 @@ export function textAt(body: unknown, name: string): string {
   throw new Problem("invalid-body", `Cannot do this: "${name}" must be a text`);
 }
 
-/** Returns the string at a member of the body of an action; null without one. Throws a 400. */
+/** Returns the string at a member of the body of an action, or null without one. Throws a 400. */
 export function optionalTextAt(body: unknown, name: string): string | null {
   const value = memberOf(body, name);
   return value === undefined || value === null || value === "" ? null : textAt(body, name);
 }
 
-/** Returns a member of the body of an action; undefined without one. */
+/** Returns a member of the body of an action, or undefined without one. */
 export function memberOf(body: unknown, name: string): unknown {
   return typeof body === "object" && body !== null && Object.hasOwn(body, name)
     ? Reflect.get(body, name)

@@ -6,7 +6,7 @@ import type { ResolvedDashboard } from "./dashboard_options.ts";
 
 /** A request to the dashboard. */
 export interface OperatorRequest extends PageRequest {
-  /** True if a link of another site may lead here: the page itself, which has no effects. */
+  /** True if other sites may link here: only for the page itself, which has no effects. */
   readonly isPage: boolean;
 }
 
@@ -25,13 +25,14 @@ export async function requireOperator(
   }
   if (authorize === null) return requireOwnMachine(request, cannotFromHere);
   const user = request.user();
-  // A function that returns any other value was not meant to allow the request.
+  // Only `true` allows the request, because any other value may be a mistake of the function.
   if (await authorize(raw, user) === true) return;
   if (user !== null) {
     throw new Problem("forbidden", "Cannot use the dashboard: adminUI.authorize refuses");
   }
   throw new Problem("unauthorized", "Cannot use the dashboard without a credential that may", {
-    // A browser asks its user for credentials, and sends them with every request from here.
+    // The browser then asks its user for credentials, and sends them with every request to this
+    // origin.
     headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
   });
 }

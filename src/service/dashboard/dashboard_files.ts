@@ -2,7 +2,7 @@ import type { Reply } from "../../protocol/reply.ts";
 import { bundledFileReply, readBundledFile } from "../bundled_file.ts";
 
 /**
- * Returns the response at a path of the dashboard with a file of its page; null if there is none.
+ * Returns the response with a file of the dashboard at a path, or null if there is no such file.
  */
 export async function dashboardFile(path: string, { headers }: Request): Promise<Reply | null> {
   if (path === "" || path === "/") return { status: 200, headers: pageHeaders, body: page(path) };

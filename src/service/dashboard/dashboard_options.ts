@@ -7,13 +7,15 @@ import { callback, flag, having } from "../../options/option_kinds.ts";
 /** The options of the dashboard. */
 export interface DashboardOptions {
   /**
-   * Decides who may use the dashboard, which sees every row. Default: only this machine; in
-   * production the start then fails.
+   * Decides who may use the dashboard, which shows every row. Default: only this machine. In
+   * production, the start fails without this option.
    */
   readonly authorize?: AuthorizeDashboard | undefined;
   /** Refuses every write of the dashboard. Default: false. */
   readonly readOnly?: boolean | undefined;
-  /** Ledger whose accounts are shown, from `openCreditsLedger` or `openBilling`. Default: none. */
+  /**
+   * The ledger whose accounts are shown, from `openCreditsLedger` or `openBilling`. Default: none.
+   */
   readonly credits?: CreditsLedger | undefined;
   /** Billing whose webhook deliveries are shown, with its ledger by default. */
   readonly billing?: Billing | undefined;
@@ -21,8 +23,7 @@ export interface DashboardOptions {
 
 /**
  * Returns true if a request may use the dashboard. Any value other than `true` refuses. A caller
- * with an invalid credential is anonymous here, so that the function can check a separate
- * credential.
+ * with an invalid credential is anonymous here, so the function can check a separate credential.
  */
 export type AuthorizeDashboard = (
   request: Request,
@@ -50,7 +51,7 @@ export interface ResolvedDashboard {
   readonly billing: Billing | null;
 }
 
-/** Resolves the option `adminUI`; null if it is off. Throws a plain Error in production. */
+/** Resolves the option `adminUI`. Returns null if it is off. Throws a plain Error in production. */
 export function resolveDashboard(
   option: boolean | ReadGroup<typeof members>,
   isProduction: boolean,

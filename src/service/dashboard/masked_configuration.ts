@@ -61,7 +61,7 @@ function withoutCredentials(text: string): string {
 
 const hidden = "•••";
 
-/** Returns the kind of a value. It reveals nothing of the value except its name for messages. */
+/** Returns the kind of a value for messages. It reveals nothing of the value except a name. */
 function kindOf(given: unknown): unknown {
   if (Array.isArray(given)) return given.map(kindOf);
   if (typeof given === "string") return hidden;

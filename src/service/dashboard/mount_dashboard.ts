@@ -101,7 +101,7 @@ function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
   const { method, headers, body } = request;
-  // The request has no signal, because Deno warns of it. The connection shows an early end.
+  // The new request gets no signal, because Deno warns of one. The connection shows an early end.
   return new Request(url, { method, headers, body });
 }
 

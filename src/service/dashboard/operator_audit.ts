@@ -8,7 +8,9 @@ export interface AuditEntry extends Omit<OperatorObservation, "kind"> {
   readonly at: number;
 }
 
-/** The audit of the operator's writes: each is observed, and the last 500 are kept in memory. */
+/**
+ * The audit of the operator's writes. Each write is observed, and the last 500 are kept in memory.
+ */
 export class OperatorAudit {
   readonly #clock: Clock;
   readonly #observe: Observer;

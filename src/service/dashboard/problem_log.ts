@@ -70,7 +70,7 @@ export class ProblemLog {
     const key = `${code} ${status} ${method} ${path}`;
     const lastAt = this.#clock.now();
     const { count, firstAt } = this.#groups.get(key) ?? { count: 0, firstAt: lastAt };
-    // The place of a group is determined by its last problem.
+    // A group's position is determined by its last problem.
     this.#groups.delete(key);
     const [oldest] = this.#groups.size < maxGroups ? [] : this.#groups.keys();
     if (oldest !== undefined) {
@@ -91,9 +91,7 @@ const knownMethods: ReadonlySet<string> = new Set([
   ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
 ]);
 
-/**
- * Returns the title of a problem: its message may contain a key, a field name, or another value.
- */
+/** Returns the title of a problem, because the message may contain a key or another value. */
 function describe(error: unknown, status: number): Pick<ProblemGroup, "code" | "detail"> {
   if (error instanceof Problem) {
     return { code: error.slug, detail: problemCodes[error.slug].title + causeOf(error) };

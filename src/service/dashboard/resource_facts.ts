@@ -11,7 +11,9 @@ import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 export interface ResourceFacts {
   /** Name of the table. */
   readonly name: string;
-  /** Last segment of its path, by which the operator reaches it: `notes` in `/api/notes`. */
+  /**
+   * The last segment of the resource's path, such as `notes` in `/api/notes`. The operator uses it.
+   */
   readonly path: string;
   /** Path of the resource in the service. */
   readonly url: string;
@@ -34,7 +36,9 @@ export interface ResourceFacts {
   readonly live: boolean;
 }
 
-/** The callers that have an access to the rows of a resource. A missing operation is for none. */
+/**
+ * The callers that have an access to the rows of a resource. Absent operations are for no caller.
+ */
 export type Right =
   | "everyone"
   | "some rows of everyone"
@@ -52,7 +56,7 @@ interface FieldFacts {
   readonly nullable: boolean;
   /** True if no response contains the field. */
   readonly hidden: boolean;
-  /** True if some caller of the service may write it; the operator may write more. */
+  /** True if some caller of the service may write the field. The operator may write more fields. */
   readonly writable: boolean;
   /** True if the field is set only when the row is created. */
   readonly immutable: boolean;
@@ -73,7 +77,7 @@ interface ProtectionFacts {
   readonly cost: number;
   /** Value as in the header `RateLimit-Policy`. */
   readonly rateLimit: string | null;
-  /** Difficulty of the proof of work that is always required. */
+  /** The difficulty of the proof of work that is always required, or null if none is. */
   readonly pow: number | null;
   readonly captcha: boolean;
 }
@@ -174,7 +178,9 @@ function columnFacts(
   };
 }
 
-/** Returns the reference of a column, by foreign key or relation. A hidden field is not shown. */
+/**
+ * Returns the reference of a column, by a foreign key or a relation, unless its field is hidden.
+ */
 function referenceOf(
   column: ColumnInfo,
   resource: Resource,
@@ -222,7 +228,7 @@ function rightsOf(
   };
 }
 
-/** The capability that enables the operation of an access; null if it always exists. */
+/** The capability that enables an access. Null for an access that always exists. */
 const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> = {
   read: null,
   create: "enableCreate",

@@ -4,7 +4,7 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /**
  * Returns a filter as a string for the operator, at most 500 characters; `""` is every row. A scope
- * may compare hidden columns: their values are masked.
+ * may compare hidden columns. Their values are masked.
  */
 export function shownFilter(
   filter: Filter,

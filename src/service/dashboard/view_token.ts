@@ -8,7 +8,9 @@ import type { Report } from "./report.ts";
 /** The header by which the operator requests the rights of a user. */
 export const viewAsHeader = "service-view-as";
 
-/** Maximum length of a user's JSON: its token is a header, often limited to 8 KiB. */
+/**
+ * The maximum length of a user's JSON. Its token is in a header, which is often limited to 8 KiB.
+ */
 const maxUserLength = 4_000;
 
 /** Lifetime of a token of a viewed user, in milliseconds. */
@@ -51,13 +53,13 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts)
   };
 }
 
-/** Returns the user that a request views, by its header. Throws a 401 for an invalid token. */
+/** Returns the user whose view of the service a request wants. Throws a 401 for an invalid token. */
 export function readViewToken(
   { headers }: Request,
   { sealer, clock }: Pick<ViewTokenParts, "sealer" | "clock">,
 ): ViewToken {
   const sealed = sealer.open(headers.get(viewAsHeader) ?? "", context);
-  // Only this file seals values for this context.
+  // Only this file seals values for this purpose.
   const token = sealed === null ? null : JSON.parse(sealed) as ViewToken;
   if (token === null || token.expiresAt < clock.now()) {
     throw new Problem(

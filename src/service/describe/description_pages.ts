@@ -124,7 +124,9 @@ function documentReply({ headers }: Request, type: string, text: string, tag: st
     : { status: 200, headers: { "content-type": type, ...cached }, body: text };
 }
 
-/** At the root path, a route of the deployer has precedence: that is the deployer's front page. */
+/**
+ * Returns the index page. At the root path, a custom route has precedence: it is the front page.
+ */
 function indexPageAt(basePath: string, resources: readonly Resource[]): ServicePage {
   return {
     path: basePath === "" ? "/" : basePath,

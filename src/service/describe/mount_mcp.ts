@@ -27,7 +27,7 @@ export function mountMcp(hono: Hono<AppEnv>, mounted: MountedMcp): void {
   const { answer, hosts, trustedOrigins, parseUser, bodies, fetch, mark } = mounted;
   hono.all(mcpPath, async (context) => {
     const { raw, method } = context.req;
-    // Without sessions there is nothing to read or to end.
+    // There are no sessions, so there is nothing to read or to end.
     if (method !== "POST") throw refuseMethod(method, ["POST"]);
     requireOwnHost(raw, hosts, trustedOrigins);
     const { caller, bytes, inTurn } = await readBodyRequest(context, parseUser, bodies);
@@ -49,5 +49,5 @@ function bounded({ url, method, headers, signal }: Request, bytes: Uint8Array): 
   return new Request(url, { method, headers, signal, body: boundedText(bytes, maxFields) });
 }
 
-/** Limit of fields: the SDK blocks for half a second for 60,000 members. */
+/** The limit of fields. For 60,000 members, the SDK blocks for half a second. */
 const maxFields = 2_000;

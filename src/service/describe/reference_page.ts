@@ -118,7 +118,7 @@ function describe(id: string, summary: string, type: string): RouteDescription {
   };
 }
 
-/** A path instead of a literal import: only services with a reference need the package. */
+/** A path instead of a literal import, so that only services with a reference need the package. */
 const packageFiles = "./swagger_ui_files.ts";
 
 async function readPackageFile(name: string): Promise<string> {

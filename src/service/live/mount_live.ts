@@ -30,7 +30,7 @@ export interface MountedLive extends BodyRoutes {
   readonly parseUser: (value: unknown) => User | null;
   /**
    * Counts a stream of a user and an address with its number of subscriptions. Returns a function
-   * that frees its place. Throws a 429.
+   * that releases the stream's slot. Throws a 429.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void;
   readonly responder: Responder;
@@ -116,7 +116,7 @@ async function openInTurns(
   await Promise.all(Array.from({ length: maxOpening }, openNext));
 }
 
-/** Limit for one stream: each subscription may wait for hooks and the store of its limits. */
+/** The limit for one stream. Each subscription may wait for hooks and for the store of limits. */
 const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });

@@ -23,9 +23,9 @@ export interface SubscriptionOpener {
   readonly table: RouteTable;
   /** The request that contains the subscriptions. */
   readonly outer: Request;
-  /** The facts of its connection. */
+  /** The facts of the subscription's connection. */
   readonly info: object;
-  /** Its user, as a middleware has set it. */
+  /** The user of the subscription, as a middleware has set it. */
   readonly user: InnerRequest["user"];
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;

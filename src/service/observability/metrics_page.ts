@@ -17,7 +17,7 @@ export function createMetricsPages(
     path,
     description,
     isOpen: false,
-    // Programs that read metrics have a separate token, which no authenticator knows.
+    // Programs that read metrics have a separate token, which no authenticator accepts.
     toleratesStrangers: true,
     at: (requested) => requested === path ? (request) => answer(request, metrics) : null,
   }];
@@ -27,7 +27,7 @@ async function answer(request: PageRequest, { registry, authorize }: ResolvedMet
   if (authorize === null) requireOwnMachine(request, cannot);
   else {
     const user = request.user();
-    // A function that returns any other value was not meant to allow the request.
+    // Only `true` allows the request, because any other value may be a mistake of the function.
     if (await authorize(request.raw, user) !== true) throw refusal(user !== null);
   }
   const headers = { "content-type": textFormatType, "cache-control": "no-store" };

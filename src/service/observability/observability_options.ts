@@ -19,8 +19,8 @@ export interface ObservabilityOptions {
 /** The options of metrics. */
 export interface MetricsOptions {
   /**
-   * Decides who may read `/__service/metrics`. Default: only this machine; in production there is
-   * then no such page.
+   * Decides who may read `/__service/metrics`. Default: only this machine. In production, the page
+   * does not exist without this option.
    */
   readonly authorize?: AuthorizeMetrics | undefined;
   /**
@@ -31,7 +31,7 @@ export interface MetricsOptions {
 
 /**
  * Returns true if a request may read the metrics. Any value other than `true` refuses. A caller
- * with an invalid credential is anonymous here, so that the function can check a separate token.
+ * with an invalid credential is anonymous here, so the function can check a separate token.
  */
 export type AuthorizeMetrics = (
   request: Request,

@@ -50,13 +50,13 @@ function factsOf({ method, url, headers }: Request) {
   return { method, path: parseRequestTarget(url).path, requestId: idIn(headers) };
 }
 
-/** Returns the request id. A client chooses it, therefore it must be short and without blanks. */
+/** Returns the request id. A client chooses the id, so it must be short and without blanks. */
 function idIn(headers: Headers): string | null {
   const id = headers.get("x-request-id");
   return id !== null && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
 function emit(observe: Observer, observation: Parameters<Observer>[0]): void {
-  // An observer must not throw. If it does, the response is sent nevertheless.
+  // An observer must not throw. If it throws anyway, the response is still sent.
   void catching(() => observe(observation), () => {});
 }

@@ -13,7 +13,7 @@ export interface Tracing {
 
 /**
  * Opens the spans of an app, by the semantic conventions of OpenTelemetry 1.37 for HTTP and
- * databases. A statement has placeholders, so that no span contains a value.
+ * databases. A statement has placeholders, so no span contains a value.
  */
 export async function openTracing(): Promise<Tracing> {
   const { context, SpanKind, SpanStatusCode, trace } = await import("@opentelemetry/api");

@@ -137,7 +137,7 @@ function addOutboxMetrics(
       "does not answer.",
   }));
   share.onRead(async () => {
-    // The other metrics remain readable; each drain observes the failure of its store.
+    // The other metrics remain readable. Each drain observes a failure of its store.
     const now = await outbox.stats().catch(() => null);
     pending.value = now?.pending ?? NaN;
     dead.value = now?.dead ?? NaN;

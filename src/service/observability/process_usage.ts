@@ -17,7 +17,7 @@ export interface ProcessUsage {
 export function processUsage(): ProcessUsage {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
-  // Each host has its own entry, and all hosts have the entry of Node.
+  // Each host has its own entry, and all hosts also have the entry `node`.
   const versions: Readonly<Record<string, string | undefined>> = process.versions;
   const host = ["deno", "bun"].find((name) => versions[name] !== undefined) ?? "node";
   return {

@@ -12,7 +12,7 @@ export class RequestMetrics {
   readonly #count;
   readonly #duration;
   readonly #active = new Map<string, Gauge>();
-  /** Metrics by route, method and status: a request looks up its series and creates no string. */
+  /** The metrics by route, method and status. A lookup for a request creates no string. */
   readonly #answers = new Map<string, Map<string, (AnswerSeries | undefined)[]>>();
 
   constructor(metrics: Metrics) {
@@ -32,7 +32,7 @@ export class RequestMetrics {
     for (const method of methods) this.#active.set(method, active.series(method));
   }
 
-  /** Counts a new request. Returns its method, or `_OTHER` for an unknown one. */
+  /** Counts a new request. Returns its method, or `_OTHER` for an unknown method. */
   begin(method: string): string {
     const known = this.#active.has(method) ? method : otherMethod;
     this.#active.get(known)?.add(1);

@@ -4,7 +4,7 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { routePath } from "../../resource/routes/routes.ts";
 import type { AppEnv } from "../middleware.ts";
 
-/** Returns the configured route of a request, such as `/api/notes/:id`; empty if there is none. */
+/** Returns the configured route of a request, such as `/api/notes/:id`, or an empty string. */
 export type FindRoute = (request: Request) => string;
 
 /**
@@ -19,7 +19,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { path } = parseRequestTarget(url);
     const found = table.at(table.canonical(path) ?? path);
     if (found === null) return ofHono(request);
-    // The path has no route for this method. Its other routes have the same pattern.
+    // The path has no route for this method. Routes of other methods have the same pattern.
     const route = found.get(method) ?? [...found.values()][0];
     return route === undefined ? "" : patterns.get(route) ?? "";
   };

@@ -44,7 +44,7 @@ export class ServerTiming {
   }
 }
 
-/** A request with this header, with any value, asks for the times of its response. */
+/** A request with this header, whatever its value, asks for the times of its response. */
 const askingHeader = "service-timing";
 
 interface RequestTiming {
@@ -65,7 +65,7 @@ function headerOf({ statements, statementsMs }: RequestTiming, durationMs: numbe
 }
 
 function withHeader(response: Response, value: string): Response {
-  // A response with such a status cannot be created: it is an error or a protocol upgrade.
+  // A response with such a status cannot be created. It is an error or a protocol upgrade.
   if (response.status < 200) return response;
   try {
     response.headers.append("server-timing", value);

@@ -11,9 +11,9 @@ type WatchStatement = (statement: Statement) => WatchEnd;
 /** Watches the operations of a driver. */
 export interface DriverWatch {
   /**
-   * Called before a statement or a transaction. The result is called when the statement, or each
-   * statement of the transaction, starts. Its work may run in the asynchronous context of another
-   * request.
+   * Called before a statement or a transaction. The returned function is called when the statement,
+   * or each statement of the transaction, starts. That may happen in the asynchronous context of
+   * another request.
    */
   readonly statements?: (() => WatchStatement) | undefined;
   /** Called before each transaction, and before each write outside of a transaction. */

@@ -13,7 +13,7 @@ export interface BudgetsReport {
 interface Spender {
   /** The class of a budget, or the URL of a resource with a rate limit. */
   readonly limit: string;
-  /** A user id or an address; for IPv6, the group of addresses that is counted together. */
+  /** A user id or an address. For IPv6, the group of addresses that count together. */
   readonly identity: string;
   readonly spent: number;
   readonly left: number;

@@ -17,7 +17,7 @@ import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
 export interface ChangesReportParts {
   readonly resources: readonly Resource[];
   readonly basePath: string;
-  /** Returns how the changes of a table are recorded; null if they are not. */
+  /** Returns how the changes of a table are recorded, or null if they are not recorded. */
   recordingOf(table: TableInfo): ResolvedChangesOptions | null;
 }
 
@@ -110,7 +110,7 @@ function shown({ seq, at, kind, before, after }: PastChange, resource: Resource)
   };
 }
 
-/** Returns a row with long strings cut: the row's own response has them in full. */
+/** Returns a row with long strings cut. The response for the row itself contains them in full. */
 function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
   if (row === null) return null;
   return Object.fromEntries(

@@ -30,8 +30,8 @@ export interface ExplainActionParts {
 
 /**
  * Creates the action that explains a list of the operator: `{ resource, filter, orderBy, select,
- * limit }`, the last four as in the query of a list, with equal problems. Nothing is read from the
- * table.
+ * limit }`, the last four as in the query of a list, with the same problems. The action reads
+ * nothing from the table.
  */
 export function createExplainAction({ resources, basePath }: ExplainActionParts): Report {
   return {

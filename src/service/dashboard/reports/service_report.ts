@@ -10,7 +10,7 @@ export interface ServiceReport {
   /** True if the dashboard refuses every write. */
   readonly isReadOnly: boolean;
   readonly features: DashboardFeatures;
-  /** Path of the resources for their callers, `/api`; identical for a view as a user. */
+  /** The path of the resources for callers, such as `/api`. It is the same for a view as a user. */
   readonly basePath: string;
   readonly resources: readonly ResourceFacts[];
   /** The configuration without secrets. */

@@ -31,13 +31,15 @@ interface OpenStream {
   readonly resource: string;
   /** User id; null for a caller without a user. */
   readonly user: string | null;
-  /** Address by which streams are counted; null if it is unknown. */
+  /** The address that the streams count for, or null if it is unknown. */
   readonly address: string | null;
   /** Start in milliseconds since 1970. */
   readonly since: number;
   /** Scope and filter together: the rows that the stream follows. */
   readonly filter: string;
-  /** True if the stream has sent all changes; null for aggregates, which send the last state. */
+  /**
+   * True if the stream has sent all changes. Null for aggregates, which send only the last state.
+   */
   readonly isLive: boolean | null;
   /** True if the stream is a part of a multiplexed stream. */
   readonly isPart: boolean;
