@@ -11,41 +11,36 @@ export interface Job {
   readonly id: string;
   /** Position among all jobs; `Infinity` until the job is stored. */
   readonly order: number;
-  /** The idempotency key. It stays the same when the same request is sent again. */
+  /** Idempotency key, which stays the same when the same request is sent again. */
   readonly idempotencyKey: string;
   /** The operation on the row. */
   readonly kind: "create" | "update" | "replace" | "delete";
   /** Path of the resource: `/api/posts`. */
   readonly resource: string;
-  /** The path of the row, such as `/api/posts/7`, or the resource's path until the row exists. */
+  /** Path of the row: `/api/posts/7`; the path of the resource until the row exists. */
   readonly path: string;
-  /**
-   * The id of the job that creates the row, possibly this job, or null if the row exists already.
-   */
+  /** Id of the job that creates the row, possibly of this job; null if the row exists already. */
   readonly of: string | null;
   /** Body of the request; null for a delete. */
   readonly body: JobRow | null;
-  /** The ETag of the row that the user saw, or null if none is known. */
+  /** Tag of the row that the user saw; null if no tag is known. */
   readonly ifMatch: string | null;
-  /**
-   * The row that the user saw, without the effects of waiting writes, or null if it is not known.
-   */
+  /** The row that the user saw, without any waiting write; null if it is not known. */
   readonly base: JobRow | null;
   /** Time at which the idempotency key was created, in milliseconds since 1970. */
   readonly createdAt: number;
   /**
-   * Idempotency key of the earlier request whose effect the user saw when this job was added. The
-   * tag that results from that request replaces `ifMatch`. Null if there is no such request, and
-   * after the replacement.
+   * Idempotency key of the earlier request whose effect the user saw when this job was added. Its
+   * resulting tag replaces `ifMatch`. Null without such a request, and after the replacement.
    */
   readonly after: string | null;
-  /** The number of conflicts: how often the row was found to have changed since the user saw it. */
+  /** Number of conflicts: how often the row had changed since the user saw it. */
   readonly conflicts: number;
   /** Number of times the job was sent with its key, including attempts with an unknown outcome. */
   readonly attempts: number;
   /**
-   * A dead job was refused. It stays stored until the program retries or discards it. Sent and
-   * discarded jobs are removed.
+   * A dead job was refused, and stays stored until it is revived or discarded. Sent and discarded
+   * jobs are removed.
    */
   readonly state: "waiting" | "dead" | "sent" | "discarded";
   /** Reason for which the job was refused or discarded. */
@@ -62,7 +57,7 @@ export interface JobProblem {
   readonly status: number;
   /** Body of the response; null if there was none. */
   readonly problem: ProblemBody | null;
-  /** The CAPTCHA to solve, or null for every other error. */
+  /** The CAPTCHA that has to be solved; null for every other error. */
   readonly captcha: RequiredCaptcha | null;
 }
 
@@ -140,7 +135,7 @@ export function revivedJob(
   );
 }
 
-/** Returns the lane of a job: its row path or creating job. A lane is sent in sequence. */
+/** Returns the lane of a job: row path or creating job. Jobs of a lane are sent in sequence. */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,
