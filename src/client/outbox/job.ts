@@ -124,7 +124,8 @@ export function revivedJob(
   // The service stores these refusals under the key. After other refusals the key is free again, or
   // was already used. A 400 or 404 may also come from a process that has not looked up the key.
   const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&
-    !problem?.slug.startsWith("idem");
+    // Undefined is tested as "undefined".
+    !/^(idem|query)/.test(problem?.slug as string);
   const current = rowTag(seen ?? { _etag: details?.currentETag });
   return renewedJob(
     job,

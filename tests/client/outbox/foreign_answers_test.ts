@@ -147,6 +147,7 @@ for (
     [404, "NOT_FOUND"],
     [405, "METHOD_NOT_ALLOWED"],
     [413, "PAYLOAD_TOO_LARGE"],
+    [422, "QUERY_TOO_EXPENSIVE"],
   ] as const
 ) {
   Deno.test(`a write that was carried out, then refused by ${status}, was applied again when revived`, () =>
