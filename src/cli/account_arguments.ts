@@ -4,11 +4,11 @@ import { nearestName } from "../problem/nearest_name.ts";
 /** The arguments of the commands for API keys and accounts. */
 export type AccountCommand = KeysCommand | UsersCommand;
 
-/** The sources of the store for the commands of API keys and accounts. */
+/** The options that name the store in the commands for API keys and accounts. */
 interface StoreArguments {
-  /** The file or URL of the key-value store, or null. */
+  /** The file or URL of the key-value store, or null if the option `--kv` is missing. */
   readonly kv: string | null;
-  /** The path of a configuration file, or null. */
+  /** The path of a configuration file, or null if the option `--config` is missing. */
   readonly config: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface KeysCommand extends StoreArguments {
       readonly name: string;
       readonly userId: string | null;
       readonly scopes: readonly string[];
-      /** The lifetime of the key, or null for a key that does not expire. */
+      /** The lifetime of the API key in milliseconds, or null if the key never expires. */
       readonly expireInMs: number | null;
     }
     | { readonly verb: "list" }
@@ -37,7 +37,7 @@ export interface UsersCommand extends StoreArguments {
       readonly email: string;
       readonly name: string | null;
       readonly roles: readonly string[];
-      /** True if the password is the first line of the standard input. */
+      /** True if the command reads the password from the first line of the standard input. */
       readonly readsPassword: boolean;
     }
     | { readonly verb: "list" }
@@ -45,10 +45,10 @@ export interface UsersCommand extends StoreArguments {
     | { readonly verb: "disable" | "enable"; readonly email: string };
 }
 
-/** The default key-value store of accounts and API keys. */
+/** The default file for the key-value store of accounts and API keys. */
 export const defaultStore = "service.kv";
 
-/** The part of `--help` about API keys and accounts. */
+/** The section of `--help` about API keys and accounts. */
 export const accountHelp = `API keys and accounts, of service.config.ts, or in --kv FILE:
   keys create --name NAME [--scopes A,B] [--user ID] [--expires 90d]
   keys list
@@ -58,7 +58,7 @@ export const accountHelp = `API keys and accounts, of service.config.ts, or in -
   users role EMAIL [A,B]                these roles and no others
   users disable EMAIL                   ends its sessions; users enable EMAIL takes it back`;
 
-/** Returns true if the arguments are those of a command for API keys or accounts. */
+/** Returns true if the command line starts with a command for API keys or accounts. */
 export function isAccountCommand([first]: readonly string[]): boolean {
   return first === "keys" || first === "users";
 }
@@ -86,7 +86,7 @@ export function parseAccountArguments(
   const store = { kv: textOf(values.kv), config: textOf(values.config) };
   const action = kind === "keys" ? keysAction(verb, rest, values) : usersAction(verb, rest, values);
   if (typeof action === "string") return misused(action);
-  // The action belongs to the kind, which the compiler cannot infer.
+  // Each kind of command has matching actions, but the compiler cannot infer the match.
   return { kind, ...store, action } as AccountCommand;
 }
 
@@ -132,7 +132,7 @@ function faultOf(
     const near = nearestName(name, known);
     return `${command} has no option ${rawName}${near === null ? "" : `: did you mean --${near}?`}`;
   }
-  // Unknown options were rejected before.
+  // Unknown options were rejected before this loop.
   const { type } = options[name as keyof typeof options];
   if (type === "boolean") return value === undefined ? null : `${rawName} takes no value`;
   return value === undefined || value === "" || value.startsWith("-")
@@ -142,7 +142,7 @@ function faultOf(
 
 type Values = Readonly<Record<string, string | boolean | undefined>>;
 
-/** Returns the action, or an error message. */
+/** Parses the action of a `keys` command. Returns an error message for invalid arguments. */
 function keysAction(
   verb: string,
   rest: readonly string[],
@@ -167,7 +167,7 @@ function keysAction(
   }
 }
 
-/** Returns the action, or an error message. */
+/** Parses the action of a `users` command. Returns an error message for invalid arguments. */
 function usersAction(
   verb: string,
   [email, ...more]: readonly string[],
@@ -181,7 +181,7 @@ function usersAction(
   }
   if (email === undefined) return `users ${verb} needs the e-mail address of an account`;
   if (verb === "role") {
-    // An empty string, for example of an unset variable, would remove all roles.
+    // An empty string, for example from an unset shell variable, would remove all roles.
     if (more.some((one) => listOf(one).length === 0)) {
       return "users role takes the names of roles; without any it takes all away";
     }
@@ -207,7 +207,7 @@ const unitMs = { h: 3_600_000, d: 86_400_000, y: 365 * 86_400_000 } as const;
 
 function durationOf(given: string): number {
   const [, count = "", unit = ""] = /^(\d{1,5})([hdy])$/.exec(given) ?? [];
-  // A key that expires immediately is a mistake.
+  // An API key that expires immediately is surely a mistake of the user.
   if (Number(count) === 0) return NaN;
   return unit === "h" || unit === "d" || unit === "y" ? Number(count) * unitMs[unit] : NaN;
 }

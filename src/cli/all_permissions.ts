@@ -1,4 +1,4 @@
-/** Returns true if this process has all permissions. Children that run with `-A` need them. */
+/** Returns true if this process has all permissions, which child processes with `-A` need. */
 export function hasAllPermissions(): boolean {
   return permissions.every((name) => {
     const { state, partial } = Deno.permissions.querySync({ name });

@@ -71,7 +71,7 @@ export function parseArguments(args: readonly string[]): Command {
   return parseServeArguments(args);
 }
 
-/** The description of the arguments of the command line, which `--help` prints. */
+/** The text that `--help` prints: a description of all command-line arguments. */
 export const helpText: string = `resource-api: a complete HTTP API from database tables
 
 Usage:

@@ -5,31 +5,31 @@ import type { CliRights } from "./cli_rights.ts";
 /** The facts that the banner shows at the start of the command line. */
 export interface BannerFacts {
   readonly version: string;
-  /** Completes "Serving …", for example `shop.db, read-only`. */
+  /** The text after "Serving" in the banner, for example `shop.db, read-only`. */
   readonly subject: string;
   readonly host: string;
   readonly port: number;
   /** The paths of the resources, percent-encoded. */
   readonly paths: readonly string[];
-  /** The path of the index of all resources, which is a prefix of their paths. */
+  /** The path of the index of all resources. The path of every resource starts with this prefix. */
   readonly indexPath: string;
   /** The width of the terminal, in characters. */
   readonly width: number;
-  /** The rights of callers, or null if the configuration decides about access. */
+  /** The rights of callers, or null if a configuration file defines the access. */
   readonly rights: CliRights | null;
-  /** The file of the accounts, or undefined without accounts. */
+  /** The file that stores the accounts, or undefined if the service has no accounts. */
   readonly accountsIn?: string | undefined;
-  /** A sentence about what live streams show. */
+  /** A sentence that says which changes live streams show. */
   readonly streams?: string | undefined;
-  /** True if there is a dashboard. */
+  /** True if the service has a dashboard. */
   readonly hasDashboard?: boolean | undefined;
-  /** The path and query of the example. */
+  /** The path and query of the example request. */
   readonly example: string;
 }
 
 /**
- * Returns the banner, which is the first output of the command line: what is served and where, the
- * token, and an example command that works.
+ * Returns the banner, the first output of the command line. The banner shows the served resources,
+ * their address, the token, and an example command that works.
  */
 export function banner(facts: BannerFacts): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
@@ -53,13 +53,13 @@ export function banner(facts: BannerFacts): string {
   ].join("\n");
 }
 
-/** The number of resources from which they are shown in columns. */
+/** With more resources than this number, the banner lists them in columns. */
 const maxPaths = 12;
 
-/** The maximum number of lines. More would scroll the rest of the banner off the screen. */
+/** The maximum number of lines for the list. More lines would scroll the banner off the screen. */
 const maxLines = 30;
 
-/** Returns the resources in columns, each read from top to bottom, below their common URL. */
+/** Formats the resources in columns below their common URL. Columns are read downwards. */
 function resourceColumns(
   { paths, indexPath, width }: BannerFacts,
   url: string,
@@ -85,13 +85,13 @@ function resourceColumns(
   ];
 }
 
-/** Returns a host to which clients can connect, which the unspecified address is not. */
+/** Returns a reachable host. Clients cannot connect to the unspecified address (`::`). */
 function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
 }
 
-/** Removes control characters, because names from a database could rewrite the terminal. */
+/** Removes control characters, because names in a database could rewrite the terminal. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\ufffd");
 }

@@ -5,11 +5,11 @@ import type { Random } from "../runtime/runtime.ts";
 
 /** The rights of callers if the command line serves tables without a configuration file. */
 export interface CliRights {
-  /** The bearer token of this start, or null if no request needs one. */
+  /** The bearer token that callers need, or null if no request needs a token. */
   readonly token: string | null;
-  /** True if reads need the token, too. */
+  /** True if reads need the token as well as writes. */
   readonly readsNeedToken: boolean;
-  /** True if only this machine may send requests. See {@link dnsRebindingGuard}. */
+  /** True if only clients on this machine may send requests. See {@link dnsRebindingGuard}. */
   readonly localOnly: boolean;
   readonly writable: boolean;
 }
@@ -17,14 +17,14 @@ export interface CliRights {
 /** The options of the command line that determine the rights of callers. */
 export interface CliRightsOptions {
   readonly host: string;
-  /** True if reads are open on every address. */
+  /** True if anyone may read, on every address. */
   readonly public: boolean;
   readonly writable: boolean;
 }
 
 /**
- * Determines the rights of callers. Anyone may read if only this machine can connect. On any other
- * address, reads need the `token`, unless `public` is set. Writes always need it.
+ * Determines the rights of callers. If only this machine can connect, anyone may read. On any other
+ * address, reads need the `token` unless `public` is set. Writes always need the token.
  */
 export function decideCliRights(facts: CliRightsOptions, token: string): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host);
@@ -43,7 +43,9 @@ export function checkToken(authorization: string | undefined, token: string): To
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
 }
 
-/** Creates a token of 192 bits. Because of its prefix, no command takes it for an option. */
+/**
+ * Creates a token of 192 random bits. The prefix prevents commands from parsing it as an option.
+ */
 export function makeServiceToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }

@@ -16,19 +16,19 @@ import type { DescribedTables } from "./reopen/described_tables.ts";
 /** The service that the command line starts, and its description for the banner. */
 export interface CliService {
   readonly config: ServeConfig & OpenConfig;
-  /** Completes "Serving …", for example `shop.db, read-only`. */
+  /** The text after "Serving" in the banner, for example `shop.db, read-only`. */
   readonly subject: string;
-  /** The rights of callers, or null if the configuration decides about access. */
+  /** The rights of callers, or null if a configuration file defines the access. */
   readonly rights: CliRights | null;
-  /** The file of the accounts, or undefined without accounts. */
+  /** The file that stores the accounts, or undefined if the service has no accounts. */
   readonly accountsIn?: string | undefined;
-  /** A sentence about what live streams show, or undefined if the banner omits it. */
+  /** A sentence about the changes that live streams show. Undefined if the banner omits it. */
   readonly streams?: string | undefined;
-  /** The query of the banner's example request to the first resource. */
+  /** The query string of the banner's example request, which reads the first resource. */
   readonly exampleQuery: string;
-  /** Reads the current tables. Absent if no other program can alter them. */
+  /** Reads the current tables. Absent if no other program can alter the tables. */
   readonly describe?: (() => Promise<DescribedTables>) | undefined;
-  /** Returns what records changes in the database. Absent if nothing does. */
+  /** Returns how the database records changes. Absent if the database records no changes. */
   readonly installed?: (() => Promise<string>) | undefined;
 }
 
@@ -48,19 +48,19 @@ export function resourceOptionsFor(
       enableCreate: writable,
       enableUpdate: writable,
       enableDelete: writable,
-      // Streams need a change log, which is not installed in a read-only database.
+      // Live streams need a change log. The service never installs a log in a read-only database.
       enableSubscribe: writable,
-      // A client that may read can fetch all pages anyway.
+      // Exports reveal nothing new: a client that may read can also fetch all pages.
       enableExport: true,
     },
-    // A misspelt field should be an error for someone who tries requests manually.
+    // A person who types requests by hand should see an error for a misspelt field.
     strictInput: true,
-    // A caller who may read one table here may read all of them.
+    // Filters on relations reveal nothing new: a caller who may read one table may read all tables.
     autoRelations: { filterable: true },
   };
 }
 
-/** The role that may write everything. The operator, accounts and API keys can have it. */
+/** The role that may write all tables. The operator, accounts and API keys can have this role. */
 const writerRole = "writer";
 
 function ofWriters({ id, roles = [] }: User): Filter {
@@ -68,15 +68,15 @@ function ofWriters({ id, roles = [] }: User): Filter {
 }
 
 /**
- * The middleware that rejects writes to a read-only database and live streams of it. Its message
- * names the option that allows them.
+ * Rejects writes and live streams if the database is read-only. The error message names the option
+ * that allows them.
  */
 export async function refuseWrites(
   context: Context<AppEnv>,
   next: () => Promise<void>,
 ): Promise<void> {
   const { method, path } = context.req;
-  // The dashboard is read-only, and its filter tester sends a POST.
+  // The dashboard changes no rows, but its filter tester sends a POST request.
   if (path.startsWith(`${dashboardPath}/`)) return await next();
   if (writingMethods.has(method)) {
     throw new Problem(
@@ -102,12 +102,12 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = rights;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
-    // The caller is an account or an API key, whose id is never that of the operator.
+    // An account or an API key has authenticated. Neither has the id of the operator.
     if (context.get("user")) return await next();
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
     if (credentials === "right") context.set("user", { id: operatorId });
-    // Without the token, descriptions of the tables are rejected like their rows.
+    // Without the token, callers can read neither rows nor descriptions of the tables.
     else if (readsNeedToken) {
       throw unauthorized("This needs the token that was printed at the start");
     }
@@ -116,12 +116,12 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   return { middleware };
 }
 
-/** The id of the operator. It cannot equal that of an account, which is a UUID. */
+/** The id of the operator. The id of an account is a UUID, so the two never coincide. */
 const operatorId = "operator";
 
 /**
- * Returns the authentication of a service with accounts. They are stored in the key-value store.
- * The command `users add` adds accounts, and `keys create` adds API keys.
+ * Returns the authentication of a service with accounts. The key-value store contains the accounts
+ * and API keys. The command `users add` adds accounts, and `keys create` adds API keys.
  */
 export function accountAuth(rights: CliRights): AuthOptions {
   return {

@@ -9,15 +9,13 @@ import { takeShare } from "./workers/worker_share.ts";
 /** The exit codes of the command line: stopped, failed at run time, invalid arguments. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
 
-/**
- * The program that was started at the command line: its version, and the URL of its main module.
- */
+/** The version of the program that the user started, and the URL of its main module. */
 export interface Program {
   readonly version: string;
   readonly url: string;
 }
 
-/** Runs the command of the arguments, and returns its exit code. */
+/** Runs the command that the arguments describe, and returns the exit code. */
 export async function runCommandLine(args: readonly string[], program: Program): Promise<number> {
   const command: Command = parseArguments(args);
   switch (command.kind) {

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { nearestName } from "../problem/nearest_name.ts";
 
-/** The options of a command, by their long names. */
+/** The options that a command accepts, by long name. */
 export type CommandOptions = Readonly<
   Record<
     string,
@@ -42,12 +42,12 @@ export function readCommandWords(args: readonly string[], options: CommandOption
   };
 }
 
-/** Returns the value of an option as a string, or null. */
+/** Returns the value of a string option, or null if the option is missing. */
 export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Returns the values of an option that may be repeated, and may contain several with commas. */
+/** Returns all values of a repeatable option. A comma separates values within one option. */
 export function repeatedOf(value: unknown): readonly string[] {
   const given: readonly unknown[] = Array.isArray(value) ? value : [];
   return given.flatMap((one) => typeof one === "string" ? one.split(",") : [])

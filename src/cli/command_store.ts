@@ -21,26 +21,26 @@ export interface StoreArguments {
   readonly config: string | null;
 }
 
-/** The use of a store by a command. */
+/** How a command uses the key-value store. */
 export interface StoreUse {
-  /** The action for messages: `use these credits`. */
+  /** The action in error messages, for example `use these credits`. */
   readonly action: string;
   /** True if the command may create a missing store. */
   readonly creates: boolean;
 }
 
-/** The store of a command for accounts, API keys, credits or the search outbox. */
+/** The store that a command for accounts, API keys, credits or the search outbox uses. */
 export interface CommandStore {
-  /** The configuration, or null if `--kv` names the store, or nothing does. */
+  /** The configuration, or null if the command reads no configuration file. */
   readonly config: ServiceConfig | null;
-  /** The option, or undefined if the configuration names no store, or the service's memory. */
+  /** The `kv` option. Undefined if the configuration names no store, or `:memory:`. */
   readonly option: KeyValueOption | undefined;
 }
 
 /**
- * Finds the key-value store of a command: that of its configuration, of `--kv`, or the default.
- * Throws a plain Error for a store that no command can use. It also throws for a missing file
- * unless the command `creates` its store, because opening would create it under any misspelt name.
+ * Finds the key-value store of a command: `--kv`, the configured store, or the default file. Throws
+ * a plain Error for a store that no command can use. Also throws for a missing file, unless the
+ * command `creates` its store: opening a misspelt name would create a file.
  */
 export async function findCommandStore(
   { kv, config: path }: StoreArguments,
@@ -70,8 +70,8 @@ export async function findCommandStore(
 }
 
 /**
- * Runs a command that only needs its key-value store. Returns the exit code: 2 if no store can be
- * used, 1 if the work fails.
+ * Runs a command that needs only a key-value store. Returns exit code 2 if the store cannot be
+ * used, and 1 if the command fails.
  */
 export async function runOverStore(
   given: StoreArguments,
@@ -104,11 +104,13 @@ export async function runOverStore(
   }
 }
 
-/** Returns the error of a command that cannot access its store. `advice` says what to do. */
+/**
+ * Returns the error of a command that cannot access its store. `advice` says what the user can do.
+ */
 export function inMemory(action: string, advice: string): Error {
   const reason = "the key-value store is the memory of the service";
   return new Error(`Cannot ${action}: ${reason} (${advice})`);
 }
 
-/** The advice if a configuration names no store that a command can open. */
+/** The advice to the user if the configuration names no store that a command can open. */
 export const configureStore = "set kv in the configuration to a path or a URL";

@@ -27,7 +27,7 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
   if (!("db" in config && "resources" in config && Array.isArray(config.resources))) {
     throw new Error(`Cannot serve ${path}: its default export needs db and a list of resources`);
   }
-  // Creating the app checks the other options.
+  // The other options are validated when the app is created.
   return config as ServeConfig;
 }
 

@@ -8,18 +8,18 @@ import type { CliService } from "./cli_service.ts";
 import { openConfig } from "../engines/drizzle/open_config.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
-/** Options of {@link prepareService}. */
+/** The options of {@link prepareService}. */
 export interface Preparation {
   readonly runtime: Runtime;
-  /** The token for requests that need one. */
+  /** The bearer token for requests that need a token. */
   readonly token: string;
-  /** The store of several workers, if no configuration names one. */
+  /** The key-value store that several workers share if no configuration names a store. */
   readonly kv?: string;
 }
 
 /**
- * Prepares what the command serves: a configuration file, a database or the demonstration. Throws
- * an Error with a one-sentence message if that cannot be served.
+ * Prepares the service for a configuration file, a database or the demonstration. Throws an Error
+ * with a one-sentence message if the command cannot be served.
  */
 export async function prepareService(
   command: ServeCommand,
@@ -48,7 +48,11 @@ export async function prepareService(
   const rights = decideCliRights({
     host: addressOf(command, {}).host,
     public: command.public,
+<<<<<<< HEAD
     // The demonstration is in memory, so it needs only the token and no --write.
+=======
+    // The demonstration is in memory, so writes need only the token and no --write.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     writable: command.write || database === null,
   }, token);
   if (database === null) {
@@ -68,7 +72,7 @@ export async function prepareService(
   return withDashboard(service, command);
 }
 
-/** Adds a dashboard if the command asks for one. */
+/** Adds a dashboard if the command has the option `--ui`. */
 function withDashboard(service: CliService, { ui }: ServeCommand): CliService {
   if (!ui) return service;
   const readOnly = service.rights?.writable !== true;
@@ -76,7 +80,7 @@ function withDashboard(service: CliService, { ui }: ServeCommand): CliService {
   return { ...service, config };
 }
 
-/** Returns the address of the service. Options of the command override the configuration. */
+/** Returns the address at which the service listens. Options override the configuration. */
 export function addressOf(
   command: ServeCommand,
   config: ListenOptions,

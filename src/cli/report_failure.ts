@@ -2,8 +2,8 @@ import { DatabaseError } from "../db/database_error.ts";
 
 /**
  * Prints why the service does not run, and returns the exit code. A plain Error is a mistake of the
- * user: its one-sentence message is printed, and `exitCode` is returned. Any other error is a fault
- * of this program, and its stack is printed.
+ * user: the function prints the message and returns `exitCode`. Any other error is a bug, and the
+ * function prints the stack.
  */
 export function reportFailure(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||
@@ -12,7 +12,7 @@ export function reportFailure(error: unknown, exitCode: number): number {
   return isMistake ? exitCode : 1;
 }
 
-/** Removes control characters, because names of a database could rewrite the terminal. */
+/** Removes control characters, because names in a database could rewrite the terminal. */
 function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
 }

@@ -4,17 +4,18 @@ import { hasAllPermissions } from "./all_permissions.ts";
 import { onStopSignals } from "./stop_signals.ts";
 
 /**
- * Runs this program again as a child with `--unstable-kv --unstable-cron` if Deno was started
- * without them, and returns its exit code. That is the case for a `program` from a URL, because
- * Deno finds `deno.json`, which sets the flags, only for local files. Returns null if the flags are
- * set or a permission is missing. Without the permission the store is in memory, with its warning.
+ * Runs this program again as a child process with `--unstable-kv --unstable-cron` if Deno was
+ * started without these flags. Returns the exit code of the child process. Deno finds the flags in
+ * `deno.json` only for local programs, so a `program` from a URL starts without them. Returns null
+ * if the flags are already set or a permission is missing. Without the permission, the service
+ * keeps its store in memory and prints a warning.
  */
 export async function restartWithKv(
   program: string,
   args: readonly string[],
 ): Promise<number | null> {
   if (platformOpenKv() !== undefined || !hasAllPermissions()) return null;
-  // This process is the restarted one, and the flags had no effect.
+  // The parent has already restarted this process, but the flags had no effect.
   if (Deno.env.has(parentVariable)) return null;
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--unstable-kv", "--unstable-cron", program, ...args],
@@ -27,7 +28,7 @@ export async function restartWithKv(
     if (!reachedChildren) child.kill(signal);
   });
   const hangUp = () => child.kill("SIGHUP");
-  // Windows has no such signal.
+  // Windows has no SIGHUP signal.
   if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", hangUp);
   const { code } = await child.status;
   stopForwarding();
@@ -36,8 +37,8 @@ export async function restartWithKv(
 }
 
 /**
- * Stops this process when the parent that restarted it has ended, because nothing else would. Its
- * own children do not inherit the variable.
+ * Stops this process when the parent that restarted this process has ended. Nothing else would stop
+ * it. The children of this process do not inherit the variable.
  */
 export function exitWithParent(clock: Clock): void {
   const parent = Deno.env.get(parentVariable);
@@ -49,7 +50,7 @@ export function exitWithParent(clock: Clock): void {
   })();
 }
 
-/** The variable with the process id of the parent that restarted this process. */
+/** The environment variable with the process id of the parent that restarted this process. */
 const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
 const pollEveryMs = 500;

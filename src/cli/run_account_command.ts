@@ -64,7 +64,7 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
 
 const action = "change accounts or API keys";
 
-/** Returns false for verbs that need existing entries, because a new store has none. */
+/** Returns false for verbs that need existing entries, because a new store has no entries. */
 function createsStore(verb: AccountCommand["action"]["verb"]): boolean {
   return verb === "add" || verb === "create";
 }
@@ -74,7 +74,7 @@ async function withStore(
   runtime: Runtime,
   work: (store: AppStore) => Promise<void>,
 ): Promise<void> {
-  // Accounts in a table need no store.
+  // Accounts in a database table need no key-value store.
   if (option === undefined) return await work(outOfReach);
   const store = await openKeyValueStore(option, runtime);
   try {
@@ -84,7 +84,7 @@ async function withStore(
   }
 }
 
-/** The store of a service that keeps all state in memory. */
+/** Replaces the store of a service that keeps all state in memory. */
 const outOfReach: AppStore = {
   configured: null,
   need() {
@@ -93,7 +93,7 @@ const outOfReach: AppStore = {
   close: () => Promise.resolve(),
 };
 
-/** Opens the accounts of the configuration, or those in the store of the command line. */
+/** Opens the configured accounts, or the accounts in the store that the command line names. */
 async function withAccounts(
   config: ServiceConfig | null,
   { store, runtime }: { readonly store: AppStore; readonly runtime: Runtime },
@@ -129,7 +129,7 @@ async function runKeys(
       const { name, userId, scopes, expireInMs } = action;
       const expiresAt = expireInMs === null ? null : clock.now() + expireInMs;
       const { text } = await keys.create({ name, userId, scopes, expiresAt });
-      // Prints only the key, so that it can be piped into a secret store.
+      // Prints only the API key, so that a pipe can pass the key to a secret store.
       console.log(text);
       console.error("This key is shown once only. Send it in the header X-API-Key.");
       return;
@@ -220,7 +220,7 @@ function decoded(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    // Another encoding would change the password.
+    // Decoding any other encoding as UTF-8 would change the password.
     throw new Error("Cannot add the account: the standard input is not in UTF-8", { cause });
   }
 }

@@ -6,20 +6,20 @@ import { banner, type BannerFacts } from "./banner.ts";
 import type { CliService } from "./cli_service.ts";
 import { reportFailure } from "./report_failure.ts";
 
-/** A service of the command line and its app. */
+/** A service that the command line has opened, and its app. */
 export interface OpenService {
   readonly service: CliService;
   readonly app: App;
-  /** Resolves when the current tables are served. Absent if the tables do not change. */
+  /** Resolves when the service uses the current tables. Absent if the tables never change. */
   readonly current?: () => Promise<void>;
 }
 
-/** Opens the app of a prepared service. `GET /` redirects to the index of its resources. */
+/** Opens the app of a prepared service. `GET /` redirects to the index of all resources. */
 export async function openService(service: CliService): Promise<OpenService> {
   const app = await createApp(service.config);
   const indexPath = indexPathOf(service);
   if (indexPath !== "/") {
-    // The redirect is relative, for a proxy that serves this app below a path.
+    // The redirect is relative, because a proxy may serve this app below a path.
     app.hono.get("/", (context) => context.redirect(`.${indexPath}`));
   }
   return { service, app };
@@ -29,7 +29,7 @@ function indexPathOf({ config }: CliService): string {
   return `${config.basePath ?? "/api"}/`;
 }
 
-/** Returns the banner of a service at the address where clients reach it. */
+/** Returns the banner of a service. The banner shows the address that clients can reach. */
 export function bannerOf(
   { service, app }: OpenService,
   start: Pick<BannerFacts, "version" | "host" | "port">,
@@ -38,7 +38,7 @@ export function bannerOf(
   const paths = app.resources.map((resource) => resource.url);
   const example = paths[0] === undefined ? "/healthz" : paths[0] + exampleQuery;
   const hasDashboard = Boolean(service.config.adminUI);
-  // A pipe has no width.
+  // The terminal width is undefined if the output is a pipe.
   const width = process.stdout.columns ?? 100;
   const indexPath = indexPathOf(service);
   const facts = { ...start, subject, paths, rights, accountsIn, streams, hasDashboard, example };
@@ -46,8 +46,8 @@ export function bannerOf(
 }
 
 /**
- * Opens and serves a service until it is stopped. Returns the exit code, and prints why the service
- * did not start.
+ * Opens a service and serves until a signal stops the process. Returns the exit code. If the
+ * service cannot start, prints the reason.
  */
 export async function runService(
   open: () => Promise<OpenService>,

@@ -7,14 +7,14 @@ import { readSchemaNames, wrongSchemas } from "./database/schema_names.ts";
 import { serveOptions as options } from "./serve_options.ts";
 
 /**
- * The arguments of the command that serves a database, a configuration file, the one in the folder,
- * or the demonstration.
+ * The arguments of the command that serves a database, a configuration file or the demonstration.
+ * The default is the configuration file in the current folder.
  */
 export interface ServeCommand {
   readonly kind: "serve";
-  /** A file or a URL of a database, or null. */
+  /** A file or a URL of a database, or null if the arguments name no database. */
   readonly database: string | null;
-  /** The path of a configuration file, or null. */
+  /** The path of a configuration file, or null if the option `--config` is missing. */
   readonly config: string | null;
   readonly port: number | null;
   readonly host: string | null;
@@ -22,36 +22,36 @@ export interface ServeCommand {
   readonly write: boolean;
   /** The Postgres schemas to serve, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
-  /** The keys of views, and of tables without a key. */
+  /** The key columns of views, and of tables without a primary key. */
   readonly keys: DeclaredKeys;
-  /** The module with SQL functions, or null. */
+  /** The path of the module with SQL functions, or null if the option is missing. */
   readonly functions: string | null;
   /** The paths of SQLite extensions. */
   readonly extensions: readonly string[];
-  /** True if the database records the changes of all programs. */
+  /** True if database triggers record the changes of all programs. */
   readonly triggers: boolean;
-  /** The Postgres schema of the log of changes, or null. */
+  /** The Postgres schema that contains the change log, or null for the default schema. */
   readonly changesSchema: string | null;
-  /** True if every table with strings is searchable. */
+  /** True if every table with string columns is searchable. */
   readonly search: boolean;
-  /** True if there is a dashboard. */
+  /** True if the service has a dashboard. */
   readonly ui: boolean;
-  /** True if the tables are checked every few seconds. */
+  /** True if the service checks every few seconds whether the tables have changed. */
   readonly watchSchema: boolean;
   /** True if accounts can log in. */
   readonly users: boolean;
-  /** The file or URL of the key-value store of the accounts, or null. */
+  /** The file or URL of the store for accounts, or null if the option `--kv` is missing. */
   readonly kv: string | null;
-  /** The number of processes, or null for this one alone. */
+  /** The number of worker processes, or null to serve in this process alone. */
   readonly workers: number | null;
-  /** How connections are distributed, or null for the kernel if it can. */
+  /** How connections are distributed. Null prefers the kernel, and falls back to the proxy. */
   readonly balancer: BalancerName | null;
 }
 
 /** How connections are distributed to the workers. See `--balancer` in the help. */
 export type BalancerName = "kernel" | "proxy";
 
-/** The meaning of arguments without another command. `misused` says why they are invalid. */
+/** A parsed `serve` command, or the reason why the arguments are invalid (`misused`). */
 export type ServeArguments =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
@@ -110,10 +110,10 @@ function faultOf({ name, rawName, value }: OptionToken): string | null {
     const known = nearestName(name, Object.keys(options));
     return `Unknown option ${rawName}${known === null ? "" : `: did you mean --${known}?`}`;
   }
-  // `hasOwn` above ensures that the name is one of the keys.
+  // `hasOwn` above ensures that the name is a key of `options`.
   const { type } = options[name as keyof typeof options];
   if (type === "boolean" && value !== undefined) return `The option ${rawName} takes no value`;
-  // In `--config --write` the next option would be parsed as a file.
+  // In `--config --write`, the parser would use the next option as the file name.
   if (type === "string" && (value === undefined || value === "" || value.startsWith("-"))) {
     return `The option ${rawName} needs a value`;
   }
@@ -207,7 +207,7 @@ function serveCommand(given: Given): ServeArguments {
   };
 }
 
-/** More processes are a mistake on any machine. */
+/** A machine never needs more than 256 worker processes. */
 const workersOption = whole({ from: 1, to: 256 });
 
 function isBalancerName(text: string): text is BalancerName {
@@ -215,7 +215,7 @@ function isBalancerName(text: string): text is BalancerName {
 }
 
 function wholeOf(text: string): number {
-  // Number() accepts further notations.
+  // `Number()` would also accept notations such as `1e3` and `0x10`.
   return /^\d+$/.test(text) ? Number(text) : NaN;
 }
 

@@ -12,8 +12,8 @@ import { type CliService, resourceOptionsFor, tokenAuth } from "./cli_service.ts
 import type { Database } from "../db/database.ts";
 
 /**
- * Serves the demonstration of the command line, a reading club with four related tables. It is in
- * memory until the process ends.
+ * Serves the demonstration of the command line, a reading club with four related tables. The
+ * database is in memory and disappears when the process ends.
  */
 export async function serveDemonstration(rights: CliRights, runtime: Runtime): Promise<CliService> {
   const db = await openDatabase("sqlite::memory:", { observe: runtime.observe });
@@ -27,7 +27,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
     config: {
       db,
       runtime,
-      // A random secret without the warning, because cursors need not outlive the process.
+      // A random secret avoids the warning. Cursors need not outlive the demonstration.
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(rights),
       middleware: dnsRebindingGuard(rights),

@@ -3,7 +3,7 @@ import { defaultStore } from "./account_arguments.ts";
 
 const { port, host } = listenOptions;
 
-/** Every option of the command line: how it is parsed, and how `--help` shows it. */
+/** Every option of the command line, with its type and its text in `--help`. */
 export const serveOptions = {
   port: {
     type: "string",
@@ -115,7 +115,7 @@ export const serveOptions = {
   version: { type: "boolean", short: "v", says: ["print the version"] },
 } as const;
 
-/** The options of the command that serves, as `--help` shows them. */
+/** The section of `--help` about the options of the command that serves. */
 export const serveOptionsHelp: string = Object.entries(serveOptions).map(helpOf).join("\n");
 
 interface ShownOption {

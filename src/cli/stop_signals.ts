@@ -2,16 +2,16 @@
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**
- * Calls `stop` when this process must end. The arguments are the signal, and whether the children
- * have received it too. Returns the function that removes the listeners.
+ * Calls `stop` when this process must end. The arguments are the signal, and true if the child
+ * processes have received the signal too. Returns a function that removes the listeners.
  */
 export function onStopSignals(
   stop: (signal: StopSignal, reachedChildren: boolean) => void,
 ): () => void {
   const terminate = () => stop("SIGTERM", false);
-  // A terminal interrupts all processes. A second signal means an immediate stop.
+  // A terminal sends the interrupt to all processes of the group.
   const interrupt = () => stop("SIGINT", Deno.stdin.isTerminal());
-  // A file watcher (`--watch`) ends the program, but not its process.
+  // A file watcher (`--watch`) ends the program, but not the process.
   globalThis.addEventListener("unload", terminate);
   Deno.addSignalListener("SIGINT", interrupt);
   if (hasTerminate) Deno.addSignalListener("SIGTERM", terminate);

@@ -1,4 +1,4 @@
-/** Returns a promise that resolves when the signal is aborted, or immediately afterwards. */
+/** Returns a promise that resolves when the signal is aborted, or is aborted already. */
 export function abortOf(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -3,7 +3,7 @@ import type { ClientEnvironment } from "../api/client_environment.ts";
 
 /** Returns the environment of a browser, Deno, Node or Bun. Missing parts are undefined. */
 export function browserEnvironment(): ClientEnvironment {
-  // Each global may be missing in some runtime, although the types declare it.
+  // Some runtimes lack some of these globals, although the types declare all of them.
   const world = globalThis as unknown as Partial<BrowserGlobals>;
   const { document, navigator } = world;
   return {
@@ -19,9 +19,9 @@ export function browserEnvironment(): ClientEnvironment {
     isOnline: () => navigator?.onLine ?? true,
     isHidden: () => !!document?.hidden,
     onWake(run) {
-      // This object contains the signal that removes the listeners.
+      // Aborting this controller removes all listeners.
       const ending = new AbortController();
-      // `visibilitychange` bubbles from the document to the window.
+      // The window receives `visibilitychange` too, because the event bubbles from the document.
       for (const event of ["online", "pageshow", "visibilitychange"]) {
         world.addEventListener?.(event, run, ending);
       }

@@ -3,16 +3,16 @@ import { readCommandWords, textOf } from "../command_options.ts";
 /** The arguments of a command for the credits ledger. */
 export interface CreditsCommand {
   readonly kind: "credits";
-  /** The file or URL of the key-value store, or null. */
+  /** The file or URL of the key-value store, or null if the option `--kv` is missing. */
   readonly kv: string | null;
-  /** The path of a configuration file, or null. */
+  /** The path of a configuration file, or null if the option `--config` is missing. */
   readonly config: string | null;
-  /** True if the output is JSON, one value per line. */
+  /** True if the output is JSON with one value per line. */
   readonly json: boolean;
   readonly action: CreditsAction;
 }
 
-/** The action of a command on the credits ledger. */
+/** The action that a command performs on the credits ledger. */
 export type CreditsAction =
   | { readonly verb: "balance"; readonly account: string }
   | { readonly verb: "history"; readonly account: string; readonly count: number }
@@ -33,7 +33,7 @@ export type CreditsAction =
   }
   | { readonly verb: "audit"; readonly account: string | undefined };
 
-/** The part of `--help` about credits. */
+/** The section of `--help` about credits. */
 export const creditsHelp = `Credits, in the store of service.config.ts, or in --kv FILE; --json:
   credits balance ACCOUNT
   credits history ACCOUNT [--count 20]  the newest entries first
@@ -42,7 +42,7 @@ export const creditsHelp = `Credits, in the store of service.config.ts, or in --
   credits reverse GRANT_KEY [--amount N] [--reason TEXT] [--key KEY]
   credits audit [ACCOUNT]               adds all entries up again; 1 where they do not fit`;
 
-/** Returns true if the arguments are those of a command for credits. */
+/** Returns true if the command line starts with a command for credits. */
 export function isCreditsCommand([first]: readonly string[]): boolean {
   return first === "credits";
 }
@@ -102,7 +102,7 @@ const allowedOptions: Readonly<Record<string, readonly string[]>> = {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Returns the action, or an error message. */
+/** Parses the action of a `credits` command. Returns an error message for invalid arguments. */
 function actionOf(
   verb: string,
   [subject, amount, ...more]: readonly string[],
@@ -140,7 +140,7 @@ function wholeOf(
   given: string,
   use: (whole: number) => CreditsAction,
 ): CreditsAction | string {
-  // Number() accepts further notations.
+  // `Number()` would also accept notations such as `1e3` and `0x10`.
   const whole = /^\d{1,16}$/.test(given) ? Number(given) : NaN;
   return Number.isSafeInteger(whole) && whole >= 1
     ? use(whole)

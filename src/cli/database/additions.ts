@@ -3,20 +3,20 @@ import { pathToFileURL } from "node:url";
 import type { SqliteAdditions } from "../../db/driver_options.ts";
 import { textOf } from "../command_options.ts";
 
-/** The options for SQL functions and SQLite extensions of a program that writes to the file. */
+/** The options that load SQL functions and SQLite extensions for a program that writes. */
 export const additionOptions = {
   functions: { type: "string" },
   extension: { type: "string", multiple: true },
 } as const;
 
-/** The part of `--help` about these options, which `serve_options.ts` documents. */
+/** The section of `--help` about these options. `serve_options.ts` defines the same options. */
 export const additionsHelp =
   `The commands import, mcp, search reindex and migrate take --functions FILE and --extension FILE with
 a SQLite file.`;
 
-/** Additions of a command to the SQLite file that it opens. */
+/** The SQL functions and extensions that a command adds to the SQLite file. */
 export interface GivenAdditions {
-  /** Absent if the arguments have neither option. */
+  /** Absent if the arguments contain neither option. */
   readonly additions?: SqliteAdditions;
 }
 
@@ -28,7 +28,7 @@ export function readAdditions(values: Readonly<Record<string, unknown>>): GivenA
   return { additions: additionsByPath({ functions, extensions }) };
 }
 
-/** Loads the additions from paths relative to the current folder. */
+/** Loads SQL functions and extensions from paths relative to the current folder. */
 export function additionsByPath(
   { functions, extensions }: {
     readonly functions: string | null;
@@ -41,7 +41,7 @@ export function additionsByPath(
   };
 }
 
-/** Returns the error of a command that has additions but names no database, or null. */
+/** Returns an error message for additions without a database. Otherwise returns null. */
 export function loneAdditions(
   { additions }: GivenAdditions,
   database: string | null,

@@ -1,8 +1,8 @@
 import { pathExists } from "../path_exists.ts";
 
 /**
- * Returns the URL of a database from the command line. A bare path is a SQLite file. Throws a plain
- * Error for a missing file, because opening would create it.
+ * Returns the URL of a database from the command line. A path without a scheme is a SQLite file.
+ * Throws a plain Error for a missing file, because opening would create the file.
  */
 export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);
@@ -13,7 +13,7 @@ export async function databaseUrl(place: string): Promise<string> {
   return url;
 }
 
-/** Returns the URL for a command that fills a missing file, or of an empty one in a dry run. */
+/** Returns the URL of a file that may be missing. A dry run uses an empty database instead. */
 export async function newDatabaseUrl(place: string, dryRun: boolean): Promise<string> {
   const url = urlOf(place);
   const path = filePathOf(url);
@@ -22,7 +22,7 @@ export async function newDatabaseUrl(place: string, dryRun: boolean): Promise<st
 }
 
 function urlOf(place: string): string {
-  // A single letter before the colon is a drive of Windows.
+  // A single letter before the colon is a Windows drive.
   return /^[a-z][a-z0-9+.-]+:/i.test(place) ? place : `sqlite:${place}`;
 }
 

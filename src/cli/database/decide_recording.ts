@@ -5,25 +5,26 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { Database } from "../../db/database.ts";
 import { engineOf } from "../../db/engine/engine_of.ts";
 
-/** The options of the command line for the recording of changes. */
+/** The options of the command line that say how changes are recorded. */
 export interface RecordingWishes {
-  /** True if the database records the changes of all programs. */
+  /** True if database triggers record the changes of all programs. */
   readonly triggers: boolean;
-  /** The Postgres schema of the log, or null. */
+  /** The Postgres schema that contains the change log, or null for the default schema. */
   readonly schema: string | null;
 }
 
 /** How changes are recorded, and what live streams can show as a result. */
 export interface Recording {
-  /** The options of the log, or null if there is no log and no stream. */
+  /** The options of the change log, or null if there is neither a log nor a stream. */
   readonly changes: ChangesOptions | null;
-  /** A sentence for the output at the start. */
+  /** A sentence for the banner that says which changes live streams show. */
   readonly streams: string;
 }
 
 /**
- * Sets up the recording of changes according to the rights of the database role: by triggers, else
- * of the service's own writes, else not at all. Reports which it is, and what is missing.
+ * Chooses how changes are recorded, by the rights of the database role. Triggers are the first
+ * choice. Without the rights for triggers, the log contains only the service's own writes, or
+ * nothing. Reports the choice and the missing rights.
  */
 export async function decideRecording(
   { driver }: Database,

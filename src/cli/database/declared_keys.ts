@@ -5,7 +5,7 @@ export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
 
 /**
  * Parses the values of `--key`, each `view=column` or `view=column,column`. A name with `=`, a
- * comma or a quote is in double quotes. Returns a string for an error.
+ * comma or a quote is in double quotes. Returns an error message as a string.
  */
 export function readDeclaredKeys(values: readonly string[]): DeclaredKeys | string {
   const keys = new Map<string, readonly string[]>();

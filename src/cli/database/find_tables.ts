@@ -6,8 +6,8 @@ import { writeSchemaName } from "./schema_names.ts";
 import type { Database } from "../../db/database.ts";
 
 /**
- * Finds the tables to serve, with a notice for each other table and schema. If there is none, it
- * closes the database and throws an Error that names a place with tables.
+ * Finds the tables to serve, and reports every table and schema that is omitted. If there is no
+ * table, closes the database and throws an Error that names a place with tables.
  */
 export async function findTables(
   db: Database,
@@ -44,7 +44,7 @@ export async function findTables(
   }
 }
 
-/** Returns a place with tables to serve, if the requested place has none. */
+/** Suggests a place with tables to serve if the requested place contains none. */
 function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   const open = schemas.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return "";
@@ -53,11 +53,11 @@ function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   return ` in ${place}; ${[...named, ...more].join(", ")}`;
 }
 
-/** The maximum number of schemas in a message, because there may be one for each tenant. */
+/** The maximum number of schemas in a message. A database may have one schema for each tenant. */
 const maxNamed = 5;
 const maxLines = 20;
 
-/** Completes "the schema … is left out: ". */
+/** Returns the text after "the schema … is left out: ". */
 function reasonOf(schema: LeftOutSchema): string {
   return schema.isOpen
     ? `${countOf(schema)}; ${optionFor(schema)} serves ${schema.tables === 1 ? "it" : "them"}`

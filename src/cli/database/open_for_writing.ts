@@ -8,11 +8,11 @@ import type { SqliteAdditions } from "../../db/driver_options.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Database } from "../../db/database.ts";
 
-/** Options of opening a database for writing. */
+/** The options for opening a database for writing. */
 export interface WritingOptions {
-  /** The database as the command line names it. */
+  /** The database as the user named it at the command line. */
   readonly place: string;
-  /** A Postgres schema that is appended to the search path, or null. */
+  /** The Postgres schema to append to the search path, or null to append none. */
   readonly schema: string | null;
   readonly needed: NeededParts;
   readonly additions: SqliteAdditions;
@@ -26,7 +26,7 @@ export interface OpenedForWriting {
   readonly journalMode: string | null;
 }
 
-/** Opens the database at a URL for writing. It first prints what that changes in a SQLite file. */
+/** Prints what opening for writing will change in a SQLite file, and then opens the database. */
 export async function openForWriting(
   url: string,
   options: WritingOptions,
@@ -44,7 +44,7 @@ export async function openForWriting(
   return { db: await openDatabase(known, { ...additions, observe }), journalMode: null };
 }
 
-/** Prints that opening changes the file's journal mode. Returns the current mode. */
+/** Prints how opening changes the file's journal mode. Returns the current mode. */
 async function announceFile(url: string, options: WritingOptions): Promise<string> {
   const before = await openDatabase(url, { readOnly: true, observe: options.observe });
   try {
@@ -59,7 +59,7 @@ async function announceFile(url: string, options: WritingOptions): Promise<strin
   }
 }
 
-/** Prints what will be installed in a database, if anything. */
+/** Prints what the service will install in a database, if anything. */
 export async function announce(
   { driver, label }: Database,
   { needed, place, schema, observe }: WritingOptions,
@@ -75,7 +75,7 @@ export async function announce(
   observe({ kind: "notice", message });
 }
 
-/** Stores the original journal mode of a SQLite file, so that it can be restored. */
+/** Stores the original journal mode of a SQLite file, so that `uninstall` can restore the mode. */
 export async function keepJournalMode({ db, journalMode }: OpenedForWriting): Promise<void> {
   if (journalMode === null) return;
   await db.driver.query({
@@ -85,7 +85,7 @@ export async function keepJournalMode({ db, journalMode }: OpenedForWriting): Pr
   });
 }
 
-/** The library treats unknown parameters of a URL as session settings. */
+/** The Postgres library treats unknown URL parameters as session settings. */
 async function withSchema(url: string, schema: string): Promise<string> {
   const db = await openDatabase(url);
   try {

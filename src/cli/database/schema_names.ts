@@ -1,7 +1,7 @@
 /**
- * Parses the value of `--schema`: names of schemas between commas, or `*` for all. A name with a
- * comma or a quote is in double quotes, as in SQL. Upper case is preserved even without quotes.
- * Returns null for an invalid list.
+ * Parses the value of `--schema`: schema names with commas between them, or `*` for all schemas. A
+ * name with a comma or a quote is in double quotes, as in SQL. Upper case is preserved even without
+ * quotes. Returns null for an invalid list.
  */
 export function readSchemaNames(text: string): readonly string[] | null {
   const names: string[] = [];
@@ -19,7 +19,7 @@ export function readSchemaNames(text: string): readonly string[] | null {
 
 const nameAtStart = /^\s*(?:"((?:[^"]|"")+)"|([^\s",](?:[^",]*[^\s",])?))\s*(?=,|$)/;
 
-/** Returns a name in the syntax of `--schema`, without shell quoting. */
+/** Returns a schema name in the syntax of `--schema`, without shell quoting. */
 export function writeSchemaName(name: string): string {
   return /^\s|\s$|[",]|^\*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }

@@ -35,23 +35,23 @@ import {
 } from "../cli_service.ts";
 import type { Database } from "../../db/database.ts";
 
-/** Options of serving a database from the command line. */
+/** The options for serving a database from the command line. */
 export interface ServeDatabaseOptions {
   readonly rights: CliRights;
   readonly runtime: Runtime;
-  /** The store that several workers share. */
+  /** The key-value store that several workers share. */
   readonly kv: string | undefined;
-  /** The file or URL of the store of accounts, or undefined without accounts. */
+  /** The file or URL of the key-value store for accounts, or undefined without accounts. */
   readonly accountsIn: string | undefined;
-  /** True if every table with strings is searchable. */
+  /** True if every table with string columns is searchable. */
   readonly isSearched: boolean;
   /** The Postgres schemas, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
-  /** The keys of views, and of tables without a key. Default: none. */
+  /** The key columns of views, and of tables without a primary key. Default: none. */
   readonly keys?: DeclaredKeys;
-  /** The additions to SQLite. Default: none. */
+  /** The SQL functions and SQLite extensions. Default: none. */
   readonly additions?: SqliteAdditions | undefined;
-  /** How changes of a writable database are recorded. Null means no log and no streams. */
+  /** How changes of a writable database are recorded. Null means no change log and no streams. */
   readonly recording: RecordingWishes | null;
 }
 
@@ -109,7 +109,7 @@ export async function serveDatabase(
   };
 }
 
-/** Returns what live streams show, and names the tables of which they would show too much. */
+/** Returns the sentence about live streams, and names the tables without a stream. */
 function streamsExcept(
   { streams, changes }: Recording,
   limits: ReadonlyMap<TableInfo, RoleLimits>,
@@ -123,7 +123,7 @@ function streamsExcept(
   return hidden.length === limits.size ? sentence : `${sentence}. ${streams}`;
 }
 
-/** Returns the search. A read-only database is not changed: its index is in memory. */
+/** Returns the search options. For a read-only database, the search index is in memory. */
 async function searchIn(
   { driver, label }: Database,
   { writable }: CliRights,
@@ -168,7 +168,7 @@ function definition(
     ...common,
     capabilities: { ...common.capabilities, enableSubscribe: hasStreams },
     id: table.primaryKey.map((column) => column.name),
-    // The version column is unknown, but a hash of the row needs none.
+    // No version column is known. The service computes ETags from a hash of the row instead.
     etag: {},
   };
   return resource(table, options);

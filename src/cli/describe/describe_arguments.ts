@@ -1,16 +1,16 @@
 import { readCommandWords, textOf } from "../command_options.ts";
 
-/** The arguments of a command that writes a description of a service. */
+/** The arguments of a command that prints a description of a service. */
 export interface DescribeCommand {
   readonly kind: "describe";
   readonly form: DescriptionForm;
-  /** True if the document is YAML instead of JSON. */
+  /** True if the command prints YAML instead of JSON. */
   readonly yaml: boolean;
-  /** The URL of a running service, or null. */
+  /** The URL of a running service, or null if the option `--url` is missing. */
   readonly url: string | null;
   /** The path of a configuration file, or null for the one in the current folder. */
   readonly config: string | null;
-  /** The bearer token for the URL, or null. */
+  /** The bearer token for requests to the URL, or null to send no token. */
   readonly token: string | null;
   /** The file to compare with the description, or null to print the description. */
   readonly check: string | null;
@@ -19,14 +19,14 @@ export interface DescribeCommand {
 /** The form of a description: TypeScript declarations or an OpenAPI document. */
 export type DescriptionForm = "types" | "openapi";
 
-/** The part of `--help` about descriptions. */
+/** The section of `--help` about descriptions. */
 export const describeHelp =
   `Descriptions of service.config.ts, of another configuration FILE, or of the service at a URL:
   types [FILE | URL] [--token TOKEN]    TypeScript declarations, on the standard output
   types [FILE | URL] --check API.D.TS   1 where this file differs from them
   openapi [FILE | URL] [--yaml]         the OpenAPI document, likewise with --token and --check`;
 
-/** Returns true if the arguments are those of a command for descriptions. */
+/** Returns true if the command line starts with a command for descriptions. */
 export function isDescribeCommand([first]: readonly string[]): boolean {
   return first === "types" || first === "openapi";
 }

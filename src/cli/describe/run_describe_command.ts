@@ -67,7 +67,7 @@ async function fetchSchema(base: string, token: string | null): Promise<ServiceS
   const isSchema = typeof value === "object" && value !== null && "version" in value &&
     value.version === 1 && "resources" in value && Array.isArray(value.resources);
   if (!isSchema) throw new Error(`Cannot read ${url}: it is not the schema of a service`);
-  // The version guarantees that the rest has the format of this program.
+  // The matching version guarantees that the value has the format of this program.
   return value as ServiceSchema;
 }
 
@@ -107,7 +107,7 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** Writes everything before the process exits: a pipe accepts a long string in parts. */
+/** Writes everything before the process exits, because a pipe accepts a long string in parts. */
 async function printAll(text: string): Promise<void> {
   let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(await Deno.stdout.write(rest));

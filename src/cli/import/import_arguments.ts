@@ -13,20 +13,20 @@ export interface ImportCommand extends GivenAdditions {
   /** The path of the file, or `-` for the standard input. */
   readonly file: string;
   readonly format: "ndjson" | "csv";
-  /** The table, or the path of its resource. */
+  /** The name of the table, or the path of its resource. */
   readonly into: string;
-  /** A file or a URL of a database, or null. */
+  /** A file or a URL of a database, or null if the arguments name no database. */
   readonly database: string | null;
-  /** The path of a configuration file, or null for the one in the folder. */
+  /** The path of a configuration file, or null for the file in the current folder. */
   readonly config: string | null;
   /** The Postgres schemas, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
-  /** The number of rows in a chunk, or null to import all rows or none. */
+  /** The number of rows per transaction, or null to import either all rows or none. */
   readonly chunk: number | null;
   readonly dryRun: boolean;
 }
 
-/** The part of `--help` about imports. */
+/** The section of `--help` about imports. */
 export const importHelp =
   `Importing rows of a file, NDJSON or CSV with a line of names; - is the standard input:
   import FILE --into TABLE [--db DATABASE | --config FILE] [--format csv|ndjson]

@@ -2,7 +2,7 @@ import process from "node:process";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { ImportOutcome } from "../../resource/import/line_errors.ts";
 
-/** The interval of the lines, in milliseconds. */
+/** The interval between two progress lines, in milliseconds. */
 const everyMs = 1_000;
 
 /** Prints the number of imported rows and their rate to the standard error. */
@@ -13,13 +13,13 @@ export class ImportProgress {
   #shownAt: number;
   #isOpen = false;
 
-  /** Starts the measurement. */
+  /** Starts to measure the time. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
     this.#beganAt = this.#shownAt = clock.elapsedMs();
   }
 
-  /** Prints the counts at intervals: in place on a terminal, otherwise as a new line. */
+  /** Prints the counts at intervals. On a terminal, the new counts replace the old ones. */
   show({ rows }: ImportOutcome): void {
     const now = this.#clock.elapsedMs();
     if (now - this.#shownAt < everyMs) return;
@@ -35,7 +35,7 @@ export class ImportProgress {
     this.#isOpen = false;
   }
 
-  /** Returns the last line: the outcome of the import. */
+  /** Returns the last line, which summarizes the import. */
   done({ rows, written }: ImportOutcome, dryRun: boolean): string {
     const seconds = ((this.#clock.elapsedMs() - this.#beganAt) / 1_000).toFixed(1);
     const done = dryRun

@@ -48,7 +48,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
 
 const readBytes = 256 * 1024;
 
-/** Prints each error of a line, and which rows were written despite the errors. */
+/** Prints the errors of each line, and the rows that were written despite the errors. */
 function reportLines({ message, details = {} }: Problem): void {
   const { errors, unwritten, rows, written } = details;
   const named = Array.isArray(errors) ? errors : [];
@@ -63,7 +63,7 @@ function reportLines({ message, details = {} }: Problem): void {
   if (rows !== undefined) console.error(`${written} of ${rows} rows written`);
 }
 
-/** Removes control characters, because names and values of a file could rewrite the terminal. */
+/** Removes control characters, because names and values in the file could rewrite the terminal. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\ufffd");
 }
@@ -89,7 +89,7 @@ async function configOf(
   });
   return {
     ...served,
-    // A random secret without the warning, because nothing is sealed here.
+    // A random secret avoids the warning. An import encrypts nothing with the secret.
     secret: runtime.random.bytes(32).toBase64(),
   };
 }

@@ -12,7 +12,7 @@ export interface McpCommand extends GivenAdditions {
   readonly schemas: readonly string[] | null;
 }
 
-/** The part of `--help` about MCP. */
+/** The section of `--help` about MCP. */
 export const mcpHelp = `MCP over the standard streams, for the configuration of a client:
   mcp DATABASE [--write] [--schema NAMES]   tools over every table, read-only unless --write`;
 

@@ -18,7 +18,7 @@ import type { McpCommand } from "./mcp_arguments.ts";
 export async function runMcpCommand(
   { database, write, schemas, additions }: McpCommand,
 ): Promise<number> {
-  // Observations go to the standard error, because the client reads the standard output.
+  // Log entries go to the standard error, because the client reads the standard output.
   const runtime = systemRuntime(consoleObserver());
   const token = makeServiceToken(runtime.random);
   const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: write }, token);
@@ -30,7 +30,7 @@ export async function runMcpCommand(
       kv: undefined,
       accountsIn: undefined,
       isSearched: false,
-      // Its writes are recorded, so that streams of other processes show them.
+      // The MCP client's writes are recorded, so that live streams of other processes show them.
       recording: { triggers: false, schema: null },
       ...{ schemas, additions },
     });

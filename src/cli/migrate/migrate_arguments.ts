@@ -9,15 +9,15 @@ import { readCommandWords, repeatedOf, textOf } from "../command_options.ts";
 /** The arguments of the command that migrates a database. */
 export interface MigrateCommand extends GivenAdditions {
   readonly kind: "migrate";
-  /** A file or a URL of a database, or null for that of the configuration. */
+  /** A file or a URL of a database, or null for the configured database. */
   readonly database: string | null;
-  /** The path of a module that exports tables, or null for the tables of the configuration. */
+  /** The path of a module that exports tables, or null for the tables in the configuration. */
   readonly tables: string | null;
-  /** The path of a configuration file, or null. */
+  /** The path of a configuration file, or null if the option `--config` is missing. */
   readonly config: string | null;
-  /** A folder of SQL files to run instead of a plan from the tables, or null. */
+  /** The folder of SQL files to run, or null to plan the migration from the tables. */
   readonly migrations: string | null;
-  /** True if the files are recorded as applied without being run. */
+  /** True if the command records the SQL files as applied without running them. */
   readonly baseline: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;
@@ -25,7 +25,7 @@ export interface MigrateCommand extends GivenAdditions {
   readonly keep: readonly string[];
 }
 
-/** The part of `--help` about migrations. */
+/** The section of `--help` about migrations. */
 export const migrateHelp = `Changing tables:
   migrate [DATABASE]     make a database as the tables of service.config.ts are declared, or those
                          that --tables FILE exports; the statements are shown first

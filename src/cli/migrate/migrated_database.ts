@@ -12,13 +12,13 @@ import { pathExists } from "../path_exists.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The database that a command migrates, and its intended tables. */
+/** The database that a command migrates, and the tables that it should have afterwards. */
 export interface MigratedDatabase {
   readonly db: Database;
   readonly tables: readonly TableInfo[];
 }
 
-/** Opens the database and finds the tables of a command. Throws an Error if one is missing. */
+/** Opens the database and loads the intended tables. Throws an Error if either is missing. */
 export async function openMigrated(command: MigrateCommand): Promise<MigratedDatabase> {
   const { database, tables, migrations } = command;
   if (database !== null && (tables !== null || migrations !== null)) {
@@ -59,7 +59,7 @@ function configuredTables(resources: readonly ResourceDefinition[]): readonly Ta
   return [...new Set(described)].filter(({ own }) => own);
 }
 
-/** Returns the tables that a module exports, under any name and in lists. */
+/** Returns the tables that a module exports. The exports may have any name and may be lists. */
 async function exportedTables(path: string): Promise<readonly TableInfo[]> {
   if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   const exported = await importModule(path);
@@ -80,7 +80,7 @@ function isOfDrizzle(value: unknown): boolean {
 }
 
 function isTable(value: unknown): value is TableLike<unknown, unknown> {
-  // A column has the description of its table, and its own.
+  // A column also contains the description of its table, so the second condition excludes columns.
   return typeof value === "object" && value !== null && tableInfoKey in value &&
     Object.getPrototypeOf(value) === null;
 }

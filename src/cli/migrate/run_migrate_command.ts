@@ -12,7 +12,7 @@ import type { MigrateCommand } from "./migrate_arguments.ts";
 import { type MigratedDatabase, openMigrated } from "./migrated_database.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The command's interaction with its user. */
+/** The questions that the command asks its user. */
 export interface MigrateDialogue {
   readonly print: (line: string) => void;
   /** Asks a yes/no question. Null if there is no terminal. */
@@ -37,7 +37,7 @@ export async function runMigrateCommand(command: MigrateCommand): Promise<number
   }
 }
 
-/** Prints the plan of a migration, asks for confirmation, and runs it, or throws an Error. */
+/** Prints the migration plan and runs it after a confirmation. Otherwise throws an Error. */
 export async function migrateDatabase(
   command: MigrateCommand,
   { db, tables }: MigratedDatabase,
@@ -70,7 +70,7 @@ export async function migrateDatabase(
   dialogue.print(isApplied ? "Done." : "Another process has done it.");
 }
 
-/** Returns the run with the renames that the user confirmed. Other columns are kept. */
+/** Adds the renames that the user has confirmed. Columns without a confirmation are kept. */
 function answered(
   run: MigrationRun,
   questions: readonly PossibleRename[],
@@ -103,7 +103,8 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateDialog
   if (plan.steps.length === 0 && plan.refusals.length === 0) {
     print(`${label} is as its tables are declared.`);
   }
-  // A rejected plan must not look as if it could run.
+  // The statements of a rejected plan are not printed, because they must not look as if they could
+  // run.
   for (const { sql, purpose, loses } of plan.refusals.length === 0 ? plan.steps : []) {
     print(`-- ${purpose}${loses === null ? "" : `: VALUES OF ${loses} ARE LOST`}\n${sql};`);
   }

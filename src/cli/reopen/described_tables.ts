@@ -5,15 +5,15 @@ import type { TableInfo } from "../../schema/table_info.ts";
 export type DescribedTables = ReadonlyMap<string, DescribedTable>;
 
 interface DescribedTable {
-  /** All facts about each column, as a string. */
+  /** All properties of each column as a string, by column name. */
   readonly columns: ReadonlyMap<string, string>;
-  /** All facts about the keys, as a string. */
+  /** All properties of the table's keys, as a string. */
   readonly keys: string;
-  /** The rights that the role lacks, as a string. */
+  /** The rights that the database role lacks, as a string. */
   readonly rights: string;
 }
 
-/** Describes tables, so that two states of a database can be compared. */
+/** Describes the tables of a database as strings, so that two states can be compared. */
 export function describedTables(
   tables: readonly TableInfo[],
   limits: ReadonlyMap<TableInfo, RoleLimits> = new Map(),
@@ -33,7 +33,7 @@ export function describedTables(
 export interface TableChanges {
   readonly added: readonly string[];
   readonly gone: readonly string[];
-  /** The changed tables, with the names of columns: `notes (body gone)`. */
+  /** The changed tables, each with the names of changed columns: `notes (body gone)`. */
   readonly changed: readonly string[];
 }
 
@@ -73,7 +73,7 @@ function namesBetween(
   };
 }
 
-/** A default may be an integer that a double cannot represent. */
+/** A default may be a bigint, which JSON cannot represent. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, part) => typeof part === "bigint" ? `${part}n` : part);
 }

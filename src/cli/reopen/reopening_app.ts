@@ -6,9 +6,9 @@ import type { OpenService } from "../run_service.ts";
 
 /** An app that can be replaced by another while the listener continues. */
 export interface ReopeningApp {
-  /** The first app. It passes requests to the current one. */
+  /** The app for the listener. The app forwards each request to the current app. */
   readonly app: App;
-  /** Makes `next` the current app. The previous app closes once its requests have ended. */
+  /** Makes `next` the current app. The previous app closes when its requests have ended. */
   replaceBy(next: OpenService): void;
 }
 
@@ -18,19 +18,19 @@ interface Generation {
   answering: number;
 }
 
-/** The checks of the tables that a request waits for. */
+/** The schema checks that a request may wait for. */
 export interface Looks {
-  /** Resolves when a check in progress has ended. */
+  /** Resolves when a running check has ended. */
   readonly ended: () => Promise<void>;
-  /** The version of the tables at the last check. */
+  /** The schema version at the last check, or null if the version is unknown. */
   readonly version: () => string | null;
-  /** Resolves when the current tables are served. */
+  /** Resolves when the open app uses the current tables. */
   readonly current: () => Promise<unknown>;
 }
 
 /**
- * Creates an app that can be replaced. A failed read is repeated after a check of the tables.
- * Descriptions of the tables are preceded by a check.
+ * Creates an app that can be replaced. After a failed read, the app checks the tables and repeats
+ * the read. Before it describes the tables, the app checks them.
  */
 export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
@@ -44,7 +44,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
     try {
       return await generation.app.fetch(request, info);
     } finally {
-      // Sending a response may take long after it was created.
+      // Sending a response can last much longer than creating the response.
       const sent = Promise.resolve(info?.completed).catch(() => {});
       void sent.then(() => generation.answering--);
     }
@@ -57,7 +57,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // After a failure a column that looks unchanged may have had another type in between.
+    // A column that looks unchanged after a failure may have had another type in between.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
@@ -68,7 +68,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   }
 
   async function end(generation: Generation): Promise<void> {
-    // The streams end one after the other, and their clients reconnect to the next app.
+    // The live streams end one after the other, and their clients reconnect to the next app.
     generation.app.drain();
     for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += askMs) {
       if (generation.answering === 0 || isClosing) break;
@@ -108,7 +108,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   };
 }
 
-/** Returns true if a new table, or one with a new key, might allow the request. */
+/** Returns true if the request failed and a new table or a new key might allow it. */
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;
@@ -116,17 +116,17 @@ function isUnknown({ status }: Response, { url }: Request, { resources }: App): 
   return !resources.some((one) => path === one.url || path.startsWith(`${one.url}/`));
 }
 
-/** Returns true for the index, the schema, the OpenAPI documents and MCP. */
+/** Returns true for the index, the schema, the OpenAPI documents and the MCP endpoint. */
 function describesTables(url: string): boolean {
   return /\/(?:api\/?|__service\/(?:schema|mcp|openapi\.\w+))$/.test(parseRequestTarget(url).path);
 }
 
-/** The statuses of a write that had no effect. */
+/** The response statuses of a write that had no effect. */
 const unmade: ReadonlySet<number> = new Set([404, 405, 500]);
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
-/** Returns the response to a failed write after the tables were found to have changed. */
+/** Returns the response to a failed write after a check has found changed tables. */
 async function changedTables({ headers: given, body }: Response): Promise<Response> {
   await body?.cancel();
   const detail =
@@ -138,6 +138,6 @@ async function changedTables({ headers: given, body }: Response): Promise<Respon
   return new Response(JSON.stringify(problem.toBody()), { status: problem.status, headers });
 }
 
-/** The maximum duration of the last responses, such as a large export, in milliseconds. */
+/** The maximum time to wait for the last responses, such as a large export, in milliseconds. */
 const maxWaitMs = 600_000;
 const askMs = 50;

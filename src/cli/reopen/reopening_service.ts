@@ -9,11 +9,11 @@ import type { OpenService } from "../run_service.ts";
 import { type DescribedTables, tableChanges } from "./described_tables.ts";
 import { type ReopeningApp, reopeningApp } from "./reopening_app.ts";
 
-/** Options of opening a service whose tables may change, and of checking them again. */
+/** The options for a service that checks its tables and opens again after a change. */
 export interface ReopeningOptions {
   /** Opens the service with the current tables. */
   readonly open: (runtime: Runtime, isFirst: boolean) => Promise<OpenService>;
-  /** True to check the tables every few seconds, not only after signals and failures. */
+  /** True to check the tables every few seconds, and not only after signals and failures. */
   readonly watches: boolean;
   /** True if this process handles SIGHUP. */
   readonly takesSignals: boolean;
@@ -21,9 +21,9 @@ export interface ReopeningOptions {
 }
 
 /**
- * Opens a service over the tables of a database, and opens it again when they have changed.
- * Requests go to the next app as soon as it is open. If the changed tables cannot be served, the
- * open app stays.
+ * Opens a service for the tables of a database, and opens the service again when the tables have
+ * changed. New requests go to the next app as soon as that app is open. If the changed tables
+ * cannot be served, the previous app continues.
  */
 export async function openReopening(options: ReopeningOptions): Promise<OpenService> {
   const service = new ReopeningService(options);
@@ -32,31 +32,31 @@ export async function openReopening(options: ReopeningOptions): Promise<OpenServ
 
 class ReopeningService {
   readonly #options: ReopeningOptions;
-  /** A request may have a transaction, in which no other code may use the database. */
+  /** Runs checks outside a request's transaction, which only the request's own code may use. */
   readonly #outside = AsyncLocalStorage.snapshot();
-  /** Observes failed statements. */
+  /** The runtime of the apps. Its observer notices failed statements. */
   readonly #runtime: Runtime;
   #opened: OpenService | null = null;
   #reopening: ReopeningApp | null = null;
   #known: DescribedTables = new Map();
-  /** The recording of changes as the open app has installed it. */
+  /** How the current app has set up the recording of changes. */
   #installed = "";
-  /** The version of the last check, or null if the database did not respond. */
+  /** The schema version at the last check, or null if the database did not respond. */
   #version: string | null = null;
   #look: Promise<void> | null = null;
-  /** The part of a check after its pause. It may open the service again. */
+  /** The running part of a check after its pause. This part may open the service again. */
   #comparing: Promise<void> | null = null;
-  /** True if the next check must open the service again in any case. */
+  /** True if the next check must open the service again, even without a change. */
   #isAsked = false;
-  /** The pause between checks after failures, in milliseconds. It is longer after no change. */
+  /** The pause between checks after failures, in milliseconds. It doubles while nothing changes. */
   #pauseMs = minPauseMs;
   #lookedAt = -Infinity;
-  /** The latest version check that has started, and the next one. */
+  /** Resolves when the last started version check has ended. */
   #lastCheck = Promise.resolve();
   #nextCheck: Promise<void> | null = null;
-  /** The earliest time of the next check. */
+  /** The earliest time for the next check. */
   #checksFrom = -Infinity;
-  /** The end of watching, by the monotonic clock. */
+  /** The time until which the tables are watched, by the monotonic clock. */
   #watchedUntil = -Infinity;
   #cancelWatch = () => {};
   #endWait = () => {};
@@ -104,7 +104,7 @@ class ReopeningService {
     return { ...opened, app: { ...app, close }, current: () => this.#lookIfChanged() };
   }
 
-  /** Opens the service with a runtime that knows when another one has replaced it. */
+  /** Opens the service with a runtime that knows whether another service has replaced this one. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
@@ -117,7 +117,7 @@ class ReopeningService {
     return opened;
   }
 
-  /** Resolves when a check in progress has ended, or takes too long for a request. */
+  /** Resolves when a running check has ended, or when the request must not wait longer. */
   async #ended(check: Promise<void> | null): Promise<void> {
     if (check === null) return;
     const late = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ class ReopeningService {
     cancel();
   }
 
-  /** Repeats checks while the tables are watched. */
+  /** Repeats the checks until the watch time is over. */
   #watch(): void {
     this.#cancelWatch();
     const { clock } = this.#runtime;
@@ -139,7 +139,7 @@ class ReopeningService {
     });
   }
 
-  /** Returns the version, or null if the database does not respond. */
+  /** Returns the schema version, or null if the database does not respond. */
   async #readVersion(): Promise<string | null> {
     const db = this.#opened?.service.config.db;
     try {
@@ -149,7 +149,7 @@ class ReopeningService {
     }
   }
 
-  /** Resolves after a time, or when a new version of the tables is known. */
+  /** Resolves after `ms` milliseconds, or when a new schema version is known. */
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#endWait = resolve;
@@ -157,7 +157,10 @@ class ReopeningService {
     });
   }
 
-  /** Checks after a pause, because any client can cause failures. */
+  /**
+   * Checks the tables after a pause. The pause limits the load, because any client can cause
+   * failures.
+   */
   async #lookAfterPause(failure: "changed" | "unknown"): Promise<void> {
     const pauseMs = this.#lookedAt + this.#pauseMs - this.#runtime.clock.elapsedMs();
     if (pauseMs > 0) await this.#wait(pauseMs);
@@ -168,9 +171,15 @@ class ReopeningService {
   }
 
   /**
+<<<<<<< HEAD
    * Checks the tables if their version has changed. Any client can cause version checks. Therefore
    * only one runs at a time, and checks take at most a tenth of the time. A version check in
    * progress may have started before the tables changed, so requests wait for the next check.
+=======
+   * Checks the tables if the schema version has changed. Any client can cause version checks.
+   * Therefore only one runs at a time, and the checks take at most 10 % of the time. A running
+   * check may have started before the tables changed, so new requests wait for the next check.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
    */
   #lookIfChanged(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);
@@ -192,13 +201,13 @@ class ReopeningService {
     const now = await this.#readVersion();
     const to = clock.elapsedMs();
     this.#checksFrom = to + Math.min(9 * (to - from), maxRestMs);
-    // The version of a check in progress is new, but its service is not open yet.
+    // The running check has found this version, but the new service is not open yet.
     if (now === null || now === this.#version) return await this.#ended(this.#comparing);
     this.#endWait();
     await this.#ended(this.#lookNow(false));
   }
 
-  /** Runs one check at a time. A second request for one receives the result of the first. */
+  /** Runs one check at a time. A request during a check receives the result of that check. */
   #lookNow(isAsked: boolean): Promise<void> {
     this.#isAsked ||= isAsked;
     return this.#look ??= this.#lookAgain();
@@ -220,7 +229,7 @@ class ReopeningService {
     const service = this.#opened?.service;
     const isAsked = this.#isAsked;
     this.#isAsked = false;
-    // The version is read before the tables, so that the next check finds later changes.
+    // The version is read first. The next check therefore finds a change during this check.
     this.#version = await this.#readVersion();
     const now = await service?.describe?.() ?? this.#known;
     const installed = await service?.installed?.() ?? "";
@@ -234,7 +243,11 @@ class ReopeningService {
     this.#installed = await next.service.installed?.() ?? "";
     this.#pauseMs = minPauseMs;
     this.#lookedAt = this.#runtime.clock.elapsedMs();
+<<<<<<< HEAD
     // Few migrations are one transaction, so a missing table may return.
+=======
+    // Most migrations are several transactions, so a missing table may return soon.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     this.#watchedUntil = Math.max(this.#watchedUntil, this.#lookedAt + migrationMs);
     this.#watch();
     this.#reopening?.replaceBy(next);
@@ -247,13 +260,13 @@ class ReopeningService {
   }
 }
 
-/** Calls `lookAgain` for each SIGHUP. Returns the function that stops this. */
+/** Calls `lookAgain` for each SIGHUP signal. Returns a function that removes the listener. */
 function onHangUp(lookAgain: () => void): () => void {
-  // Windows has no such signal.
+  // Windows has no SIGHUP signal.
   if (Deno.build.os === "windows") return () => {};
   const hadTerminal = Deno.stdin.isTerminal();
   const hangUp = () => {
-    // A terminal that is closed sends the signal to all its processes.
+    // A closing terminal sends SIGHUP to all its processes.
     if (hadTerminal && !Deno.stdin.isTerminal()) Deno.kill(Deno.pid, "SIGTERM");
     else lookAgain();
   };
@@ -262,16 +275,16 @@ function onHangUp(lookAgain: () => void): () => void {
 }
 
 /**
- * Returns "changed" if a statement failed because the tables have changed, "unknown" if that may be
- * the reason, and null otherwise.
+ * Returns "changed" if a statement failed because the tables have changed. Returns "unknown" if a
+ * change of the tables may be the reason. Otherwise returns null.
  */
 function failureOf(observation: Observation): "changed" | "unknown" | null {
-  // The column may have another type now.
+  // An invalid stored value may mean that the column now has another type.
   if (observation.kind === "value_does_not_fit") return "unknown";
   if (!("error" in observation)) return null;
   let error: unknown = observation.error;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // Without the error of a statement, the check has already run.
+    // Without a failed statement, an earlier check has already found this change.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return "changed";
     if (error instanceof DatabaseError && error.kind === "other") return "unknown";
@@ -282,7 +295,7 @@ function failureOf(observation: Observation): "changed" | "unknown" | null {
 const watchMs = 2_000;
 const maxRestMs = 200;
 
-/** How long tables are watched after a change, in milliseconds. */
+/** How long the service watches the tables after a change, in milliseconds. */
 const migrationMs = 60_000;
 const minPauseMs = 250;
 const maxPauseMs = 5_000;

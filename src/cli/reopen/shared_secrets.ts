@@ -6,13 +6,13 @@ import type { CliService } from "../cli_service.ts";
 /** A random secret that several apps share if none is configured. */
 export interface SharedSecret {
   readonly secret: string;
-  /** The event that ends its validity, for the warning. Null if the warning was printed. */
+  /** The event that ends the secret, `this process`. Null if the warning was already printed. */
   readonly endsWith: string | null;
 }
 
 /**
- * Returns the configuration of one of several apps of a service. In development, unset secrets are
- * random, and here equal in all apps. In production they are missing, and the start fails.
+ * Returns the configuration of one app in a service with several apps. In development, unset
+ * secrets get random values that all apps share. In production, an unset secret fails the start.
  */
 export function withSharedSecrets(
   config: CliService["config"],
@@ -30,7 +30,7 @@ export function withSharedSecrets(
     ...config,
     runtime: {
       ...runtime,
-      // Many shells unset a variable by making it empty.
+      // Many shell scripts set a variable to the empty string to unset it.
       environment: (name) =>
         environment(name) || (secrets.includes(name) ? `${name} ${secret}` : undefined),
     },

@@ -4,11 +4,11 @@ import { readCommandWords, textOf } from "../command_options.ts";
 export interface OutboxCommand {
   readonly kind: "outbox";
   readonly verb: OutboxVerb;
-  /** The file or URL of the key-value store, or null. */
+  /** The file or URL of the key-value store, or null if the option `--kv` is missing. */
   readonly kv: string | null;
-  /** The path of a configuration file, or null. */
+  /** The path of a configuration file, or null if the option `--config` is missing. */
   readonly config: string | null;
-  /** True if the output is JSON, one value per line. */
+  /** True if the output is JSON with one value per line. */
   readonly json: boolean;
 }
 
@@ -16,14 +16,14 @@ type OutboxVerb = (typeof verbs)[number];
 
 const verbs = ["stats", "dead", "replay"] as const;
 
-/** The part of `--help` about the search outbox. */
+/** The section of `--help` about the search outbox. */
 export const outboxHelp =
   `  search outbox [stats]     what waits in the store of service.config.ts, or
                             in --kv FILE; --json
   search outbox dead        what failed too often, and why; search outbox
                             replay tries it again`;
 
-/** Returns true if the arguments are those of a command for the search outbox. */
+/** Returns true if the command line starts with a command for the search outbox. */
 export function isOutboxCommand([first, second]: readonly string[]): boolean {
   return first === "search" && second === "outbox";
 }

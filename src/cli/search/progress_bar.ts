@@ -11,7 +11,7 @@ export class ProgressBar {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #indexes = new Map<string, boolean>();
 
-  /** The number of indexes that were shown. */
+  /** The number of search indexes whose progress was shown. */
   get count(): number {
     return this.#indexes.size;
   }

@@ -10,20 +10,20 @@ import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 /** The arguments of the command that indexes all rows again. */
 export interface SearchCommand extends GivenAdditions {
   readonly kind: "search";
-  /** A file or a URL of a database, or null. */
+  /** A file or a URL of a database, or null if the arguments name no database. */
   readonly database: string | null;
-  /** The path of a configuration file, or null for the one in the folder. */
+  /** The path of a configuration file, or null for the file in the current folder. */
   readonly config: string | null;
   /** The Postgres schemas, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
 }
 
-/** The part of `--help` about search. */
+/** The section of `--help` about search. */
 export const searchHelp = `Search, of service.config.ts, of another FILE, or of a database:
   search reindex [--config FILE]              index every row again, with progress
   search reindex DATABASE [--schema NAMES]    the same, for a database`;
 
-/** Returns true if the arguments are those of the command for search. */
+/** Returns true if the command line starts with the command for search. */
 export function isSearchCommand([first]: readonly string[]): boolean {
   return first === "search";
 }

@@ -4,7 +4,7 @@ import { databaseUrl } from "../database/database_url.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { UninstallCommand } from "./uninstall_arguments.ts";
 
-/** Runs the command that uninstalls, and returns the exit code. */
+/** Runs the `uninstall` command, and returns the exit code. */
 export async function runUninstallCommand({ database }: UninstallCommand): Promise<number> {
   try {
     await uninstall(database, (line) => console.log(line));
@@ -15,8 +15,8 @@ export async function runUninstallCommand({ database }: UninstallCommand): Promi
 }
 
 /**
- * Removes everything that the service has added to a database. `print` receives what will be
- * removed, and then how much was removed.
+ * Removes everything that the service has added to a database. `print` is called with a list of the
+ * additions before the removal, and with the counts afterwards.
  */
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);

@@ -1,13 +1,13 @@
 import type { Listenable } from "../../listen/listener.ts";
 
-/** The clients of proxied connections, by the port from which the proxy connects. */
+/** The addresses of clients behind the proxy, by the port from which the proxy connects. */
 export interface ClientAddresses {
   note(port: number, client: string): void;
-  /** Handles a request with the address of the client instead of that of the proxy. */
+  /** Handles a request with the address of the client instead of the proxy's address. */
   answer: Listenable["fetch"];
 }
 
-/** Creates the record of clients for an app. An entry is valid until the port's next connection. */
+/** Creates the client table of an app. The port's next connection replaces an entry. */
 export function clientAddresses(fetch: Listenable["fetch"]): ClientAddresses {
   const clients = new Map<number, string>();
   return {
@@ -20,7 +20,7 @@ export function clientAddresses(fetch: Listenable["fetch"]): ClientAddresses {
   };
 }
 
-/** The info of a proxied connection. */
+/** The connection info of a request that came through the proxy. */
 class PassedInfo implements Deno.ServeHandlerInfo {
   readonly #info: Deno.ServeHandlerInfo;
   readonly remoteAddr: Deno.NetAddr;

@@ -3,14 +3,22 @@ import type { Balancer } from "./balancer.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
 /**
+<<<<<<< HEAD
  * A balancer in which the workers share the port, and the kernel chooses one for each connection. A
  * retiring worker excludes itself first, so its queue is empty when it closes. Throws if the port
  * is taken.
+=======
+ * Creates a balancer whose workers share the port. The kernel chooses a worker for each connection.
+ * A retiring worker first excludes itself, so that its queue is empty when its socket closes.
+ * Throws if the port is taken.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function kernelBalancer(host: string, wanted: number): Balancer {
   if (wanted !== 0) requireFree(host, wanted);
   let port = wanted;
-  /** In the order of the kernel (socket(7)): the last socket replaces one that is closed. */
+  /**
+   * The sockets in kernel order (socket(7)). The last socket takes the place of a closed socket.
+   */
   const sockets: WorkerProcess[] = [];
   let leftOut: WorkerProcess | null = null;
 
@@ -26,7 +34,7 @@ export function kernelBalancer(host: string, wanted: number): Balancer {
     listenOrder: () => ({ kind: "listen", host, port, reusePort: true, shown: null }),
     add(worker, taken) {
       port = taken;
-      // The worker may have listened before, and run out of descriptors.
+      // The worker may have listened before and stopped because it had no free file descriptor.
       drop(worker);
       sockets.push(worker);
     },

@@ -1,7 +1,7 @@
 /**
- * Passes the bytes of two connections to each other until both directions have ended. Each
- * direction is read only as fast as it is written. The end of one leaves the other open. Closes
- * neither. Rejects if one of the connections breaks.
+ * Copies the bytes of two connections to each other until both directions have ended. Each
+ * direction is read only as fast as it is written. When one direction ends, the other direction
+ * stays open. The function closes neither connection. Rejects if one of the connections breaks.
  */
 export async function passBytes(left: Deno.TcpConn, right: Deno.TcpConn): Promise<void> {
   for (const connection of [left, right]) connection.setNoDelay(true);
@@ -18,5 +18,5 @@ async function copy(from: Deno.TcpConn, to: Deno.TcpConn): Promise<void> {
   await to.closeWrite();
 }
 
-/** The size of a buffer, of which each connection has two. */
+/** The size of a copy buffer in bytes. Each connection has two buffers. */
 const chunkBytes = 16 * 1024;

@@ -1,22 +1,23 @@
 import { canReusePorts } from "../../listen/listener.ts";
 
 /**
- * Chooses which of the sockets that share a port (`SO_REUSEPORT`) receive new connections, by a
- * program that the kernel runs for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). Closing
- * a socket resets the connections in its queue. After a socket has been excluded for a while, its
- * queue is empty.
+ * Selects the sockets of a shared port (`SO_REUSEPORT`) that receive new connections. The kernel
+ * runs the filter program for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). Closing a
+ * socket resets the connections in its queue. The queue of an excluded socket is empty after a
+ * while.
  */
 export interface PortFilter {
   /**
-   * Excludes the socket with this index of `count`. Sockets are in the order in which they began to
-   * listen, and the last one replaces a closed one. Throws if the kernel refuses.
+   * Excludes the socket with this index from the `count` sockets of the port. The index follows the
+   * order in which sockets began to listen. The last socket replaces a closed one. Throws if the
+   * kernel refuses.
    */
   leaveOut(index: number, count: number): void;
-  /** Includes every socket again, also those that are added later. */
+  /** Includes every socket again. Sockets that are added later are included too. */
   leaveOutNone(): void;
 }
 
-/** Opens the filter of a port on which this process listens. Throws if it does not listen. */
+/** Opens the filter of a port. Throws if this process does not listen on the port. */
 export function openPortFilter(port: number): PortFilter {
   const descriptor = listenerOf(port);
   return {
@@ -25,11 +26,11 @@ export function openPortFilter(port: number): PortFilter {
   };
 }
 
-/** Returns why the connections of a port cannot be filtered here, or null if they can. */
+/** Returns the reason why this system cannot filter the connections of a port, or null. */
 export function whyNoPortFilter(): string | null {
   if (Deno.build.os !== "linux") return "only that of Linux does";
   if (!canReusePorts()) return "Deno runs without --unstable-net";
-  // A variable, because Deno's types know `reusePort` only with its flag.
+  // The object is a variable, because Deno's types contain `reusePort` only with an unstable flag.
   const address = { hostname: "127.0.0.1", port: 0, reusePort: true };
   const listener = Deno.listen(address);
   try {
@@ -42,10 +43,10 @@ export function whyNoPortFilter(): string | null {
   }
 }
 
-/** Sets the program of all sockets that share this one's port. Throws if the kernel refuses. */
+/** Attaches the program to all sockets that share the port. Throws if the kernel refuses. */
 function attach(descriptor: number, program: BpfProgram): void {
   const code = encode(program);
-  // A `struct sock_fprog`: the number of instructions and their address.
+  // A C structure `sock_fprog`: the number of instructions, and the address of the first one.
   const option = new DataView(new ArrayBuffer(16));
   option.setUint16(0, program.length, true);
   option.setBigUint64(8, BigInt(Deno.UnsafePointer.value(Deno.UnsafePointer.of(code))), true);
@@ -58,24 +59,31 @@ function attach(descriptor: number, program: BpfProgram): void {
   if (result !== 0) throw new Error("the kernel refuses to filter the connections of the port");
 }
 
-/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF` on all processors that Deno supports. */
+/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, equal on all processors that Deno supports. */
 const [solSocket, attachProgram] = [1, 51];
 
-/** Instructions of classic BPF: the code, the jumps if true and if false, and the value. */
+/** Instructions of classic BPF: the code, the jumps if true and if false, and the operand. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
+<<<<<<< HEAD
 /** An index that no socket has. The kernel then chooses by the hash of the addresses. */
+=======
+/** No socket has this index. Therefore the kernel chooses a socket by the hash of the addresses. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
-/** Chooses a random socket except the last, and the last instead of the excluded one. */
+/**
+ * Returns a program that chooses a random socket. If it draws the excluded socket, it takes the
+ * last.
+ */
 function allBut(index: number, count: number): BpfProgram {
   const [last, random] = [count - 1, 0xffff_f038];
   return [
-    [0x20, 0, 0, random], // load SKF_AD_RANDOM
-    [0x94, 0, 0, last], // modulo
-    [0x15, 0, 1, index], // equal?
-    [0x06, 0, 0, last], // return the constant
-    [0x16, 0, 0, 0], // return what was loaded
+    [0x20, 0, 0, random], // load a random number (SKF_AD_RANDOM)
+    [0x94, 0, 0, last], // reduce the number modulo the operand
+    [0x15, 0, 1, index], // compare with the operand
+    [0x06, 0, 0, last], // return the operand
+    [0x16, 0, 0, 0], // return the loaded number
   ];
 }
 
@@ -90,7 +98,7 @@ function encode(program: BpfProgram): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer);
 }
 
-/** Returns the descriptor of the socket that listens on the port, which Deno does not expose. */
+/** Finds the descriptor of the socket that listens on the port. Deno does not expose it. */
 function listenerOf(port: number): number {
   const sockets = new Set(["tcp", "tcp6"].flatMap((family) => listenersOn(port, family)));
   for (const { name } of Deno.readDirSync("/proc/self/fd")) {
@@ -99,7 +107,7 @@ function listenerOf(port: number): number {
   throw new Error(`this process does not listen on port ${port}`);
 }
 
-/** Returns the sockets that listen on the port, as links of descriptors show them (proc(5)). */
+/** Returns the sockets that listen on the port, in the format of descriptor links (proc(5)). */
 function listenersOn(port: number, family: string): readonly string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
   return readIfThere(`/proc/self/net/${family}`).split("\n").flatMap((line) => {
@@ -108,10 +116,10 @@ function listenersOn(port: number, family: string): readonly string[] {
   });
 }
 
-/** The state `TCP_LISTEN`. */
+/** The number of the socket state `TCP_LISTEN`. */
 const listening = "0A";
 
-/** Returns an empty string for an address family that the kernel does not support. */
+/** Reads a file. Returns an empty string if the kernel does not support the address family. */
 function readIfThere(path: string): string {
   try {
     return Deno.readTextFileSync(path);
@@ -121,7 +129,7 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Returns an empty string if the descriptor has been closed since the folder was read. */
+/** Reads the link of a descriptor. Returns an empty string for a closed descriptor. */
 function linkOf(path: string): string {
   try {
     return Deno.readLinkSync(path);

@@ -6,9 +6,9 @@ import { passBytes } from "./pass_bytes.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
 /**
- * A balancer in which this process accepts the connections, and passes the bytes of each to the
- * worker with the fewest connections. The worker learns the client's address before the bytes
- * arrive. Throws if the port is taken.
+ * Creates a balancer whose process accepts all connections. The balancer passes the bytes of each
+ * connection to the worker with the fewest connections. The worker learns the client's address
+ * before the bytes arrive. Throws if the port is taken.
  */
 export function proxyBalancer(host: string, port: number, observe: Observer): Balancer {
   const listener = listenOn(host, port);
@@ -21,11 +21,11 @@ export function proxyBalancer(host: string, port: number, observe: Observer): Ba
     while (!isClosed) {
       try {
         const client = await listener.accept();
-        // Only the connection fails, because one of its sides has left.
+        // If one side has disconnected, only this connection fails.
         serve(client).catch(() => null).finally(() => client.close());
       } catch (error) {
         if (isClosed) return;
-        // This process has no free descriptor. Clients wait in the queue.
+        // This process has no free file descriptor. Clients wait in the kernel's queue.
         observe({ kind: "listener_failed", error, retryInMs });
         await sleep(retryInMs);
       }
@@ -93,7 +93,7 @@ function listenOn(hostname: string, port: number): Deno.TcpListener {
   }
 }
 
-/** Returns null if nothing listens, because the worker is about to end. */
+/** Connects to a worker. Returns null if nothing listens, because the worker is about to end. */
 async function connectTo(port: number): Promise<Deno.TcpConn | null> {
   try {
     return await Deno.connect({ hostname: loopback, port });

@@ -26,15 +26,15 @@ interface WorkerContext {
 }
 
 /**
- * Runs the command that serves in this process, which is one of several. It runs until its
- * supervisor or a signal stops it, or the supervisor has ended. Returns the exit code.
+ * Runs the worker command, which serves in one of several processes. The worker runs until a signal
+ * or its supervisor stops the worker, or the supervisor has ended. Returns the exit code.
  */
 export async function runWorker(
   command: ServeCommand,
   version: string,
   share: WorkerShare,
 ): Promise<number> {
-  // A terminal sends the signal to all processes, but only the supervisor handles it.
+  // A terminal sends SIGHUP to all processes, but only the supervisor handles the signal.
   if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", () => {});
   const runtime = systemRuntime(consoleObserver({ worker: share.number }));
   const supervisor = openSupervisorChannel();
@@ -103,7 +103,7 @@ async function serveByOrder(opened: OpenService, context: WorkerContext): Promis
   return server;
 }
 
-/** Returns a runtime whose failed listener listens again. `onListen` is called the first time. */
+/** Returns a runtime that calls `work` whenever a failed listener listens again. */
 function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
   return {
     ...runtime,
@@ -126,7 +126,7 @@ function replaceable(
 ): Omit<Listenable, "fetch"> {
   return {
     announceStop() {
-      // The service stays ready if another worker takes over.
+      // A replaced worker reports no stop, so that the service stays ready.
       if (!state.isReplaced) app.announceStop();
     },
     drain() {
@@ -163,7 +163,9 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   }
 }
 
-/** If filtering fails, connections in the queue are reset when the worker ends. */
+/**
+ * Excludes this worker from new connections. Without a filter, queued connections would be reset.
+ */
 function filterPort(
   { server: { port }, runtime }: ServingWorker,
   apply: (filter: PortFilter) => void,
@@ -177,12 +179,12 @@ function filterPort(
 }
 
 /**
- * How long a replaced worker still serves requests, in milliseconds: connections that the system
- * has accepted for it, and one more request on each open connection, after which it closes.
+ * How long a replaced worker still serves requests, in milliseconds. During this time, it serves
+ * queued connections and one more request on each open connection.
  */
 const quietMs = 1_000;
 
-/** Resolves once the app is ready, or immediately if it does not report that. */
+/** Resolves once the app is ready. Resolves immediately for an app without a readiness check. */
 async function untilReady(app: App): Promise<void> {
   while (true) {
     const { status, body } = await app.fetch(new Request("http://localhost/readyz"));

@@ -3,7 +3,7 @@ import { platformOpenKv } from "../../kv/deno_kv.ts";
 import type { ServeConfig } from "../../app/serve.ts";
 import type { CliService } from "../cli_service.ts";
 
-/** Throws an Error with one sentence if several workers would not share their state. */
+/** Throws a one-sentence Error if several workers would not share the configured stores. */
 export function requireSharedState(config: CliService["config"]): void {
   for (const { isShared, label } of driversOf(config)) {
     if (isShared) continue;
@@ -20,7 +20,14 @@ export function requireSharedState(config: CliService["config"]): void {
   }
 }
 
+<<<<<<< HEAD
 /** True also if Deno runs without the flag for a path or a URL, because memory then replaces it. */
+=======
+/**
+ * Returns true if the store is in memory. Deno without its flag also uses memory for a path or a
+ * URL.
+ */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && platformOpenKv() === undefined;

@@ -12,14 +12,14 @@ export interface SuperviseOptions {
   readonly program: string;
   readonly args: readonly string[];
   readonly count: number;
-  /** The balancer, or null for the kernel if it can. */
+  /** The balancer, or null to use the kernel if the kernel supports balancing. */
   readonly balancer: BalancerName | null;
 }
 
 /**
- * Serves by several processes until a signal stops it, and returns the exit code. A worker that
- * ends is replaced. A SIGHUP replaces all, one after the other. If the first does not start, or if
- * all end repeatedly right after the start, the exit code is that of the last one.
+ * Serves with several worker processes until a signal stops the service. Returns the exit code. A
+ * worker that ends is replaced. SIGHUP replaces all workers, one after the other. If workers cannot
+ * be kept running, returns the last worker's exit code.
  */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
   const { program, args, count, balancer } = options;
@@ -45,11 +45,11 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
 
 function onSignals(supervisor: Supervisor): () => void {
   const stopListening = onStopSignals((...signal) => supervisor.stop(...signal));
-  // Windows has no such signal.
+  // Windows has no SIGHUP signal.
   if (Deno.build.os === "windows") return stopListening;
   const hadTerminal = Deno.stdin.isTerminal();
   const hangUp = () => {
-    // A terminal that is closed sends the signal to all its processes.
+    // A closing terminal sends SIGHUP to all its processes.
     if (hadTerminal && !Deno.stdin.isTerminal()) supervisor.stop("SIGTERM", false);
     else supervisor.replaceAll();
   };

@@ -6,11 +6,11 @@ import type { StopSignal } from "../stop_signals.ts";
 import type { WorkerGroup } from "./worker_group.ts";
 import { type WorkerEnd, WorkerEnded, type WorkerProcess } from "./worker_process.ts";
 
-/** The slot of one worker, whichever process occupies it. */
+/** The numbered slot of one worker. A replacement takes the slot of its predecessor. */
 interface Slot {
   readonly number: number;
   worker: WorkerProcess;
-  /** Resolves once the starting replacement has the slot, or has failed. */
+  /** Resolves when the replacement has taken the slot or has failed. Null without a replacement. */
   replacing: Promise<void> | null;
 }
 
@@ -19,10 +19,10 @@ export class Supervisor {
   readonly #group: WorkerGroup;
   readonly #runtime: Runtime;
   readonly #slots: Slot[] = [];
-  /** One round of replacements at a time. One more waits, for later changes. */
+  /** One round of replacements runs at a time. One more round may wait for its start. */
   readonly #rounds = new Semaphore(1, 1);
   readonly #exitCode = Promise.withResolvers<number>();
-  /** The number of consecutive workers that have ended soon after their start. */
+  /** The number of consecutive workers that ended soon after their start. */
   #quickEnds = 0;
   #stoppedAt: number | null = null;
 
@@ -32,12 +32,16 @@ export class Supervisor {
   }
 
   /**
-   * Starts the workers and prints the banner. Resolves with the exit code when they were stopped,
-   * or cannot be kept running.
+   * Starts the workers and prints the banner. Resolves with the exit code when the workers were
+   * stopped or keep failing.
    */
   async run(count: number): Promise<number> {
     try {
+<<<<<<< HEAD
       // The first worker starts alone, so that a reason not to start is printed only once.
+=======
+      // The first worker starts alone. If a worker cannot start, the reason is printed only once.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
       const first = await this.#open(1);
       await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#open(index + 2)));
       console.log((await first.listening).banner);
@@ -48,7 +52,7 @@ export class Supervisor {
     return await this.#exitCode.promise;
   }
 
-  /** Replaces every worker, one after the other, if the new ones start. */
+  /** Replaces every worker, one after the other, as long as the new workers start. */
   replaceAll(): void {
     if (this.#rounds.isFull) return;
     void this.#rounds.run(async () => {
@@ -58,7 +62,7 @@ export class Supervisor {
     });
   }
 
-  /** Stops by a signal, which the workers may have received too. A second one stops immediately. */
+  /** Stops all workers by a signal. A second signal stops the workers immediately. */
   stop(signal: StopSignal, reachedWorkers: boolean): void {
     const now = this.#runtime.clock.elapsedMs();
     if (this.#stoppedAt === null) {
@@ -76,7 +80,7 @@ export class Supervisor {
     return worker;
   }
 
-  /** Assigns a slot to a running worker, and to a replacement if the worker ends. */
+  /** Assigns a slot to a running worker. If the worker ends, a replacement gets the slot. */
   #take(slot: Slot, worker: WorkerProcess): void {
     const { clock } = this.#runtime;
     const since = clock.elapsedMs();
@@ -107,7 +111,7 @@ export class Supervisor {
     }
   }
 
-  /** Returns true if the old worker has left its slot. An ended worker is always replaced. */
+  /** Replaces the worker of a slot. Returns true if the old worker has left the slot. */
   async #replace(slot: Slot): Promise<boolean> {
     const old = slot.worker;
     if (old.hasEnded()) return true;
@@ -131,13 +135,15 @@ export class Supervisor {
   }
 }
 
-/** The lifetime below which the end of a worker is quick, in milliseconds. */
+/** A worker that ends within this time counts as a quick end, in milliseconds. */
 const quickMs = 10_000;
 
-/** The number of quick ends after which no further worker is started. */
+/** After this number of quick ends, the supervisor starts no further worker. */
 const maxQuickEnds = 5;
 
 const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };
 
-/** The time in which a repeated signal counts once, because a parent may pass it on, too. */
+/**
+ * Repeated signals within this time (in ms) count once: a parent may forward a terminal's signal.
+ */
 const sameSignalMs = 100;

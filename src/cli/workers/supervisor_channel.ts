@@ -7,18 +7,18 @@ import {
   type WorkerReport,
 } from "./worker_messages.ts";
 
-/** A worker's end of the channel to its supervisor. */
+/** The worker's end of the channel between a worker and its supervisor. */
 export interface SupervisorChannel {
-  /** The first order. */
+  /** Resolves with the first order of the supervisor, the order to listen. */
   readonly listenOrder: Promise<ListenOrder>;
   /** Resolves when the supervisor has ended for any reason. */
   readonly lost: Promise<void>;
-  /** Handles all later orders. */
+  /** Calls `take` for each order after the first. */
   onOrder(take: (order: WorkerOrder) => void): void;
   report(report: WorkerReport): void;
 }
 
-/** Opens the channel with which this process was started. */
+/** Opens the channel that the supervisor created when it started this process. */
 export function openSupervisorChannel(): SupervisorChannel {
   const listenOrder = Promise.withResolvers<ListenOrder>();
   const lost = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ export function openSupervisorChannel(): SupervisorChannel {
       take = taking;
     },
     report(report) {
-      // Without a callback, a report to a killed supervisor would be an uncaught error.
+      // Without a callback, sending to a killed supervisor would cause an uncaught error.
       if (process.connected) process.send?.(enveloped(report), () => {});
     },
   };

@@ -12,9 +12,9 @@ export interface WorkerGroupOptions {
   /** The URL of the program's main module. */
   readonly program: string;
   readonly args: readonly string[];
-  /** The balancer, or null for the kernel if it can. */
+  /** The balancer, or null to use the kernel if the kernel supports balancing. */
   readonly balancer: BalancerName | null;
-  /** The data that all workers share. */
+  /** The data that all workers receive from the supervisor. */
   readonly share: Omit<WorkerShare, "number">;
 }
 
@@ -22,9 +22,9 @@ export interface WorkerGroupOptions {
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
   readonly #runtime: Runtime;
-  /** All workers, including starting and retiring ones. */
+  /** All worker processes, including starting and retiring workers. */
   readonly #processes = new Set<WorkerProcess>();
-  /** One worker listens after the other, because their order matters to the balancer. */
+  /** Workers start to listen one after the other, because the balancer depends on their order. */
   readonly #listening = new Semaphore(1, Infinity);
   #balancer: Balancer | null = null;
   #isStopping = false;
@@ -34,14 +34,14 @@ export class WorkerGroup {
     this.#runtime = runtime;
   }
 
-  /** True if no further worker starts. */
+  /** True if the group is stopping and starts no further worker. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
 
   /**
-   * Starts a worker, and resolves once it listens. Rejects with {@link WorkerEnded} if it ends
-   * before, and with an Error with a one-sentence message if the first worker cannot have the port.
+   * Starts a worker, and resolves once the worker listens. Rejects with {@link WorkerEnded} if the
+   * worker ends earlier. Rejects with a one-sentence Error if the first worker cannot use the port.
    */
   async start(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
@@ -49,7 +49,9 @@ export class WorkerGroup {
     return worker;
   }
 
-  /** Starts a replacement. It listens once it is ready, and ends if it does not become ready. */
+  /**
+   * Starts a replacement worker, which listens once it is ready. Rejects if the worker ends first.
+   */
   async startReady(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
     await worker.prepared;
@@ -83,14 +85,14 @@ export class WorkerGroup {
     this.#runtime.observe({ kind: "worker_started", worker: worker.number, pid: worker.pid });
   }
 
-  /** Lets a worker finish its work, while others receive the new connections. */
+  /** Retires a worker: it finishes its requests, and other workers receive the new connections. */
   async retire(worker: WorkerProcess): Promise<void> {
     if (worker.hasEnded()) return;
     this.#balancer?.retire(worker);
     await this.#untilEnded(worker);
   }
 
-  /** Stops all workers, by a signal unless they have received it. Resolves once they have ended. */
+  /** Stops all workers, and resolves when they have ended. Null sends no signal. */
   async stop(signal: StopSignal | null): Promise<void> {
     this.#isStopping = true;
     this.#balancer?.finish();
@@ -105,7 +107,7 @@ export class WorkerGroup {
     for (const worker of this.#processes) worker.kill();
   }
 
-  /** Kills a worker that does not end, because its event loop may be blocked. */
+  /** Waits until a worker ends. Kills the worker if its blocked event loop delays the end. */
   async #untilEnded(worker: WorkerProcess): Promise<void> {
     const killLate = ({ stopDeadlineMs }: { readonly stopDeadlineMs: number }) =>
       this.#runtime.clock.after(stopDeadlineMs + graceMs, () => worker.kill());
@@ -114,10 +116,10 @@ export class WorkerGroup {
   }
 }
 
-/** The time in which the app of a replacement must become ready, in milliseconds. */
+/** The time in which the app of a replacement worker must become ready, in milliseconds. */
 const readyWithinMs = 30_000;
 
 const notReady = `SIGKILL, since it was not ready within ${readyWithinMs} ms`;
 
-/** The time in which a worker must end, besides that of its last requests, in milliseconds. */
+/** The time in which a worker must end after its last requests, in milliseconds. */
 const graceMs = 5_000;

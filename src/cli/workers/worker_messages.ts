@@ -1,68 +1,68 @@
 /** A report of a worker to its supervisor. */
 export type WorkerReport =
-  /** The app is created, and the worker waits for the order to listen. */
+  /** The worker has created the app, and waits for the order to listen. */
   | {
     readonly kind: "prepared";
-    /** The configured address of the service. */
+    /** The host at which the configuration wants the service to listen. */
     readonly host: string;
     readonly port: number;
-    /** Why the kernel cannot balance the connections, or null if it can. */
+    /** The reason why the kernel cannot balance the connections, or null if it can. */
     readonly unbalanced: string | null;
     readonly stopDeadlineMs: number;
   }
-  /** The app is ready: `/readyz` is not 503. */
+  /** The app is ready: `/readyz` no longer responds with 503. */
   | { readonly kind: "ready" }
   /** The worker accepts connections at this port. */
   | { readonly kind: "listening"; readonly port: number; readonly banner: string }
-  /** The worker accepts no further connections, and finishes those that it has. */
+  /** The worker accepts no further connections, and finishes its open connections. */
   | { readonly kind: "left" }
-  /** The worker knows the client of the connection from this port. */
+  /** The worker has recorded the client that connects from this port. */
   | { readonly kind: "noted"; readonly port: number };
 
 export type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
 /** An order of a supervisor to a listening worker. */
 export type WorkerOrder =
-  /** Stop, because another process has replaced the worker. */
+  /** The worker must stop, because another worker has replaced it. */
   | {
     readonly kind: "retire";
-    /** The index of its socket among those of the port. The others receive all new connections. */
+    /** The index of the worker's socket. All other sockets of the port receive new connections. */
     readonly filter: { readonly without: number; readonly of: number } | null;
   }
-  /** Let every socket of the port receive connections again. */
+  /** The worker must let every socket of the port receive connections again. */
   | { readonly kind: "unfilter" }
-  /** Record the client whose bytes come from this port of the supervisor. */
+  /** The worker must record the address of the client whose bytes come from this port. */
   | { readonly kind: "note"; readonly port: number; readonly client: string };
 
-/** The first order: to listen at an address. */
+/** The first order to a worker: listen at this address. */
 export interface ListenOrder {
   readonly kind: "listen";
   readonly host: string;
   readonly port: number;
   readonly reusePort: boolean;
-  /** The address at which clients reach the service, or null for the worker's own. */
+  /** The address that clients use, or null if it is the worker's address. */
   readonly shown: { readonly host: string; readonly port: number } | null;
 }
 
-/** Identifies messages of this program, because libraries send messages of other managers. */
+/** Marks the messages of this program. Libraries may send other messages on the same channel. */
 const envelope = "resource-api";
 
-/** Returns a message as it is sent. */
+/** Wraps a message in the envelope that marks the messages of this program. */
 export function enveloped(
   message: WorkerReport | ListenOrder | WorkerOrder,
 ): Record<string, unknown> {
   return { [envelope]: message };
 }
 
-/** Returns the report in a worker's message, or null if it has none. */
+/** Returns the report in a message of a worker, or null if the message contains none. */
 export function reportIn(message: unknown): WorkerReport | null {
-  // The worker runs this program, and only `enveloped` creates the envelope.
+  // The cast is safe: the worker runs this program, and only `enveloped` creates the envelope.
   return contentOf(message) as WorkerReport | null;
 }
 
-/** Returns the order in a supervisor's message, or null if it has none. */
+/** Returns the order in a message of the supervisor, or null if the message contains none. */
 export function orderIn(message: unknown): ListenOrder | WorkerOrder | null {
-  // The supervisor runs this program, and only `enveloped` creates the envelope.
+  // The cast is safe: the supervisor runs this program, and only `enveloped` creates the envelope.
   return contentOf(message) as ListenOrder | WorkerOrder | null;
 }
 

@@ -8,15 +8,15 @@ import {
 } from "./worker_messages.ts";
 import { shareVariable, type WorkerShare } from "./worker_share.ts";
 
-/** The end of a process. */
+/** How a worker process ended. */
 export interface WorkerEnd {
   readonly pid: number;
   readonly exitCode: number;
-  /** The reason: `exit code 2`, or the name of a signal. */
+  /** The reason of the end: `exit code 2`, or the name of a signal. */
   readonly reason: string;
 }
 
-/** A worker ended before it sent the awaited report. */
+/** Thrown if a worker ends before it has sent the awaited report. */
 export class WorkerEnded extends Error {
   readonly end: WorkerEnd;
 
@@ -26,7 +26,7 @@ export class WorkerEnded extends Error {
   }
 }
 
-/** A worker as its supervisor sees it. The promises of its reports reject if it ends first. */
+/** A worker process, as its supervisor uses it. Promises for reports reject if the worker ends. */
 export interface WorkerProcess {
   readonly number: number;
   readonly pid: number;
@@ -36,21 +36,21 @@ export interface WorkerProcess {
   /** Resolves when the worker has ended. Never rejects. */
   readonly ended: Promise<WorkerEnd>;
   hasEnded(): boolean;
-  /** Sends an order. Has no effect if the worker has ended. */
+  /** Sends an order to the worker. Has no effect if the worker has ended. */
   send(order: ListenOrder | WorkerOrder): void;
-  /** Resolves once the worker knows the client of the connection from this port, or has ended. */
+  /** Sends the client of a port. Resolves when the worker has recorded the client or has ended. */
   note(port: number, client: string): Promise<void>;
-  /** Sends a signal. On Windows, which has no signals, the worker also stops gracefully. */
+  /** Sends a signal. Windows has no signals, but the worker also stops gracefully there. */
   stop(signal: "SIGTERM" | "SIGINT"): void;
-  /** Kills the worker. `reason` replaces the signal in its end. */
+  /** Kills the worker. `reason` replaces the signal as the reported reason. */
   kill(reason?: string): void;
 }
 
 /** Callbacks for a worker's use of the port. */
 export interface PortEvents {
-  /** The worker accepts connections at this port, perhaps again after it had no descriptors. */
+  /** Called when the worker listens at this port, or listens again after a failure. */
   onListening(port: number): void;
-  /** The worker accepts no more connections, or has ended. */
+  /** Called when the worker accepts no more connections or has ended. */
   onLeft(): void;
 }
 
@@ -64,7 +64,7 @@ export function startWorker(
   const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
     env: { ...Deno.env.toObject(), ...shareVariable(share) },
-    // The worker's end of the channel closes with this process, however that ends.
+    // The channel of the worker closes when this process ends for any reason.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const prepared = Promise.withResolvers<ReportOf<"prepared">>();
@@ -97,7 +97,8 @@ export function startWorker(
     events.onLeft();
     ended.resolve(how);
     for (const { promise, reject } of [prepared, listening, ready]) {
-      // Not all of these promises are awaited.
+      // Unhandled rejections must not end the process, because not all of these promises are
+      // awaited.
       promise.catch(() => {});
       reject(new WorkerEnded(how));
     }

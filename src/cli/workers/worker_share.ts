@@ -1,34 +1,34 @@
 /** Data that a supervisor passes to each of its workers, so that they act as one service. */
 export interface WorkerShare {
-  /** The number of the worker, from 1. A replacement has the same number. */
+  /** The number of the worker, starting at 1. A replacement worker keeps the number. */
   readonly number: number;
   /** The number of workers. */
   readonly count: number;
-  /** The token in the banner. */
+  /** The bearer token that the banner shows. */
   readonly token: string;
-  /** The source of secrets that neither the configuration nor the environment sets. */
+  /** A random string from which workers derive the secrets that are not configured. */
   readonly secret: string;
-  /** The path of a key-value store, if no configuration names one. */
+  /** The path of the key-value store for workers if no configuration names a store. */
   readonly kv: string;
 }
 
-/** The environment variable with the share, because every user can read arguments. */
+/** The environment variable with the share. Every user could read command-line arguments. */
 const variable = "SERVICE_WORKER";
 
-/** Returns the share as an environment variable of a child. */
+/** Returns the environment variable with the share for a child process. */
 export function shareVariable(share: WorkerShare): Record<string, string> {
   return { [variable]: JSON.stringify(share) };
 }
 
 /**
- * Removes the share from the environment, which children inherit. Returns null if this process is
- * no worker.
+ * Removes the share from the environment, because children inherit the environment. Returns null if
+ * this process is not a worker.
  */
 export function takeShare(): WorkerShare | null {
   if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return null;
   const text = Deno.env.get(variable);
   if (text === undefined) return null;
   Deno.env.delete(variable);
-  // Only a supervisor sets it, by the function above.
+  // The cast is safe: only a supervisor sets the variable, by `shareVariable`.
   return JSON.parse(text) as WorkerShare;
 }

@@ -3,40 +3,46 @@ import { connectionOf } from "../live/live_connection.ts";
 import { openListsOf } from "../live/open_lists.ts";
 import type { ClientRequest, Transport } from "../../api/transport.ts";
 
-/** The writes of a collection. A write is done when the collection contains its result. */
+/** The writes of a collection. A write completes when the collection contains its result. */
 export interface RowWrites {
   /**
+<<<<<<< HEAD
    * Sends a write of a row after the earlier writes of that row, with the ETag that the user has
    * seen. Rejects if the service refuses this write or the previous write of the row.
+=======
+   * Sends a write of a row after the earlier writes of the same row. The request contains the tag
+   * of the row that the user has seen. Rejects if the service refuses this write or the previous
+   * write of the row.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
    */
   send(key: string, seenTag: string | undefined, request: ClientRequest): Promise<void>;
-  /** Records that the collection has a stream, which will deliver the writes. */
+  /** Records that the collection has a stream. From then on, writes wait for their events. */
   begin(): void;
   /**
-   * Completes the writes that the collection now has: writes with these ids, and writes that were
-   * acknowledged before the stream with the number `asked` was requested.
+   * Completes the writes whose results are now in the collection. These are writes with the ids
+   * `echoes`, and writes that were acknowledged before stream number `asked` was requested.
    */
   committed(asked: number, echoes: ReadonlySet<string>): void;
-  /** Completes all waiting writes, because no further events will come. */
+  /** Completes all waiting writes, because the stream will deliver no further events. */
   release(): void;
 }
 
 interface WaitingWrite {
-  /** Number of streams that were requested before the service responded; `Infinity` until then. */
+  /** The number of streams requested before the acknowledgement. `Infinity` without one. */
   askedBefore: number;
   done(): void;
 }
 
-/** Creates a {@link RowWrites} without writes and without a stream. */
+/** Creates {@link RowWrites} for a collection that has neither writes nor a stream yet. */
 export function createRowWrites(transport: Transport): RowWrites {
   const { randomId, after } = transport.environment;
   const waiting = new Map<string, WaitingWrite>();
   const lanes = new Map<string, Promise<void>>();
-  /** Tags that own writes have set, by the key of the row and its previous tag. */
+  /** The new tags of rows after the client's own writes, by row key and previous tag. */
   const nextTags = new Map<string, string>();
   let hasStream = false;
 
-  /** Returns the tag of a row that the user has seen, updated by later own writes. */
+  /** Returns the newest known tag of a row, given the tag that the user has seen. */
   function currentTag(key: string, tag: string): string {
     const next = nextTags.get(`${tag} ${key}`);
     return next === undefined ? tag : currentTag(key, next);
@@ -48,7 +54,7 @@ export function createRowWrites(transport: Transport): RowWrites {
     const next = answer.headers.get("etag");
     if (!tag || !next) return;
     nextTags.set(`${tag} ${key}`, next);
-    // A row that returns to an earlier state gets its earlier tag again.
+    // A row that returns to an earlier state has its earlier tag again.
     nextTags.delete(`${next} ${key}`);
   }
 
@@ -69,8 +75,13 @@ export function createRowWrites(transport: Transport): RowWrites {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
+<<<<<<< HEAD
         // A write that moves its row out of the filter causes no event. A new stream then confirms
         // the write.
+=======
+        // A write that moves the row out of the filter causes no event. Only a new stream confirms
+        // it.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();
@@ -95,5 +106,5 @@ export function createRowWrites(transport: Transport): RowWrites {
   };
 }
 
-/** Milliseconds to wait for the event of a write. It usually follows the response immediately. */
+/** How long to wait for the event of a write, in milliseconds. Most events follow immediately. */
 const lateMs = 2_000;

@@ -25,7 +25,7 @@ export type SinkMessage<Row, Key> =
   | { readonly type: "insert" | "update"; readonly value: Row }
   | { readonly type: "delete"; readonly key: Key };
 
-/** The source of the rows of a collection. */
+/** The rows that a collection subscribes to. */
 export interface SyncedRowsOptions<Key> {
   readonly path: string;
   readonly seed: LiveSeed | undefined;
@@ -35,7 +35,7 @@ export interface SyncedRowsOptions<Key> {
 }
 
 /**
- * Fills a collection with the rows of a stream. All changes up to one token are one transaction of
+ * Fills a collection with the rows of a stream. Each token of the stream ends one transaction of
  * the collection. If the stream starts over, the new rows are compared with the rows of the
  * collection.
  */
@@ -43,19 +43,19 @@ export class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
-  /** The keys of the collection's rows, by the string forms of their ids. */
+  /** The keys of the collection's rows, by the string forms of the row ids. */
   readonly #keys = new Map<string, Key>();
   #description: RowDescription | undefined;
   #token: string | null = null;
   #asked = 0;
-  /** True if the changes are a complete snapshot of the rows. */
+  /** True if the pending changes are a complete snapshot of the rows. */
   #isSnapshot = false;
   #changes = new Map<string, LiveRow | null>();
   #echoes = new Set<string>();
   #isClosed = false;
   #status: LiveStatus = "connecting";
 
-  /** Starts with the rows of the seed if there is one. */
+  /** Starts with the rows of the seed if the options contain a seed. */
   constructor(options: SyncedRowsOptions<Key>, sink: RowSink<Row, Key>) {
     const { path, seed } = options;
     this.path = path;
@@ -69,7 +69,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
     this.#apply();
   }
 
-  /** The fields of the primary key; empty before the first rows arrive. */
+  /** The fields of the primary key. Empty until the first rows arrive. */
   get primaryKey(): readonly string[] {
     return this.#description?.primaryKey ?? [];
   }
@@ -83,7 +83,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
     try {
       this.#receive(message);
     } catch (error) {
-      // `getKey` or the collection has thrown. The streams of other subscribers continue.
+      // `getKey` or the collection has thrown an error. Only this subscriber is closed.
       this.#isClosed = true;
       throwLater(error);
       this.#changeStatus("closed", null);
@@ -160,7 +160,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
       keys.delete(id);
     }
     if (key === undefined) return;
-    // The service sends the rows of the query, whose type is `Row`.
+    // The cast is safe: the service sends rows of the query, whose type is `Row`.
     this.#sink.write({ type: known === key ? "update" : "insert", value: row as Row });
     keys.set(id, key);
   }

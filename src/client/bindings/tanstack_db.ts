@@ -13,35 +13,35 @@ import type { FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import { createRowWrites } from "./row_writes.ts";
 import { type RowSink, SyncedRows } from "./synced_rows.ts";
 
-/** The rows of a TanStack DB collection, and how the client writes them. */
+/** The rows of a TanStack DB collection, and how the client writes changed rows. */
 export interface LiveCollectionOptions<
   R extends ApiResource,
   Key extends string | number,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends Pick<LiveListQuery<R, Fields, Included>, "filter" | "select" | "include"> {
-  /** Name of the collection. Default: a name that TanStack DB generates. */
+  /** The name of the collection. Default: a name that TanStack DB generates. */
   readonly id?: string | undefined;
   /** Returns the key of a row. `select` must contain the fields of the primary key. */
   readonly getKey: (row: CollectionRow<RowOf<R, Fields, Included>>) => Key;
-  /** Result of `prefetch`. The collection shows its rows immediately and continues after them. */
+  /** The result of `prefetch`. The collection shows the prefetched rows immediately. */
   readonly seed?: LiveSeed | undefined;
   /** Returns the body that creates an inserted row. Default: the row itself. */
   readonly createBody?:
     | ((row: CollectionRow<RowOf<R, Fields, Included>>) => R["create"])
     | undefined;
-  /** Called when the stream of the collection breaks, and when it works again. */
+  /** Called when the stream of the collection breaks, and when the stream works again. */
   readonly onStatus?: ((status: LiveStatus, error: ServiceError | null) => void) | undefined;
 }
 
-/** A row of a collection; `_etag` is the tag of the row if the resource has tags. */
+/** A row of a collection. If the resource has tags, `_etag` is the tag of the row. */
 export type CollectionRow<Row> = Row & { readonly _etag?: string };
 
 /**
- * Returns the options of a TanStack DB collection for `createCollection`; its rows are rows of a
- * resource. Inserts, updates and deletes are sent to the service with the tag of the row that the
- * user saw. Each write is optimistic until the stream confirms it, and is rolled back if the
- * service refuses it. The result serves one collection only.
+ * Returns the options of a TanStack DB collection for `createCollection`. The collection contains
+ * rows of a resource. Inserts, updates and deletes are sent to the service with the tag of the row
+ * that the user saw. Each write is optimistic until the stream confirms the write, and is rolled
+ * back if the service refuses it. The result can be used for only one collection.
  */
 export function liveCollectionOptions<
   R extends ApiResource,
@@ -62,7 +62,7 @@ export function liveCollectionOptions<
     const query = queryText({ filter, select, include });
     rows = new SyncedRows({
       path: `${path}/subscribe${query}`,
-      // The rows have the type of the query, as `liveCollectionOptions` declares it.
+      // The cast is safe: `liveCollectionOptions` declares the rows with the type of the query.
       getKey: (row) => getKey(row as Row),
       ...{ seed, onStatus, writes },
     }, sink);
@@ -75,7 +75,7 @@ export function liveCollectionOptions<
   }
 
   function pathOf(row: object): string {
-    // The row contains the fields of its primary key, and their values are valid key values.
+    // The cast is safe: the row contains valid values of all fields of its primary key.
     return `${path}/${keyPath(idOf(row as LiveRow, rows?.primaryKey ?? []) as KeyInput)}`;
   }
 
@@ -83,8 +83,12 @@ export function liveCollectionOptions<
     { mutations }: { readonly mutations: readonly PendingMutation<Row, T>[] },
     write: (mutation: PendingMutation<Row, T>) => Promise<void>,
   ): Promise<void> {
+<<<<<<< HEAD
     // The transaction ends after all responses, so that no rollback happens while a write is in
     // flight.
+=======
+    // The transaction ends after all responses, because a rollback must not happen during a write.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     const results = await Promise.allSettled(mutations.map(write));
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }
@@ -96,12 +100,12 @@ export function liveCollectionOptions<
     onInsert: ({ transaction }) =>
       send(transaction, ({ key, modified: { _etag, ...row } }) =>
         writes.send(String(key), _etag, {
-          // A row without `_etag` is still a row; the compiler cannot infer that for generic types.
+          // The compiler cannot infer for generic types that a row without `_etag` is still a row.
           ...{ method: "POST", path, body: createBody?.(row as Row) ?? row },
         })),
     onUpdate: ({ transaction }) =>
       send(transaction, ({ key, original, changes }) => {
-        // Unlike an insert, an update has an original row.
+        // The cast is safe: an update always has an original row.
         const row = original as Row;
         return writes.send(String(key), row._etag, {
           ...{ method: "PATCH", path: pathOf(row), body: changes },
@@ -109,7 +113,7 @@ export function liveCollectionOptions<
       }),
     onDelete: ({ transaction }) =>
       send(transaction, ({ key, original }) => {
-        // Unlike an insert, a delete has an original row.
+        // The cast is safe: a delete always has an original row.
         const row = original as Row;
         return writes.send(String(key), row._etag, { method: "DELETE", path: pathOf(row) });
       }),

@@ -6,10 +6,17 @@ import { openListsOf } from "./open_lists.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /**
+<<<<<<< HEAD
  * A connection that holds one stream of `POST /__service/live` and opens it again whenever it ends.
  * When the set of subscribers changes, a new stream is opened first, and then the old stream is
  * closed. The token of each subscriber determines where its stream continues. A stream that is no
  * longer needed is aborted.
+=======
+ * A connection that holds one stream of `POST /__service/live` and reopens the stream whenever it
+ * ends. When the set of subscribers changes, the connection first opens a new stream and then
+ * closes the old stream. Each subscriber's token says where the new stream continues. An unneeded
+ * stream is aborted.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
@@ -17,25 +24,25 @@ export class DirectConnection implements LiveConnection {
   /** A second connection for the subscriptions that exceed the limit of one stream. */
   #overflow: DirectConnection | null = null;
   #lastKey = 0;
-  /** The stream that is being read; null if there is none. */
+  /** Aborts the stream that is being read. Null if no stream is open. */
   #stream: AbortController | null = null;
-  /** The requested stream, which will replace the current stream. */
+  /** Aborts the requested stream that will replace the current stream. Null without a request. */
   #asking: AbortController | null = null;
-  /** Time of the last data from the stream; 0 if there is no stream. */
+  /** The time of the last data from the stream, or 0 if no stream is open. */
   #heardAt = 0;
-  /** Number of consecutive streams that failed or ended within seconds. */
+  /** The number of consecutive streams that failed or ended within seconds. */
   #failures = 0;
-  /** Minimum delay before the next stream, as the service last requested it. */
+  /** The minimum delay before the next stream, in milliseconds, as the service last requested. */
   #retryMs = 1_000;
   /** No stream is opened before this time. */
   #pausedUntil = 0;
-  /** Wake-ups of the page do not shorten the pause below this time. */
+  /** A page that becomes visible does not end the pause before this time. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};
   #stopWaking = () => {};
 
-  /** Starts without subscribers. */
+  /** Starts the connection without subscribers. */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
@@ -54,7 +61,7 @@ export class DirectConnection implements LiveConnection {
     return () => {
       members.delete(key);
       if (members.size > 0) return this.#openAt(now() + quietMs);
-      // When a framework renders again, a component unsubscribes and subscribes again immediately.
+      // A rendering framework often unsubscribes a component and subscribes it again immediately.
       queueMicrotask(() => {
         if (members.size === 0) void this.#open();
       });
@@ -83,7 +90,7 @@ export class DirectConnection implements LiveConnection {
     this.#openAt(0);
   }
 
-  /** Schedules the opening of a stream, unless one is already scheduled for an earlier time. */
+  /** Schedules the opening of a stream, unless an earlier opening is already scheduled. */
   #openAt(wanted: number): void {
     const { now, after } = this.#transport.environment;
     const at = Math.max(wanted, this.#pausedUntil, now());
@@ -100,7 +107,7 @@ export class DirectConnection implements LiveConnection {
     this.#heardAt = 0;
   }
 
-  /** Requests a stream for all subscribers whose pause is over, and reads it. */
+  /** Requests and reads one stream for all subscribers whose pause is over. */
   async #open(): Promise<void> {
     const { now, isHidden } = this.#transport.environment;
     this.#cancelOpening();
@@ -123,7 +130,7 @@ export class DirectConnection implements LiveConnection {
         if (this.#stream !== own) return;
         this.#heardAt = now();
         if (!isHidden()) seenAt = now();
-        // The page was hidden for minutes.
+        // The page was hidden for only a short time, so its streams stay open.
         if (now() - seenAt < hiddenMs) return;
         this.#stop();
         this.#report("stale", null);
@@ -144,7 +151,7 @@ export class DirectConnection implements LiveConnection {
     });
   }
 
-  /** Returns a function that passes the blocks of one requested stream to their subscribers. */
+  /** Returns a function that passes the blocks of one stream to the right subscribers. */
   #createReader(subscriptions: readonly AskedSubscription[]): (block: EventBlock) => void {
     const asked = ++openListsOf(this.#transport).asked;
     let current = "";
@@ -152,7 +159,7 @@ export class DirectConnection implements LiveConnection {
       if (retry) this.#retryMs = Number(retry);
       if (id) this.#members.get(current)?.subscriber.receive({ type: "token", token: id });
       if (!data) return;
-      // The service is the only writer of these streams.
+      // The cast is safe: only the service writes these streams.
       const message = JSON.parse(data) as SetMessage;
       const { key = current } = message as { readonly key?: string };
       const member = this.#members.get(key);
@@ -177,7 +184,7 @@ export class DirectConnection implements LiveConnection {
     if (member) this.#openAt(member.notBefore = this.#transport.environment.now() + delayMs);
   }
 
-  /** Returns the milliseconds before the next attempt, with full jitter and exponential growth. */
+  /** Returns the delay before the next attempt, in milliseconds: exponential, with full jitter. */
   #delayAfter(error: ServiceError | null): number {
     const status = statusAfter(error);
     if (status === "closed" || status === "needs-auth") return Infinity;
@@ -186,26 +193,26 @@ export class DirectConnection implements LiveConnection {
     return Math.max(error?.retryAfterMs ?? 0, this.#retryMs, jitter);
   }
 
-  /** Handles a stream that ended after `lastedMs` milliseconds, or that could not be opened. */
+  /** Handles a stream that ended after `lastedMs` milliseconds or could not be opened. */
   #ended(stream: AbortController, lastedMs: number, error: unknown): void {
     const { now, isOnline } = this.#transport.environment;
     this.#failures = lastedMs > longLifeMs ? 0 : this.#failures + 1;
     const cause = error instanceof ServiceError ? error : null;
     const status = statusAfter(cause);
     const delay = this.#delayAfter(cause);
-    // If a stream for a changed set cannot be opened, the old stream continues until one can.
+    // If a stream for a changed set of subscribers cannot be opened, the old stream continues.
     if (stream !== this.#asking || this.#stream === null || status !== "stale") {
       this.#stop();
       this.#report(status === "stale" && !isOnline() ? "offline" : status, cause);
     }
     if (delay === Infinity) {
-      // No further attempt is scheduled. After a sign-in the program calls `wake`.
+      // No further attempt is scheduled. The program calls `wake` after a sign-in.
       for (const member of this.#members.values()) member.notBefore = delay;
       return;
     }
     this.#pausedUntil = now() + delay;
     this.#limitedUntil = status === "limited" ? this.#pausedUntil : 0;
-    // Replaces any scheduled opening.
+    // The new schedule replaces any scheduled opening.
     this.#opensAt = Infinity;
     this.#openAt(0);
   }
@@ -219,19 +226,23 @@ export class DirectConnection implements LiveConnection {
 
 interface Member {
   readonly subscriber: Subscriber;
-  /** The subscription is not requested before this time; `Infinity` after a permanent refusal. */
+  /** The earliest time to request the subscription. `Infinity` after a permanent refusal. */
   notBefore: number;
 }
 
 const maxSubscriptions = 50;
-/** Delay that collects the lists which a page opens together into one request, in milliseconds. */
+/** The delay before a request, in milliseconds. Lists of one page share the request. */
 const quietMs = 50;
 const longLifeMs = 5_000;
 const hiddenMs = 300_000;
 
 function statusAfter(error: ServiceError | null): LiveStatus {
   if (error?.status === 429) return "limited";
+<<<<<<< HEAD
   // Without a problem there is no status from the service. NaN makes every comparison false.
+=======
+  // Without a problem document, the status is NaN, and every comparison with NaN is false.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const status = Number(error?.problem?.status);
   if (status === 401) return "needs-auth";
   return status < 500 && status !== 408 ? "closed" : "stale";

@@ -9,7 +9,7 @@ import { fieldOf } from "./row_order.ts";
 import { RowSet } from "./row_set.ts";
 import { createStore, type Store, throwLater } from "./store.ts";
 
-/** The options of a live list, independent of the type of its rows. */
+/** The options of a live list that do not depend on the type of its rows. */
 export interface UntypedOptions {
   readonly filter?: FilterInput | undefined;
   readonly orderBy?: readonly string[] | undefined;
@@ -19,14 +19,14 @@ export interface UntypedOptions {
   readonly accepts?: ((row: never) => boolean) | undefined;
 }
 
-/** Creates the store of a live list and its row set, which starts with the rows of the seed. */
+/** Creates the store of a live list and its set of rows, which starts with the seed. */
 export function createListSource(
   { transport, path }: Handle,
   { orderBy = [], seed, filter, select, include, accepts }: UntypedOptions,
 ): readonly [Store<LiveListState<object>>, RowSet] {
   const lists = openListsOf(transport);
   const set = new RowSet(orderBy);
-  // The client sorts the rows of the list, therefore it also requests the fields of `orderBy`.
+  // The client sorts the list, so it also requests the fields of `orderBy`.
   const fields = select && [...new Set([...select, ...orderBy.map(fieldOf)])];
   const list: OpenList & Subscriber = {
     resource: path,
@@ -42,8 +42,12 @@ export function createListSource(
         if (message.type === "token") show({ status: "live", error: null });
         else if (message.type === "status") {
           const { status, error } = message;
+<<<<<<< HEAD
           // Before its first rows, a list is `connecting`, even if the stream has failed several
           // times.
+=======
+          // Before the first rows arrive, the status stays `connecting` even if the stream fails.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
           show({ status: status === "stale" && !set.description ? "connecting" : status, error });
         }
       }),
@@ -69,12 +73,12 @@ export function createListSource(
     lists.overlays?.closed();
   }
 
-  /** Closes only this list if its rows or a function of the program throw. */
+  /** Runs `work`. If the rows or a function of the program throw, closes only this list. */
   function guard(work: () => void): void {
     try {
       work();
     } catch (error) {
-      // After the next first listener, the service sends all rows again.
+      // When a listener subscribes again, the service sends all rows again.
       set.token = null;
       close();
       setState({ ...store.get(), status: "closed", error: null });

@@ -5,19 +5,19 @@ import { connectionOf } from "./live_connection.ts";
 import type { LiveMessage, LiveStatus } from "./live_messages.ts";
 import { createStore, type Store } from "./store.ts";
 
-/** The state of a live aggregate: its last result. */
+/** The state of a live aggregate with its last result. */
 export interface LiveAggregateState<Group = unknown> {
-  /** Groups as in the response of `GET /aggregate`. */
+  /** The groups, as `GET /aggregate` returns them. */
   readonly groups: readonly Group[];
   /** True if there are more groups than the query requested. */
   readonly hasMore: boolean;
-  /** Status, as for a live list. */
+  /** The status of the stream. The values are the same as for a live list. */
   readonly status: LiveStatus;
-  /** Reason why the aggregate is not live, if the service has reported one; otherwise null. */
+  /** The error from the service, or null if the service has reported none. */
   readonly error: ServiceError | null;
 }
 
-/** Follows the result of an aggregate; `query` has the parameters of `GET /aggregate`. */
+/** Creates a live aggregate. `query` has the parameters of `GET /aggregate`. */
 export function liveAggregate(
   resource: HasHandle,
   query: Readonly<Record<string, unknown>>,

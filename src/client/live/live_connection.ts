@@ -5,7 +5,7 @@ import type { Transport } from "../../api/transport.ts";
 /** Returns the connection that all live lists and aggregates of a client share. */
 export function connectionOf(transport: Transport): LiveConnection {
   const { parts } = transport;
-  // Only this file and `tabs/` write this key, and always with a value of this type.
+  // The cast is safe: only this file and `tabs/` write this key, always with this type.
   const known = parts.get(connectionOf) as LiveConnection | undefined;
   const connection = known ?? new DirectConnection(transport);
   parts.set(connectionOf, connection);

@@ -8,17 +8,17 @@ import { createListSource, type UntypedOptions } from "./list_source.ts";
 import type { LiveRow, LiveSeed } from "./live_messages.ts";
 import type { Store } from "./store.ts";
 
-/** The rows of a live list: filter, order and fields. */
+/** The query of a live list: filter, order and fields. */
 export interface LiveListQuery<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > {
-  /** Filter, as in a list. */
+  /** The filter, as in a list request. */
   readonly filter?: FilterInput | undefined;
-  /** Order, as in a list; nulls come last, and the primary key breaks ties. */
+  /** The order, as in a list request. Nulls come last, and the primary key breaks ties. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
-  /** Fields of the rows, in addition to those of `orderBy`. Default: all fields. */
+  /** The requested fields. Fields of `orderBy` are always added. Default: all fields. */
   readonly select?: readonly Fields[] | undefined;
   /** Related rows to include. */
   readonly include?: readonly Included[] | undefined;
@@ -30,7 +30,7 @@ export interface LiveListOptions<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends LiveListQuery<R, Fields, Included> {
-  /** Result of `prefetch`, for instance from a server. The list continues after it. */
+  /** The result of `prefetch`, for instance from a server. The list continues after these rows. */
   readonly seed?: LiveSeed | undefined;
   /**
    * Returns true if an unconfirmed row belongs to the list. Default: new rows are shown only in a
@@ -39,13 +39,13 @@ export interface LiveListOptions<
   readonly accepts?: ((row: R["row"]) => boolean) | undefined;
 }
 
-/** A live list: a store of rows with an open stream while it has listeners. */
+/** A live list of rows. The list has an open stream while it has listeners. */
 export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
-  /** Returns a seed for a list in another process; null before the first rows. */
+  /** Returns the present rows as a seed for another process. Null before the first rows. */
   seed(): LiveSeed | null;
 }
 
-/** Follows the rows of a resource that match a filter, sorted and without gaps. */
+/** Creates a live list of the rows of a resource that match a filter. */
 export function liveList<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,

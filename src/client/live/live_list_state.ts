@@ -1,32 +1,36 @@
 import type { ServiceError } from "../request/service_error.ts";
 import type { LiveRow, LiveStatus } from "./live_messages.ts";
 
-/** The state of a live list: a new object after each change. */
+/** The state of a live list. Each change creates a new object. */
 export interface LiveListState<Row = LiveRow> {
-  /** Rows in the order of `orderBy`. */
+  /** The rows in the order of `orderBy`. */
   readonly items: readonly (Row & LiveMarks)[];
-  /** Status of the stream, which says how current the rows are. */
+  /** The status of the stream, which says how current the rows are. */
   readonly status: LiveStatus;
-  /** Number of unconfirmed writes that the list shows. */
+  /** The number of unconfirmed writes that the list shows. */
   readonly pending: number;
+<<<<<<< HEAD
   /**
    * The reason for `limited`, `needs-auth`, `closed` or `stale`, or null if the service sent none.
    */
+=======
+  /** The reason for `limited`, `needs-auth`, `closed` or `stale`. Null if none was sent. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly error: ServiceError | null;
 }
 
 /** Members that a live list adds to its rows. */
 export interface LiveMarks {
-  /** Tag of the row, if the resource has tags. */
+  /** The tag of the row. Absent if the resource has no tags. */
   readonly _etag?: string;
   /** Present if an unconfirmed write has created or changed the row. */
   readonly _pending?: true;
-  /** Present until the row is created. It names the row in further writes. */
+  /** Present until the service has created the row. Further writes name the row by this value. */
   readonly _new?: NewRow;
 }
 
-/** A row that an outbox will create. */
+/** A reference to a row that an outbox will create. */
 export interface NewRow {
-  /** Id of the write that creates the row. */
+  /** The id of the write that creates the row. */
   readonly id: string;
 }

@@ -1,15 +1,19 @@
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
-/** The key of a row in events: a value, or a list of values for a composite key. */
+/** The id of a row in events: its key value, or a list of values for a composite key. */
 export type LiveRowId = unknown;
 
 /** A row of a live list. */
 export type LiveRow = Readonly<Record<string, unknown>>;
 
+<<<<<<< HEAD
 /** The description of how rows are identified and sorted. A subscription sends it first. */
+=======
+/** How rows are identified and sorted. Each subscription starts with this description. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 export interface RowDescription {
-  /** The fields of the primary key, in order. */
+  /** The fields of the primary key, in the order of the key. */
   readonly primaryKey: readonly string[];
   /** The types of the readable fields. */
   readonly types: FieldTypes;
@@ -19,18 +23,22 @@ export interface RowDescription {
 export type FieldTypes = Readonly<Record<string, FieldType>>;
 
 /**
+<<<<<<< HEAD
  * The kind of a field. For a list field, the kind of the elements. For a field of numbers and
+=======
+ * The type of a field. For a list field, the type of its elements. For a field with numbers and
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  * strings, `any`. For a Postgres enum, its labels in order.
  */
 export type FieldType = string | readonly string[];
 
-/** The rows of a live list at one position of the change log, as JSON. */
+/** The rows of a live list at one position of the change log. The seed can be sent as JSON. */
 export interface LiveSeed extends RowDescription {
-  /** Rows in no particular order. */
+  /** The rows, in no particular order. */
   readonly items: readonly LiveRow[];
-  /** The ids of the rows, because `select` may omit the key fields. */
+  /** The ids of the rows. `select` may have removed the key fields from the rows. */
   readonly ids: readonly LiveRowId[];
-  /** Position of the change log that the rows reflect. */
+  /** The position in the change log up to which the rows contain all changes. */
   readonly token: string;
 }
 
@@ -41,16 +49,20 @@ export type LiveMessage =
     readonly type: "opened";
     /**
      * True if the stream continues after the token of the request. Otherwise the service sends all
+<<<<<<< HEAD
      * rows. The subscriber's current token cannot show this, because the previous stream may have
+=======
+     * rows. The subscriber's present token cannot show this, because the previous stream may have
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
      * sent a newer token.
      */
     readonly isResumed: boolean;
-    /** Number of streams that had been requested, including this one. */
+    /** The number of streams requested so far, including this stream. */
     readonly asked: number;
   })
   | RowsEvent
   | AggregateEvent
-  /** The stream has sent all changes up to a position of the change log. */
+  /** The stream has sent all changes up to this position in the change log. */
   | { readonly type: "token"; readonly token: string }
   | { readonly type: "status"; readonly status: LiveStatus; readonly error: ServiceError | null };
 
@@ -59,43 +71,48 @@ export type RowsEvent =
   | {
     readonly type: "existing";
     readonly items: readonly LiveRow[];
-    /** Ids of the rows; present if `select` omits a part of the key. */
+    /** The ids of the rows. Absent if the rows contain their complete keys. */
     readonly ids?: readonly LiveRowId[];
   }
   | { readonly type: "added" | "changed"; readonly id: LiveRowId; readonly item: LiveRow }
   | { readonly type: "removed"; readonly id: LiveRowId; readonly _optimisticId?: string }
   | { readonly type: "invalidate" };
 
-/** The event of an aggregate: its new result. */
+/** An event with the new result of an aggregate. */
 export interface AggregateEvent {
   readonly type: "aggregate";
   readonly groups: readonly unknown[];
   readonly hasMore: boolean;
 }
 
-/** The data of the events of `POST /__service/live`. */
+/** The data of one event in a stream of `POST /__service/live`. */
 export type SetMessage =
   | RowsEvent
   | AggregateEvent
+<<<<<<< HEAD
   /** Selects the subscription of the following events. The first one also describes the rows. */
+=======
+  /** Selects the subscription of the following events. The first selection describes the rows. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   | (Partial<RowDescription> & { readonly type: "subscription"; readonly key: string })
   | RefusedSubscription
   | { readonly type: "ended"; readonly key: string };
 
-/** A subscription that the service refused, with the problem of a separate `/subscribe` request. */
+/** A subscription that the service refused, with the problem of a `/subscribe` request. */
 export interface RefusedSubscription {
   readonly type: "refused";
   readonly key: string;
   readonly status: number;
   readonly problem: ProblemBody;
-  /** Delay before another attempt, in seconds. */
+  /** The delay before another attempt, in seconds. */
   readonly retryAfter?: number;
 }
 
 /**
- * The status of a live list: `connecting` before its first rows, `live`, `stale` while its stream
- * is broken, `offline` without a network, `limited` while the service asks the client to wait,
- * `needs-auth` until there is another token, and `closed` permanently.
+ * The status of a live list. `connecting`: the first rows have not arrived. `live`: the stream
+ * works. `stale`: the stream is broken. `offline`: there is no network. `limited`: the service asks
+ * the client to wait. `needs-auth`: the token must change. `closed`: the list has ended
+ * permanently.
  */
 export type LiveStatus =
   | "connecting"
@@ -106,11 +123,11 @@ export type LiveStatus =
   | "needs-auth"
   | "closed";
 
-/** A subscription that a connection follows. */
+/** A subscriber of a connection: a live list, an aggregate or a collection. */
 export interface Subscriber {
-  /** Path of the `/subscribe` route, with its query. */
+  /** The path and query of the subscription's `/subscribe` route. */
   readonly path: string;
-  /** Position up to which the subscriber has all changes; null without rows. Read per stream. */
+  /** Returns the position up to which the subscriber has all changes. Null without rows. */
   token(): string | null;
   receive(message: LiveMessage): void;
 }
@@ -119,7 +136,9 @@ export interface Subscriber {
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens the streams again from their tokens. They contain everything committed before now. */
+  /**
+   * Opens new streams from the subscribers' tokens. The new streams contain every earlier commit.
+   */
   reopen(): void;
   /** Ends the pause of refused subscriptions, for instance after a sign-in. */
   wake(): void;

@@ -2,7 +2,7 @@ import { answerError } from "../request/service_error.ts";
 import { readEvents, type StreamListener } from "./event_reader.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** One item of the request body for a stream. */
+/** One subscription in the request body for a stream. */
 export interface AskedSubscription {
   readonly key: string;
   readonly path: string;
@@ -10,9 +10,9 @@ export interface AskedSubscription {
 }
 
 /**
- * Requests a stream of `POST /__service/live` and reads it. Calls `arrived` when the service
- * responds and for each chunk, including heartbeats. Resolves at the end of the stream. Rejects if
- * the stream cannot be opened, breaks, is silent for too long, or is aborted by `own`.
+ * Requests a stream of `POST /__service/live` and reads its events. Calls `arrived` for the
+ * response and for each chunk, including heartbeats. Resolves at the end of the stream. Rejects if
+ * the stream cannot be opened, breaks or is silent for too long, or if `own` is aborted.
  */
 export async function readStream(
   transport: Transport,
@@ -38,12 +38,16 @@ export async function readStream(
     });
     if (!response.body) throw await answerError(response);
     heard();
-    // Also cancels the body of a stream that was aborted before the response.
+    // Reading with the signal also cancels the body if the signal was aborted before the response.
     await readEvents(response.body, signal, { take, arrived: heard });
   } finally {
     cancel();
   }
 }
 
+<<<<<<< HEAD
 /** The silence in milliseconds after which a stream counts as broken: three heartbeats. */
+=======
+/** A stream counts as broken after this silence, in milliseconds: three heartbeats. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 export const silentMs = 45_000;

@@ -2,12 +2,16 @@ import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A live list, as the overlays of unconfirmed writes use it. */
+/** A live list that has listeners, as the overlays of unconfirmed writes use it. */
 export interface OpenList {
-  /** Path of the resource: `/api/posts`. */
+  /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
   readonly set: RowSet;
+<<<<<<< HEAD
   /** Returns true if an unconfirmed row belongs to the list, or undefined if that is unknown. */
+=======
+  /** Returns true if an unconfirmed row belongs to the list. Undefined if not configured. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly accepts: ((row: never) => boolean) | undefined;
   /** True if the list shows unconfirmed new rows. */
   readonly takesNew: boolean;
@@ -15,11 +19,11 @@ export interface OpenList {
   show(): void;
 }
 
-/** The overlays of a client's live lists, which are applied on top of the rows of the service. */
+/** The overlays of a client: unconfirmed writes that live lists show on top of the rows. */
 export interface ShownOverlays {
-  /** Returns the rows that a list shows, and the number of overlays that change them. */
+  /** Returns the rows that a list shows, and the number of overlays that change these rows. */
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number };
-  /** Called when the rows of a list have received a message. */
+  /** Called when a list has received a message from its stream. */
   receive(list: OpenList, message: LiveMessage): void;
   /** Called when a list has lost its last listener. */
   closed(): void;
@@ -28,18 +32,22 @@ export interface ShownOverlays {
 /** The live lists of a client that have listeners. */
 export interface OpenLists {
   readonly all: Set<OpenList>;
+<<<<<<< HEAD
   /** The overlays, or null if the client has no outbox and no other optimistic writes. */
+=======
+  /** The overlays of unconfirmed writes. Null if the client has no optimistic writes. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   overlays: ShownOverlays | null;
   /**
-   * Number of requested streams. A stream contains everything that the service acknowledged before
-   * the stream was requested.
+   * The number of requested streams. A stream contains all writes that were acknowledged before its
+   * request.
    */
   asked: number;
 }
 
-/** Returns the open lists of the client with this transport. */
+/** Returns the open live lists of a client, which a transport identifies. */
 export function openListsOf({ parts }: Pick<Transport, "parts">): OpenLists {
-  // Only this function writes this key, and always with a value of this type.
+  // The cast is safe: only this function writes this key, always with this type.
   const known = parts.get(openListsOf) as OpenLists | undefined;
   const lists = known ?? { all: new Set(), overlays: null, asked: 0 };
   parts.set(openListsOf, lists);

@@ -4,9 +4,9 @@ import type { FieldType, FieldTypes, LiveRow } from "./live_messages.ts";
 export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 
 /**
- * Returns the order of a list as the service defines it: the fields of `orderBy`, then the primary
- * key. Nulls come last in both directions. Numbers precede strings, and strings are compared by
- * code point.
+ * Returns the comparison function for a list, with the order of the service. Rows are compared by
+ * the fields of `orderBy`, then by the primary key. Nulls come last in both directions. Numbers
+ * precede strings, and strings are compared by code point.
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => [
@@ -26,12 +26,12 @@ export function compareBy(orderBy: readonly string[], types: FieldTypes): Compar
   };
 }
 
-/** Returns the field of an `orderBy` key such as `-name` or `name:desc`. */
+/** Returns the field name in an `orderBy` key such as `-name` or `name:desc`. */
 export function fieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
 
-/** Replaces one row of a sorted list by another; either row may be missing. */
+/** Replaces a row in a sorted list. Null as the old row inserts, null as the new row removes. */
 export function replaceRow(
   rows: LiveRow[],
   compare: CompareRows,
@@ -45,7 +45,7 @@ export function replaceRow(
   let high = rows.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    // The index is within the bounds.
+    // The cast is safe: the index is within the bounds of the list.
     if (compare(rows[middle] as LiveRow, after) < 0) low = middle + 1;
     else high = middle;
   }
@@ -53,28 +53,32 @@ export function replaceRow(
 }
 
 function compareValues(a: unknown, b: unknown, type: FieldType | undefined): number {
-  // The type is the labels of an enum, and the column contains only these labels.
+  // The type is the list of enum labels, and the column contains only these labels.
   if (Array.isArray(type)) return type.indexOf(a) - type.indexOf(b);
   const x = doubleOf(a, type);
   const y = doubleOf(b, type);
   // Strings come last in a column of numbers and strings.
   if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1;
-  // The comparison is exact for any number of digits.
+  // Equal doubles may have different digits, so the decimal digits are compared exactly.
   if (!isNaN(x)) return x - y || Number(scaled(a, b) - scaled(b, a));
   const left = `${a}`;
   const right = `${b}`;
-  // `<` compares UTF-16 code units, by which an emoji would precede U+FFFF.
+  // `<` would compare UTF-16 code units, and an emoji would precede U+FFFF.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
+<<<<<<< HEAD
   // The `Z` of a timestamp must sort first, so that a longer fraction follows a shorter one.
+=======
+  // The final `Z` of a timestamp sorts before every digit of a longer fraction.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
   return at(left) - at(right);
 }
 
 /**
- * Returns the nearest double of a number, or NaN for any other value. In a column of numbers and
- * strings, digits in quotes are a string.
+ * Returns the double that is nearest to a number, or NaN for any other value. In a column of
+ * numbers and strings, digits in quotes are a string.
  */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||
@@ -82,17 +86,21 @@ function doubleOf(value: unknown, type: FieldType | undefined): number {
   return isNumber ? Number(plain(value)) : NaN;
 }
 
-/** Returns the digits of a number that the service marks because no double is equal to it. */
+/** Returns the digits of a marked number. The service marks numbers that no double equals. */
 function plain(value: unknown): unknown {
-  // Only marked numbers have this member.
+  // The cast is safe: only marked numbers have this member.
   return (value as { readonly $number?: string }).$number ?? value;
 }
 
-/** Converts a decimal to an integer with a scale that suits both numbers. */
+/** Converts a decimal to an integer. The scale is large enough for both compared numbers. */
 function scaled(value: unknown, other: unknown): bigint {
+<<<<<<< HEAD
   // No Postgres decimal has as many digits before its decimal point, so `Infinity` sorts last.
+=======
+  // Replaces `Infinity` by more digits than any Postgres decimal has, so that it sorts last.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const digits = `${plain(value)}`.replace(/I.*/, "9".repeat(2e5));
-  // Every string has a first part.
+  // The cast is safe: splitting a string always returns a first part.
   const [whole, fraction = ""] = digits.split(".") as [string, string?];
   return BigInt(whole + fraction.padEnd(`${other}${value}`.length, "0"));
 }

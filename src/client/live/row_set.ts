@@ -1,32 +1,39 @@
 import type { LiveMessage, LiveRow, LiveRowId, RowDescription } from "./live_messages.ts";
 import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
 
-/**
- * The sorted rows of a live list at one position of the change log, as the service has sent them.
- */
+/** The sorted rows of a live list at one position of the change log, without unconfirmed writes. */
 export class RowSet {
   readonly #orderBy: readonly string[];
   #changes = new Map<string, LiveRow | null>();
-  /** True if the changes are a complete snapshot of the rows. */
+  /** True if the pending changes are a complete snapshot of the rows. */
   #isSnapshot = false;
-  /** The rows, by the string forms of their ids. */
+  /** The rows, by the string forms of the row ids. */
   readonly rows = new Map<string, LiveRow>();
+<<<<<<< HEAD
   /** The sorted rows: a new list after each commit, which is never modified. */
   items: readonly LiveRow[] = [];
   compare: CompareRows = () => 0;
   /** The description of the rows, or null until the first stream has sent it. */
   description: RowDescription | null = null;
   /** The position of the change log that the rows reflect, or null if there are no rows. */
+=======
+  /** The sorted rows. Each commit creates a new list, which is never modified. */
+  items: readonly LiveRow[] = [];
+  compare: CompareRows = () => 0;
+  /** How rows are identified and sorted. Null until the first stream has sent the description. */
+  description: RowDescription | null = null;
+  /** The position in the change log that the rows reflect, or null if there are no rows. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   token: string | null = null;
-  /** Number of streams that had been requested, including the current one. */
+  /** The number of streams requested so far, including the current stream. */
   asked = 0;
 
-  /** Starts without rows. */
+  /** Creates a set without rows. */
   constructor(orderBy: readonly string[]) {
     this.#orderBy = orderBy;
   }
 
-  /** Applies a message of a stream. The rows show it after the next token. */
+  /** Applies a message of a stream. Changes of rows become visible at the next token. */
   take(message: LiveMessage): void {
     if (message.type === "opened") {
       const { primaryKey, types, isResumed, asked } = message;
@@ -44,7 +51,11 @@ export class RowSet {
       );
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
+<<<<<<< HEAD
       // The token is set after its rows. After an error, a stream would not send these rows again.
+=======
+      // The token is set after the rows. After an error here, the next stream sends the rows again.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
       this.token = message.token;
     } else if ("id" in message) {
       const row = "item" in message ? withoutMark(message.item) : null;
@@ -57,7 +68,7 @@ export class RowSet {
     this.#isSnapshot = isSnapshot;
   }
 
-  /** Applies a few changes to one copy of the sorted rows; after many changes, sorts all rows. */
+  /** Applies the pending changes. After many changes, all rows are sorted again. */
   #commit(): void {
     const { rows, compare } = this;
     const items = [...this.items];
@@ -73,19 +84,23 @@ export class RowSet {
   }
 }
 
+<<<<<<< HEAD
 /**
  * Removes `_optimisticId`, which identifies the write of an event and is not a field of the row.
  */
+=======
+/** Removes `_optimisticId`, the id of the write that caused an event, because it is no field. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }
 
-/** Returns a unique string for each id of a table. Values of composite keys become strings. */
+/** Returns a string that is unique for each row id. The values of composite keys become strings. */
 export function idText(id: LiveRowId): string {
   return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
 }
 
-/** Returns the id of a row that contains its key. */
+/** Returns the id of a row from the key fields that the row contains. */
 export function idOf(row: LiveRow, primaryKey: readonly string[]): LiveRowId {
   const key = primaryKey.map((name) => row[name]);
   return key.length > 1 ? key : key[0];

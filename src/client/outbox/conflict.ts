@@ -4,21 +4,29 @@ import { asSent } from "./new_job.ts";
 import { isRefusal, rowOf } from "./send_job.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A write whose row has changed since the user saw it. */
+/** A conflict: the row of a waiting write has changed since the user saw it. */
 export interface JobConflict {
-  /** The write. */
+  /** The waiting write in conflict. */
   readonly job: Job;
+<<<<<<< HEAD
   /** The row that the user saw, as the service had sent it, or null if it is not known. */
+=======
+  /** The row as the user saw it, or null if that state is not known. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly base: JobRow | null;
-  /** The fields that the write sets; null for a delete. */
+  /** The fields that the write sets, or null for a delete. */
   readonly mine: JobRow | null;
+<<<<<<< HEAD
   /** The current row, or null if the user cannot read it. */
+=======
+  /** The current row, or null if the user cannot read the row. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly theirs: JobRow | null;
 }
 
 /**
- * Returns the fields to send instead of a write in conflict. For a delete, any result except null
- * deletes the current row. Null turns the write into a dead letter.
+ * Resolves a conflict by returning the fields to send. For a delete, any result except null deletes
+ * the current row. Null makes the write a dead letter.
  */
 export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;
 
@@ -29,14 +37,14 @@ export interface ConflictOptions {
   readonly onConflict: OnConflict | undefined;
 }
 
-/** Returns a job instead of a refused job: a new request after a conflict, or a dead letter. */
+/** Returns the job that replaces a refused job: a new request, or a dead letter. */
 export async function afterRefusal(
   job: Job,
   error: ServiceError,
   { transport, signal, onConflict }: ConflictOptions,
 ): Promise<Job> {
   const { base, body, path, conflicts } = job;
-  // The limit exists because a proxy that changes tags would cause endless conflicts.
+  // Without a limit, a proxy that changes tags would cause endless conflicts.
   if (error.status !== 412 || onConflict === undefined || conflicts > 4) {
     return refusedJob(job, error);
   }

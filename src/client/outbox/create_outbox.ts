@@ -14,17 +14,22 @@ import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
 import { type JobTokens, sendJobs } from "./send_jobs.ts";
 
 /**
+<<<<<<< HEAD
  * Creates the outbox of a client: There is one outbox for each client and user. Without an identity
  * nothing is stored, because the next user of the browser would have access to the writes.
+=======
+ * Creates the outbox of one client and one user. Without an identity nothing is stored, because the
+ * next user of the browser could read stored writes.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
-  // A program without types may omit the options.
+  // Programs without type checks may omit the options.
   if (!options) throw new TypeError("No outbox without identity");
-  // The types of `Api` describe the rows of the service, which the compiler cannot check.
+  // The cast is safe if `Api` describes the service's rows. The compiler cannot check that.
   return openOutbox(api[handle].transport, options) as Outbox;
 }
 
-/** Without an identity, a job keeps its token. Otherwise the next user could send the job. */
+/** Without an identity, a job keeps its user's token. The next user cannot send the job. */
 function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const { environment, environment: { indexedDB, locks } } = transport;
   const { identity, maxAgeMs = 82_800_000, onConflict, onDead } = options;
@@ -49,7 +54,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     void book.sync().then(() => {
       wake = sendJobs({ ...known, transport, signal, book, tokens, maxAgeMs, onConflict });
     });
-    return abortOf(signal); // A storage that does not answer does not delay the end.
+    return abortOf(signal); // Closing does not wait for a storage that never responds.
   }
 
   function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
@@ -64,7 +69,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   });
   void opening.then(({ isShared }) => {
     if (!isShared || !locks) return drain();
-    void book.sync(); // Without access to locks, the page sends its own writes.
+    void book.sync(); // A page without access to locks sends its own writes.
     return locks.request(name, { signal }, drain).catch(() => signal.aborted ? undefined : drain());
   });
   const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) =>
@@ -110,7 +115,7 @@ type UntypedChange = (
   base?: Base,
 ) => Write<JobRow>;
 
-/** The outbox without the types of a service. */
+/** The outbox, typed without the resources of a service. */
 interface Untyped extends Pick<Outbox, "get" | "subscribe" | "revive" | "discard" | "close"> {
   create(resource: HasHandle, body: JobRow): Write<JobRow>;
   readonly update: UntypedChange;

@@ -5,92 +5,96 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 /** A row, or a part of one. */
 export type JobRow = Readonly<Record<string, unknown>>;
 
-/** A write that waits for the service, as it is stored. */
+/** A write that waits for the service, in the form in which it is stored. */
 export interface Job {
-  /** Id of the write, also its `Service-Optimistic-Id`. */
+  /** The id of the write, which is also its `Service-Optimistic-Id` header. */
   readonly id: string;
-  /** Position among all jobs; `Infinity` until the job is stored. */
+  /** The position among all jobs. `Infinity` until the job is stored. */
   readonly order: number;
-  /** Idempotency key, which stays the same when the same request is sent again. */
+  /** The idempotency key. A retry of the same request has the same key. */
   readonly idempotencyKey: string;
-  /** The operation on the row. */
+  /** The effect of the write on the row. */
   readonly kind: "create" | "update" | "replace" | "delete";
-  /** Path of the resource: `/api/posts`. */
+  /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
-  /** Path of the row: `/api/posts/7`; the path of the resource until the row exists. */
+  /**
+   * The path of the row, for example `/api/posts/7`. Before the row exists, the resource's path.
+   */
   readonly path: string;
-  /** Id of the job that creates the row, possibly of this job; null if the row exists already. */
+  /** The id of the job that creates the row, possibly of this job. Null if the row exists. */
   readonly of: string | null;
-  /** Body of the request; null for a delete. */
+  /** The body of the request, or null for a delete. */
   readonly body: JobRow | null;
-  /** Tag of the row that the user saw; null if no tag is known. */
+  /** The tag of the row that the user saw, or null if no tag is known. */
   readonly ifMatch: string | null;
-  /** The row that the user saw, without any waiting write; null if it is not known. */
+  /** The row that the user saw, without any waiting write. Null if the row is not known. */
   readonly base: JobRow | null;
-  /** Time at which the idempotency key was created, in milliseconds since 1970. */
+  /** When the idempotency key was created, in milliseconds since 1970. */
   readonly createdAt: number;
   /**
-   * Idempotency key of the earlier request whose effect the user saw when this job was added. Its
-   * resulting tag replaces `ifMatch`. Null without such a request, and after the replacement.
+   * The idempotency key of the earlier request whose effect the user saw when this job was added.
+   * When that request has been sent, its resulting tag becomes `ifMatch`, and this member becomes
+   * null. Null without such a request.
    */
   readonly after: string | null;
-  /** Number of conflicts: how often the row had changed since the user saw it. */
+  /** How often the row had changed since the user saw it. */
   readonly conflicts: number;
-  /** Number of times the job was sent with its key, including attempts with an unknown outcome. */
+  /** How often the job was sent with its key, including attempts with an unknown outcome. */
   readonly attempts: number;
   /**
-   * A dead job was refused, and stays stored until it is revived or discarded. Sent and discarded
-   * jobs are removed.
+   * The state of the job. A `dead` job was refused, and stays stored until it is revived or
+   * discarded. Sent and discarded jobs are removed.
    */
   readonly state: "waiting" | "dead" | "sent" | "discarded";
-  /** Reason for which the job was refused or discarded. */
+  /** Why the job was refused or discarded, or null for any other job. */
   readonly problem: JobProblem | null;
 }
 
-/** The storable facts of a `ServiceError`. */
+/** The members of a `ServiceError` that can be stored. */
 export interface JobProblem {
-  /** The slug of the error. */
+  /** The slug of the error, which says what failed. */
   readonly slug: ServiceErrorSlug;
   /** The message of the error. */
   readonly message: string;
-  /** Status of the response; 0 if there was none. */
+  /** The HTTP status of the response, or 0 if there was no response. */
   readonly status: number;
-  /** Body of the response; null if there was none. */
+  /** The body of the response, or null if there was no response. */
   readonly problem: ProblemBody | null;
-  /** The CAPTCHA that has to be solved; null for every other error. */
+  /** The CAPTCHA that the user has to solve, or null for every other error. */
   readonly captcha: RequiredCaptcha | null;
 }
 
-/** A job before it is stored. The storage assigns its position. */
+/** A job that is not stored yet. The storage assigns its position. */
 export type NewJob = Omit<Job, "order">;
 
 /**
- * Stores jobs between two visits of a page. Operations take effect, and resolve, in the order in
- * which they are called.
+ * Stores jobs, so that they survive when the page is closed. Operations take effect, and resolve,
+ * in the order of the calls.
  */
 export interface JobStorage {
   /** True if other tabs or processes use the same jobs. */
   readonly isShared: boolean;
-  /** Returns all jobs in the order of their positions. */
+  /** Returns all jobs, sorted by position. */
   all(): Promise<readonly Job[]>;
-  /** Adds a job after all others and returns its position. */
+  /** Stores a job after all other jobs and returns its position. */
   add(job: NewJob): Promise<number>;
   /**
-   * Replaces the job at a position by the result of `change` and returns it. Returns undefined if
-   * there is no such job or `change` returns undefined. No other operation may run in between.
+   * Replaces the job at a position by the result of `change`, and returns the new job. Returns
+   * undefined if there is no such job or `change` returns undefined. No other operation may run in
+   * between.
    */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
   /** Removes the job at a position. */
   remove(order: number): Promise<unknown>;
 }
 
-/** Returns the job after it was refused or could not be stored. */
+/** Returns a copy of the job that records why the job was refused or could not be stored. */
 export function refusedJob(job: Job, error: JobProblem, state: Job["state"] = "dead"): Job {
   // A spread does not copy the message of an Error.
   return { ...job, state, problem: { ...error, message: error.message } };
 }
 
-/** Returns the job with another request, under a new idempotency key. */
+/** Returns a copy of the job with another request and a new idempotency key. */
 export function renewedJob(
   job: Job,
   changes: Partial<Job>,
@@ -109,9 +113,9 @@ export function renewedJob(
 }
 
 /**
- * Returns a dead job for another attempt, based on the current row as lists show it or the service
- * reported it. If the refused request may have been carried out, the job keeps its idempotency key,
- * so that the service recognizes it.
+ * Returns a dead job as a waiting job for another attempt. The new request is based on the current
+ * row, as lists show it or the service reported it. If the refused request may have been carried
+ * out, the job keeps its idempotency key, so that the service recognizes the request.
  */
 export function revivedJob(
   job: Job,
@@ -121,8 +125,9 @@ export function revivedJob(
 ): Job {
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;
   const { status, details } = problem?.problem ?? {};
-  // The service stores these refusals under the key. After other refusals the key is free again, or
-  // was already used. A 400 or 404 may also come from a process that has not looked up the key.
+  // The service stores responses with these statuses under the idempotency key. After other
+  // refusals the key is unused, or belonged to another request. A 400 or 404 may also come from a
+  // process that has not looked up the key.
   const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&
     // Undefined is tested as "undefined".
     !/^(idem|query)/.test(problem?.slug as string);
@@ -136,7 +141,7 @@ export function revivedJob(
   );
 }
 
-/** Returns the lane of a job: row path or creating job. Jobs of a lane are sent in sequence. */
+/** Returns the lane of a job: row path or creating job. Jobs in one lane are sent in sequence. */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,
@@ -144,13 +149,14 @@ export function laneOf(
   return created.get(of)?.path ?? of ?? path;
 }
 
-/** Returns the tag of a row, or null if the row has none. */
+/** Returns the tag of a row, or null if the row has no tag. */
 export function rowTag(row: JobRow | null): string | null {
   return typeof row?._etag === "string" ? row._etag : null;
 }
 
-/** Returns the key of the row at a path, with its values as strings: a list for a composite key. */
+/** Returns the key of the row at a path as a string. A composite key is a list of strings. */
 export function rowKey(path: string): string | readonly string[] {
   const parts = path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
-  return parts.length > 1 ? parts : parts[0]!; // A string has at least one part.
+  // The `!` is safe: splitting a string always returns a first part.
+  return parts.length > 1 ? parts : parts[0]!;
 }

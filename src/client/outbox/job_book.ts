@@ -4,50 +4,61 @@ import { type Job, type JobRow, type JobStorage, refusedJob } from "./job.ts";
 import type { JobView, KnownJobs } from "./job_view.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 
-/** The state of an outbox: the waiting and the refused writes. */
+/** The state of an outbox: its waiting writes and its refused writes. */
 export interface OutboxState {
-  /** Number of waiting writes. */
+  /** The number of waiting writes. */
   readonly waiting: number;
-  /** Number of refused writes. */
+  /** The number of refused writes. */
   readonly dead: number;
-  /** Jobs in the order in which they were added. */
+  /** The jobs, in the order in which the program added them. */
   readonly jobs: readonly Job[];
 }
 
-/** The jobs of an outbox. Each change of a job is stored, and then shown in all tabs. */
+/** The jobs of an outbox. Each change of a job is first stored and then shown in all tabs. */
 export interface JobBook extends Store<OutboxState> {
   /** Shows a job immediately and stores it. */
   add(job: Job): void;
   /**
    * Stores and shows a new state of a job. Returns undefined and changes nothing if another tab has
-   * already replaced its request or removed the job.
+   * already replaced or removed the job.
    */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
-  /** Sets the path and the tag of a job from the results of earlier jobs, and counts an attempt. */
+  /** Sets the path and tag of a job from the results of earlier jobs. Counts the attempt. */
   prepare(job: Job): Promise<Job | undefined>;
+<<<<<<< HEAD
   /** Removes a job that was sent or discarded, and shows this with the row of the response. */
+=======
+  /** Removes a sent or discarded job. Shows the end of the job with the row of the response. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   end(job: Job, row?: JobRow | null): Promise<void>;
-  /** Reads the stored jobs. Afterwards the jobs of all tabs are known here. */
+  /** Reads the stored jobs. Afterwards this tab knows the jobs of all tabs. */
   sync(): Promise<void>;
 }
 
 /** The options of a {@link JobBook}. */
 export interface JobBookOptions extends KnownJobs {
   readonly view: JobView;
-  /** The storage. This promise never rejects. */
+  /** Resolves to the storage. This promise never rejects. */
   readonly opening: Promise<JobStorage>;
+<<<<<<< HEAD
   /** Sends to other tabs the end of a job, or null to make them read. Null without other tabs. */
+=======
+  /**
+   * The channel to the other tabs. A message is the end of a job, or null to let the other tabs
+   * read. Null if there are no other tabs.
+   */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly channel: BroadcastChannel | null | undefined;
   readonly environment: ClientEnvironment;
   readonly signal: AbortSignal;
 }
 
-/** Creates a job book without jobs; `sync` reads them. */
+/** Creates a job book without jobs. `sync` reads the stored jobs. */
 export function createJobBook(
   { jobs, created, sent, view, opening, channel, environment, signal }: JobBookOptions,
 ): JobBook {
   const [store, set] = createStore(stateOf(jobs), () => () => {});
-  /** The queue of reads and writes, which run one after the other. This promise never rejects. */
+  /** The end of the queue of reads and writes, which run one after the other. Never rejects. */
   let storing: Promise<unknown> = Promise.resolve();
   let reading: Promise<void> | null = null;
 
@@ -57,7 +68,7 @@ export function createJobBook(
     return result;
   }
 
-  /** Sends a message to the other tabs, unless the channel is closed and would throw. */
+  /** Sends a message to the other tabs. Does nothing if the channel is closed and would throw. */
   function announce(message: readonly [Job, JobRow | null] | null): void {
     if (!signal.aborted) channel?.postMessage(message);
   }
@@ -73,8 +84,12 @@ export function createJobBook(
       if (job.order === Infinity || ids.has(job.id)) continue;
       jobs.set(job.id, { ...job, order: Infinity });
       environment.after(1_000, () => {
+<<<<<<< HEAD
         // No message about the end of the job has arrived: the sending tab was closed, or this tab
         // slept.
+=======
+        // The end of the job was not reported: the sending tab was closed, or this tab slept.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
         const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
         if (isGone) show({ ...job, state: "sent" });
       });
@@ -93,11 +108,11 @@ export function createJobBook(
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
     const { id, state, idempotencyKey } = job;
-    // The old request was refused or replaced.
+    // A new key means that the old request was refused or replaced.
     if (changes.idempotencyKey) await release(job);
     return queue(async (storage) => {
       const changed = await storage.update(
-        // The job may have been stored in between.
+        // The job may have been stored since this call began.
         jobs.get(id)?.order ?? job.order,
         (stored) =>
           stored.state === state && stored.idempotencyKey === idempotencyKey
@@ -114,8 +129,8 @@ export function createJobBook(
   }
 
   /**
-   * Updates the jobs that depend on a request that has been sent or will not be sent. A job that
-   * depended on an unsent request then depends on its predecessor.
+   * Updates the jobs that depend on a request that has been sent or will never be sent. If the
+   * request is never sent, those jobs depend on its predecessor instead.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -127,7 +142,7 @@ export function createJobBook(
     }
   }
 
-  /** Returns the members of a job that follow from the requests sent before it. */
+  /** Returns the members of a job that depend on the requests sent before it. */
   function led(job: Job): Pick<Job, "path" | "of" | "ifMatch" | "after"> {
     const row = created.get(job.of);
     const tag = sent.get(job.after)?.tag;
@@ -141,7 +156,8 @@ export function createJobBook(
 
   async function end(job: Job, row: JobRow | null = null): Promise<void> {
     if (job.state === "sent") view.learn(job, row);
-    // Precedes the removal: after a crash in between, the job is sent and recorded again.
+    // The release comes first: after a crash before the removal, the job is sent and recorded
+    // again.
     await release(job);
     await queue(async (storage) => {
       await storage.remove(jobs.get(job.id)?.order ?? job.order);
@@ -153,7 +169,7 @@ export function createJobBook(
   if (channel) {
     channel.onmessage = ({ data }) => {
       if (data === null) void sync();
-      // The message waits in the queue, since a read that already runs may be older.
+      // The message waits in the queue, because a running read may be older than the message.
       else void queue(() => show(...data as [Job, JobRow | null]));
     };
   }
@@ -165,7 +181,7 @@ export function createJobBook(
     add(job) {
       show(job);
       const { order: _order, ...added } = job;
-      // This does not wait for the queue, because the user may leave the page.
+      // The storing does not wait for the queue, because the user may leave the page.
       const adding = opening.then((storage) => {
         const place = storage.add(added);
         announce(null);
@@ -176,7 +192,7 @@ export function createJobBook(
       );
       void queue(async () => {
         const stored = await adding;
-        // A read may have shown the job in between.
+        // A read may have shown the stored job in the meantime.
         if (jobs.get(job.id)?.order === Infinity) show(stored);
       });
     },

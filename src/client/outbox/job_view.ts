@@ -2,41 +2,45 @@ import type { Overlays } from "../overlays/overlays.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { type Job, type JobRow, rowKey, rowTag } from "./job.ts";
 
-/** The functions of the overlays that an outbox needs. */
+/** The functions of {@link Overlays} that an outbox uses. */
 export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "rowOf">;
 
 /** A row that a job has created. */
 export interface CreatedRow {
   readonly path: string;
-  /** Null if the resource has no tags. */
+  /** The tag of the row, or null if the resource has no tags. */
   readonly tag: string | null;
 }
 
 /** The effect of a request on a row. */
 export interface SentRequest {
   readonly path: string;
+<<<<<<< HEAD
   /** The ETag of the row before the request, or null for a new row or an unknown tag. */
+=======
+  /** The tag of the row before the request. Null for a new row or an unknown tag. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly before: string | null;
   readonly tag: string;
 }
 
 /** The jobs of an outbox, as one tab knows them. */
 export interface KnownJobs {
-  /** The jobs by id, in the order in which they are shown. */
+  /** The jobs by id, in the order in which lists show them. */
   readonly jobs: Map<string, Job>;
-  /** The created rows, by the ids of the jobs that created them. */
+  /** The created rows, by the id of the creating job. */
   readonly created: Map<string | null, CreatedRow>;
-  /** The effects of requests by idempotency key, until lists show them. */
+  /** The effects of sent requests by idempotency key, until lists show the effects. */
   readonly sent: Map<string | null, SentRequest>;
   readonly overlays: JobOverlays;
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }
 
-/** Shows jobs in one tab: as overlays in live lists, and to callers that wait for a job. */
+/** Shows the jobs of one tab as overlays in live lists, and to callers that wait for a job. */
 export interface JobView {
-  /** Shows the current state of a job, with the row of the response. */
+  /** Shows the current state of a job, with the row of its response if there is one. */
   show(job: Job, row: JobRow | null): void;
-  /** Remembers the effect of a sent job. */
+  /** Remembers the effect of a sent job on its row. */
   learn(job: Job, row: JobRow | null): void;
   /** Resolves when lists show the effect of a job. Rejects when the job is dead or discarded. */
   wait(id: string): Promise<JobRow | null>;
@@ -66,13 +70,17 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
       const before = jobs.get(id);
       const waiter = waiters.get(id);
       const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
+<<<<<<< HEAD
       // A renewed request is shown above all existing jobs, so it moves to the end.
+=======
+      // A renewed request is shown on top of all existing jobs, so it moves to the end of the map.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
       if (!isKnown) jobs.delete(id);
       if (state === "waiting" || state === "dead") jobs.set(id, job);
       if (state === "waiting") {
         if (isKnown) return;
         const key = path === resource ? null : rowKey(path);
-        // Instructions about relations are not values of the row. They are not shown.
+        // Removes instructions about related rows, because they are not values of the row.
         const fields = Object.fromEntries(
           Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
         );
@@ -98,7 +106,12 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
         waiters.set(id, { resolve, reject })
       );
       const forget = () => void waiters.delete(id);
+<<<<<<< HEAD
       // An unused promise of a write must not end the process with an unhandled rejection.
+=======
+      // The program may ignore the promise of a write. An ignored rejection must not end the
+      // process.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
       done.then(forget, forget);
       return done;
     },

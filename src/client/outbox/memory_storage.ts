@@ -1,7 +1,7 @@
-// deno-lint-ignore-file require-await -- what is asked for here is there at once
+// deno-lint-ignore-file require-await -- the storage interface is asynchronous, but memory is not
 import type { Job, JobStorage } from "./job.ts";
 
-/** Keeps jobs in memory while the process lives, for one outbox at a time. */
+/** Creates a storage that keeps the jobs of one outbox in memory. */
 export function memoryStorage(): JobStorage {
   const jobs: Job[] = [];
   return {

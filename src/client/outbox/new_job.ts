@@ -4,17 +4,24 @@ import { type KeyInput, keyPath } from "../request/key_path.ts";
 import { type Job, type JobRow, laneOf, rowKey, rowTag } from "./job.ts";
 import type { JobOverlays, KnownJobs } from "./job_view.ts";
 
-/** A write as the program adds it. */
+/** A write as the program passes it to the outbox. */
 export interface NewWrite {
   readonly kind: Job["kind"];
+<<<<<<< HEAD
   /** The row: its key, or the write that creates it. Null for a new row. */
   readonly target: KeyInput | NewRow | null;
   readonly body: JobRow | null;
   /** The row that the user saw. Undefined if live lists contain it. */
+=======
+  /** The row's key, or the write that creates the row. Null for a new row. */
+  readonly target: KeyInput | NewRow | null;
+  readonly body: JobRow | null;
+  /** The row that the user saw. Undefined to use the row in the live lists. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly base?: JobRow | undefined;
 }
 
-/** Returns the job for a write to a resource. The job is not stored yet. */
+/** Returns the job for a write to a resource. The function does not store the job. */
 export function newJob(
   { kind, target, body, base }: NewWrite,
   { transport: { environment }, path: resource }: Handle,
@@ -22,7 +29,7 @@ export function newJob(
 ): Job {
   const id = environment.randomId();
   const creation = target === null ? id : isWrite(target) ? target.id : null;
-  // A target without a creation is a key.
+  // The cast is safe: a target that refers to no creating write is a key.
   const path = creation === null
     ? `${resource}/${keyPath(target as KeyInput)}`
     : created.get(creation)?.path ?? resource;
@@ -51,19 +58,24 @@ export function newJob(
     other.state === "waiting" && laneOf(other, created) === lane
   );
   if (before === undefined) return job;
-  // The user has seen the values of the previous job, but not later changes by other users.
+  // The user saw the result of the previous job, but not later changes by other users.
   const seen = base === undefined ? before : job;
   return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
 }
 
 /**
  * Returns the tag of a row after the sent requests that are still shown on top of the listed row.
+<<<<<<< HEAD
  * If lists contain a newer row, the user sees a mixture of both rows. The outdated tag then causes
  * a conflict.
+=======
+ * If a list contains a newer row, the user sees a mixture of both. In this case the result is an
+ * outdated tag, which causes a conflict.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]): string | null {
   let present = listed;
-  // The requests are in the order in which they were sent.
+  // The map contains the requests in the order in which they were sent.
   for (const { path: changed, before, tag } of sent.values()) {
     if (changed !== path) continue;
     present = before === present || tag === listed ? tag : before ?? present;
@@ -72,15 +84,19 @@ function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]
 }
 
 /**
- * Returns a copy of the value as the service receives it. The reactive proxies of a framework
- * cannot be stored, and the program may modify its objects while the job waits.
+ * Returns a copy of the value as the service will receive it. Reactive proxies of frameworks cannot
+ * be stored, and the program may modify its objects while the job waits.
  */
 export function asSent<T>(value: T): T {
-  // JSON preserves the type of the value, except for parts that the service cannot receive.
+  // The cast is safe: JSON preserves every part that the service can receive.
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
+<<<<<<< HEAD
 /** Returns the row of a job as the service has sent it to live lists, or null if no list has it. */
+=======
+/** Returns the row of a job as live lists received it, or null if no list contains the row. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 export function seenRow(
   { resource, path }: Pick<Job, "resource" | "path">,
   overlays: JobOverlays,

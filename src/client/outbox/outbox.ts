@@ -10,50 +10,50 @@ import type { OutboxState } from "./job_book.ts";
 /** The options of an outbox. */
 export interface OutboxOptions {
   /**
-   * Identity of the user. Another identity has another outbox. With the empty string nothing is
-   * stored, and every page has a separate outbox. A write is then discarded if the client's
-   * token has changed since the write was added.
+   * The identity of the user. Each identity has its own outbox. With the empty string nothing is
+   * stored, and every page has a separate outbox. A write is then discarded if the client's token
+   * changes while the write waits.
    */
   readonly identity: string;
-  /** Storage of the jobs. Default: IndexedDB, or memory if IndexedDB is missing. */
+  /** Stores the jobs. Default: IndexedDB, or memory if IndexedDB is missing. */
   readonly storage?: JobStorage | undefined;
   /** Resolves conflicts. Without this function, a write in conflict becomes a dead letter. */
   readonly onConflict?: OnConflict | undefined;
   /** Called in each tab when the service has refused a write. */
   readonly onDead?: ((job: Job, error: ServiceError) => void) | undefined;
   /**
-   * Maximum age of a write when it is sent, in milliseconds. Default: 23 hours, because the service
-   * remembers idempotency keys for 24 hours.
+   * Writes that are older than this when they are sent expire, in milliseconds. Default: 23 hours,
+   * because the service remembers idempotency keys for 24 hours.
    */
   readonly maxAgeMs?: number | undefined;
 }
 
 /** A write that was added to an outbox. */
 export interface Write<Row> {
-  /** Id of the job, also its `Service-Optimistic-Id`. */
+  /** The id of the job, which is also its `Service-Optimistic-Id` header. */
   readonly id: string;
   /**
-   * Resolves to the row of the response once live lists show the effect of the write. The value is
-   * null after a delete, and if the tab that received the response was closed. Rejects with a
-   * `ServiceError` if the write is refused, discarded, or cannot be stored.
+   * Resolves once live lists show the effect of the write. The value is the row of the response.
+   * The value is null after a delete, or if the tab that received the response was closed. Rejects
+   * with a `ServiceError` if the write is refused, discarded, or cannot be stored.
    */
   readonly done: Promise<(Row & WithTag) | null>;
 }
 
 /** A row from the service with its tag, if the resource has tags. */
 export interface WithTag {
-  /** Tag of the row, for `base`. */
+  /** The tag of the row, which an option `base` may contain. */
   readonly _etag?: string;
 }
 
-/** A reference to a row: its key, the write that creates it, or `_new` of a listed row. */
+/** A reference to a row: its key, the write that creates the row, or `_new` of a listed row. */
 export type Target<R extends ApiResource> = R["key"] | Write<R["row"]> | NewRow;
 
 /** The options of a write to a row. */
 export interface OutboxWriteOptions<R extends ApiResource> {
   /**
-   * The row that the user saw, with its `_etag`, as live lists contain it. Default: the row that a
-   * live list of the client shows.
+   * The row that the user saw, with its `_etag`. Default: the row that a live list of the client
+   * shows.
    */
   readonly base?: (Partial<R["row"]> & WithTag) | undefined;
 }
@@ -69,7 +69,7 @@ export interface Outbox extends Store<OutboxState> {
     patch: R["update"],
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
-  /** Replaces the row: fields that the body omits get their defaults. */
+  /** Replaces the row. Fields that the body omits get their defaults. */
   replace<R extends ApiResource>(
     resource: ResourceClient<R>,
     target: Target<R>,
@@ -83,13 +83,19 @@ export interface Outbox extends Store<OutboxState> {
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /**
+<<<<<<< HEAD
    * Retries a dead letter, with a new body if there is one. The retry is a new request for the
    * current row. If the first request may have been carried out, the retry is the same request.
    * Resolves when the job is stored.
+=======
+   * Sends a dead letter again, optionally with a new body. A request that may have been carried out
+   * is repeated unchanged. Any other request becomes a new request for the current row. Resolves
+   * when the job is stored.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
    */
   revive(id: string, body?: JobRow): Promise<void>;
-  /** Discards a write. If the write creates a row, the writes to that row are discarded too. */
+  /** Discards a write. If the write creates a row, also discards the later writes to that row. */
   discard(id: string): Promise<void>;
-  /** Closes the outbox. Waiting writes stay stored and are no longer shown. */
+  /** Closes the outbox. Waiting writes stay stored, but live lists no longer show them. */
   close(): void;
 }

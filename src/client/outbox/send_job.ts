@@ -3,8 +3,8 @@ import type { Job, JobRow } from "./job.ts";
 import type { Bearer, Transport } from "../../api/transport.ts";
 
 /**
- * Sends a job once. Returns the job with the path of its row, and the row of the response, or null
- * for a delete. Throws the errors of the transport, and an error for an unreadable response.
+ * Sends a job once. Returns the job with the path of its row, and the row of the response (null for
+ * a delete). Throws the errors of the transport, and an error for an unreadable response.
  */
 export async function sendJob(
   job: Job,
@@ -20,12 +20,12 @@ export async function sendJob(
       "idempotency-key": job.idempotencyKey,
       "service-optimistic-id": job.id,
       "if-match": ifMatch,
-      // The token source may return another token by now.
+      // The token source may already return the token of another user.
       ...(token && { authorization: token.value && `Bearer ${token.value}` }),
     },
   });
   if (job.kind === "delete" && await response.text() !== "{}") throw await answerError(response);
-  // A proxy may change the prefix of the paths of the service.
+  // A proxy may change the path prefix, so only the last segment of the location is used.
   const segment = response.headers.get("location")?.match(/\/[^/]*$/)?.[0] ?? "";
   return [
     { ...job, path: path + segment, state: "sent" },
@@ -33,7 +33,7 @@ export async function sendJob(
   ];
 }
 
-/** Reads the row of a response, with its tag as `_etag`. Throws if the response contains no row. */
+/** Reads the row of a response and adds its tag as `_etag`. Throws if there is no row. */
 export async function rowOf(response: Response): Promise<JobRow | null> {
   const { _optimisticId, ...row } = await response.json();
   const tag = response.headers.get("etag");
@@ -41,9 +41,15 @@ export async function rowOf(response: Response): Promise<JobRow | null> {
 }
 
 /**
+<<<<<<< HEAD
  * Returns true if the service would refuse the same request again. Returns false for a temporary
  * failure, and for an error that the service did not report. In these cases the write may have been
  * carried out.
+=======
+ * Returns true if the service would refuse the same request again. Returns false for temporary
+ * failures, and for errors without a problem from the service. In these cases the write may have
+ * been carried out.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||

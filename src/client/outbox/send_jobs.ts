@@ -14,10 +14,10 @@ export interface SendJobsOptions extends ConflictOptions, KnownJobs {
   readonly tokens: JobTokens;
 }
 
-/** The tokens of the jobs that must not be sent with another token, by job id. */
+/** The tokens of jobs that must be sent with no other token, by job id. */
 export type JobTokens = Map<string, Promise<Bearer>>;
 
-/** A pause of all jobs, of the jobs of one row, or of a resource with a rate limit. */
+/** A pause of all jobs, of the jobs of one row, or of a rate-limited resource. */
 interface Pause {
   readonly isLimit: boolean;
   failures: number;
@@ -25,9 +25,9 @@ interface Pause {
 }
 
 /**
- * Sends the jobs of one row one after the other, and the jobs of up to four rows at the same time,
- * until the signal is aborted. A dead job blocks the later jobs of its row. Returns a function that
- * ends all pauses except those of rate limits.
+ * Sends jobs until the signal is aborted. The jobs of one row are sent one after the other. Jobs of
+ * up to four rows are sent at the same time. A dead job blocks the later jobs of its row. Returns a
+ * function that ends all pauses except those of rate limits.
  */
 export function sendJobs(options: SendJobsOptions): () => void {
   const { transport, signal, created, book } = options;
@@ -65,8 +65,8 @@ export function sendJobs(options: SendJobsOptions): () => void {
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal, token);
-        // Jobs that waited for a new row continue at the path of the row, where jobs that another
-        // page prepared may already be running.
+        // The jobs that waited for a new row continue at the path of that row. Another page may
+        // already send jobs to the same path.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
         await book.end(sent, row);
         for (const scope of [lane, job.resource, ""]) {
@@ -88,7 +88,10 @@ export function sendJobs(options: SendJobsOptions): () => void {
     run();
   }
 
+<<<<<<< HEAD
   /** Handles a failed job. Never rejects. If the handling also fails, the job is sent again. */
+=======
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   signal.addEventListener("abort", run);
   book.subscribe(run);
   return () => {
@@ -99,7 +102,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
 
 async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): Promise<void> {
   const { book, signal } = options;
-  // The next user of the page must not see the write either.
+  // A discarded write is removed, so that the next user of the page cannot see it.
   if (error.slug === "discarded") {
     return await book.end(refusedJob(job, error, error.slug));
   }
@@ -108,8 +111,13 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
 }
 
 /**
+<<<<<<< HEAD
  * Returns the only token that may send a job, or undefined for any token. Throws if the job must
  * not be sent any more.
+=======
+ * Returns the only token with which a job may be sent, or undefined for any token. Throws if the
+ * job must not be sent any more.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 async function tokenOf(
   { id, createdAt }: Job,
@@ -125,22 +133,22 @@ async function tokenOf(
 }
 
 /**
- * Pauses the jobs that a failure concerns. A failure that is not a response, such as a storage
- * error, concerns the jobs of the row. The delay has full jitter, grows exponentially, and is at
- * least the delay that the service requested.
+ * Pauses the jobs that a failure affects. A failure without a response, such as a storage error,
+ * affects the jobs of the row. The delay grows exponentially with full jitter. The delay is at
+ * least the time that the service requested.
  */
 function pauseAfter(
   cause: unknown,
   { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
   { now, random }: ClientEnvironment,
 ): void {
-  // Any other thrown value has none of these members.
+  // Thrown values that are not a `ServiceError` have none of these members.
   const { status, slug, retryAfterMs } = Object(cause) as Partial<ServiceError>;
   const isLimit = status === 429;
   const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
   const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
   pauses.set(scope, pause);
-  // Requests that fail at the same time count once.
+  // Several requests that fail during one pause count as one failure.
   if (pause.until <= now()) pause.failures++;
   const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
   pause.until = Math.max(pause.until, now() + ms);

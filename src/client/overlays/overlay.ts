@@ -2,15 +2,19 @@ import type { LiveRow, LiveRowId } from "../live/live_messages.ts";
 
 /** A write that live lists show before a stream has confirmed it. */
 export interface Overlay {
-  /** `Service-Optimistic-Id` of the write, which the confirming event contains. */
+  /** The `Service-Optimistic-Id` of the write, which the confirming event contains. */
   readonly id: string;
-  /** Path of the resource: `/api/posts`. */
+  /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
   readonly kind: "create" | "update" | "delete";
   /** The id of the changed row. Null for a new row, and for a row that `of` identifies. */
   readonly key: LiveRowId | null;
-  /** Id of the overlay that creates the changed row, if the row has no key yet. */
+  /** The id of the overlay that creates the changed row, if the row has no key yet. */
   readonly of?: string | null;
+<<<<<<< HEAD
   /** The fields that the write sets, without other fields of the row. */
+=======
+  /** Only the fields that the write sets. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly fields: LiveRow;
 }

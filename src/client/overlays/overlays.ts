@@ -11,41 +11,48 @@ import { idOf, idText } from "../live/row_set.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A write, and the open lists that already have it in the rows of the service. */
+/** A write with its overlay, and the progress of its confirmation. */
 interface ShownWrite {
   readonly overlay: Overlay;
   readonly has: Set<OpenList>;
-  /** The lists that have received the event of the write, and will show it at the next token. */
+  /** The lists that have received the event of the write, and show it at the next token. */
   readonly echoes: Set<OpenList>;
-  /** Number of streams requested before the acknowledgement of the write; `Infinity` until then. */
+  /** The number of streams requested before the write was acknowledged. `Infinity` until then. */
   askedBefore: number;
-  /** Tag of the row after the write, if it has one. */
+  /** The tag of the row after the write, or undefined if the row has no tag. */
   tag: unknown;
-  /** Resolves the promise of `acknowledge`, because every list has the write. */
+  /** Resolves the promise of `acknowledge` when every list contains the result of the write. */
   confirm(): void;
 }
 
 /**
+<<<<<<< HEAD
  * The overlays of a client, which connect its outboxes with its live lists. An overlay leaves a
  * list when the list receives the event of the write, when the write is rejected, or when the list
  * has read all changes up to a time after the acknowledgement. An overlay never expires after a
  * time.
+=======
+ * The overlays of a client: unconfirmed writes of its outboxes that its live lists show. An overlay
+ * is removed from a list when the list receives the event of the write, or when the write is
+ * rejected. It is also removed when the list has read all changes up to a time after the
+ * acknowledgement. An overlay never expires by time alone.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
   readonly #lists: OpenLists;
   readonly #writes = new Map<string, ShownWrite>();
-  /** The string forms of the ids of rows that were created here, by the ids of the overlays. */
+  /** The ids of created rows as strings, by the id of the creating overlay. */
   readonly #created = new Map<string, string>();
 
-  /** Registers itself with the current and future lists of a client. */
+  /** Registers these overlays with the current and future lists of a client. */
   constructor(transport: Transport) {
     this.#transport = transport;
     this.#lists = openListsOf(transport);
     this.#lists.overlays = this;
   }
 
-  /** Shows a write in all live lists of its resource, above all others. Replaces its old state. */
+  /** Shows a write in all live lists of its resource. Replaces a write with the same id. */
   add(overlay: Overlay): void {
     this.#writes.delete(overlay.id);
     this.#writes.set(overlay.id, {
@@ -55,7 +62,7 @@ export class Overlays implements ShownOverlays {
     for (const list of this.#lists.all) if (list.resource === overlay.resource) list.show();
   }
 
-  /** Resolves when each list contains the result of the write and shows it without the overlay. */
+  /** Resolves when each list contains the result of the write and no longer needs the overlay. */
   async acknowledge(id: string, row: LiveRow | null): Promise<void> {
     const { after } = this.#transport.environment;
     const write = this.#writes.get(id);
@@ -90,7 +97,11 @@ export class Overlays implements ShownOverlays {
     for (const list of lists) list.show();
   }
 
+<<<<<<< HEAD
   /** Returns the row and its `_etag` as a live list received it, or null if no list has it. */
+=======
+  /** Returns a row with its `_etag` as a live list received it. Null if no list contains it. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
       const row = resource === path && set.rows.get(idText(key));
@@ -101,7 +112,7 @@ export class Overlays implements ShownOverlays {
 
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number } {
     const { set, takesNew } = list;
-    // The function accepts the rows of this list, as the types of `liveList` ensure.
+    // The cast is safe: the types of `liveList` ensure that the function accepts rows of this list.
     const accepts = list.accepts as ((row: LiveRow) => boolean) | undefined;
     const items = [...set.items];
     const changed = new Map<string, LiveRow | null>();
@@ -154,14 +165,15 @@ export class Overlays implements ShownOverlays {
 
   #resolve(write: ShownWrite): void {
     if (write.askedBefore === Infinity || this.#holding(write).length > 0) return;
-    // A later write may use the same id, for instance the same job after a conflict.
+    // A later write may have the same id, for instance the same job after a conflict.
     const { id } = write.overlay;
     if (this.#writes.get(id) === write) this.#writes.delete(id);
     write.confirm();
   }
 
   /**
-   * Returns the row id of an overlay as a string, or a mark for the overlay that creates the row.
+   * Returns the row id of an overlay as a string. For a new row, returns a mark with the id of the
+   * creating overlay.
    */
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;
@@ -174,7 +186,7 @@ export class Overlays implements ShownOverlays {
     return list.takesNew && creation?.overlay.kind === "create" && !creation.has.has(list);
   }
 
-  /** Returns true if the rows of the service contain the effect of an acknowledged overlay. */
+  /** Returns true if the list's rows contain the effect of an acknowledged write. */
   #isDone(write: ShownWrite, list: OpenList): boolean {
     const { askedBefore, tag, overlay } = write;
     const row = list.set.rows.get(this.#targetOf(overlay));
@@ -185,16 +197,16 @@ export class Overlays implements ShownOverlays {
   }
 }
 
-/** No string form of an id begins with this character. */
+/** No row id has a string form that begins with this character. */
 const newMark = "\0";
 
-/** Milliseconds to wait for the event of a write before a new stream is requested. */
+/** How long to wait for the event of a write before a new stream is requested, in milliseconds. */
 const lateMs = 2_000;
 
-/** Returns the overlays of the client with this transport, and creates them on first use. */
+/** Returns the overlays of a client, which a transport identifies. The first call creates them. */
 export function overlaysOf(transport: Transport): Overlays {
   const { parts } = transport;
-  // Only this function writes this key, and always with a value of this type.
+  // The cast is safe: only this function writes this key, always with this type.
   const known = parts.get(overlaysOf) as Overlays | undefined;
   const overlays = known ?? new Overlays(transport);
   parts.set(overlaysOf, overlays);

@@ -5,9 +5,11 @@ import { compileSearch, createSimdScan } from "./simd_scan.ts";
 
 /** Options for solving a proof-of-work challenge in the client. */
 export interface SolveOptions {
-  /** Aborts the search; the promise then rejects with the reason of the signal. */
+  /** Aborts the search. The promise then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Workers for a difficult challenge. Default: the number of cores minus one, at most 8. */
+  /**
+   * The number of workers for a difficult challenge. Default: at most 8, one less than the cores.
+   */
   readonly workers?: number | undefined;
   /** Creates a worker that runs a script. Default: a worker from a `data:` URL. */
   readonly makeWorker?: ((script: string) => Worker) | undefined;
@@ -62,14 +64,14 @@ export async function findNonce(
 
 const maxDifficulty = 32;
 
-/** Below this difficulty the plain scan finishes before a module would be compiled. */
+/** Below this difficulty, the plain scan finishes before a module could be compiled. */
 const minForModule = 14;
 
-/** Below this difficulty one thread finishes before a worker would have started. */
+/** Below this difficulty, one thread finishes before a worker could start. */
 const minForWorkers = 19;
 
 function defaultWorkers(): number {
-  // Node 20 has no `navigator`, although the types of this runtime declare it.
+  // Node 20 has no `navigator`, although the types of this runtime declare the global.
   const { navigator } = globalThis as Partial<typeof globalThis>;
   return Math.min(Math.max((navigator?.hardwareConcurrency ?? 1) - 1, 1), 8);
 }
@@ -79,8 +81,8 @@ function dataWorker(script: string): Worker {
 }
 
 /**
- * Yields to other work of the thread. A message to the thread itself would arrive sooner than a
- * timer, but Deno handles dozens of messages before other tasks.
+ * Lets the thread do other work. A timer is used because Deno handles dozens of messages before
+ * other tasks.
  */
 function nextTurn(): Promise<void> {
   // deno-lint-ignore project/no-ambient -- a client has no Runtime: it lives in browsers too

@@ -2,17 +2,23 @@ import { base64urlLetters } from "../../protocol/base64url.ts";
 import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.ts";
 
 /**
+<<<<<<< HEAD
  * A range of 65,536 nonces that differ only in their last four characters. These characters are one
  * word of the last block, so the rest of the hash is computed once for the whole range.
+=======
+ * A range of 65,536 nonces that differ only in their last four characters. These characters form
+ * one word of the last block. Therefore the rest of the hash is computed only once for the whole
+ * range.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export interface NonceRange {
   /** The common prefix of the nonces. */
   readonly prefix: string;
-  /** The state of the hash after all blocks except the last. */
+  /** The state of the hash after all blocks except the last block. */
   readonly midstate: Midstate;
   /** The 16 words of the last block, including padding and length. */
   readonly block: Int32Array;
-  /** Index of the word that varies. */
+  /** The index of the varying word in the block. */
   readonly at: number;
 }
 
@@ -26,7 +32,11 @@ export type Scan = (range: NonceRange, part: RangePart) => number;
 export interface RangePart {
   readonly difficulty: number;
   readonly from: number;
+<<<<<<< HEAD
   /** The index after the part. Like `from`, it is a multiple of four. */
+=======
+  /** The index after the part. Like `from`, a multiple of four. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly to: number;
 }
 
@@ -36,7 +46,7 @@ export const rangeSize = 65_536;
 /** Returns a range of nonces for a token. Different counters produce different nonces. */
 export function nonceRange(token: string, counter: number): NonceRange {
   const start = token.length + 1;
-  // Three characters suffice for 2^34 nonces; longer searches are rare.
+  // A counter of three characters suffices for 2^34 nonces. Longer searches are rare.
   const offset = wordOffset(start + (counter < 64 ** 3 ? 3 : 8));
   const prefix = spell(counter, offset - start);
   const bytes = new Uint8Array((Math.floor(offset / blockBytes) + 1) * blockBytes);
@@ -61,8 +71,8 @@ export function nonceAt(range: NonceRange, index: number): string {
 }
 
 /**
- * Returns the varying word at an index of a nonce range: four characters, `aaaa` to `pppp`, one for
- * each four bits of the index.
+ * Returns the varying word of the nonce at an index. The word consists of four characters, `aaaa`
+ * to `pppp`. Each character represents four bits of the index.
  */
 export function varyingWord(index: number): number {
   return firstWord +

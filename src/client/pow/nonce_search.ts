@@ -3,11 +3,11 @@ import { createSha256 } from "../../protocol/sha256.ts";
 import { nonceAt, nonceRange, rangeSize, type Scan } from "./nonce_range.ts";
 import { createPlainScan } from "./plain_scan.ts";
 
-/** The challenge that a nonce search solves, from the headers of a 428. */
+/** A proof-of-work challenge, from the headers of a response with status 428. */
 export interface Challenge {
-  /** `Service-PoW-Challenge`. */
+  /** The value of the `Service-PoW-Challenge` header. */
   readonly token: string;
-  /** `Service-PoW-Difficulty`. */
+  /** The number of leading zero bits, from the `Service-PoW-Difficulty` header. */
   readonly difficulty: number;
 }
 
@@ -15,20 +15,20 @@ export interface Challenge {
 export interface NonceSearch {
   /** Returns the nonce, or null until it is found. */
   found(): string | null;
-  /** Reserves a range that no other thread searches. */
+  /** Reserves a nonce range that no other thread searches. */
   takeCounter(): number;
   /** Searches in this thread for some milliseconds. */
   searchPart(): void;
-  /** Verifies a solution of a scan or a worker, and accepts it if it is correct. */
+  /** Verifies a nonce that a scan or a worker has found, and accepts a correct nonce. */
   propose(counter: number, index: number): void;
   /** Returns false after a wrong proposal. The search then uses only the plain scan. */
   isTrusted(): boolean;
-  /** Resolves at the next {@link wake}. */
+  /** Resolves at the next call of {@link wake}. */
   nextEvent(): Promise<void>;
   wake(): void;
 }
 
-/** A faster {@link Scan} for nonce ranges whose varying word is `at`. */
+/** A {@link Scan} that is faster than the plain scan, for ranges whose varying word is `at`. */
 export interface FastScan {
   readonly at: number;
   readonly scan: Scan;
@@ -80,7 +80,7 @@ export function createNonceSearch(
   };
 }
 
-/** Nonces of one part of a plain scan, about 10 ms of work. With SIMD a range takes 5 ms. */
+/** The number of nonces in one part of a plain scan, about 10 ms. With SIMD, a range takes 5 ms. */
 const plainPart = 32_768;
 
 function solves(token: string, nonce: string, difficulty: number): boolean {

@@ -3,33 +3,39 @@ import { searchInput } from "./simd_scan.ts";
 
 /** Workers that search for a nonce, each in separate ranges. */
 export interface SearchWorkers {
-  /** Number of workers that have reported to be ready and have not failed since. */
+  /** The number of workers that have reported to be ready and have not failed since. */
   readonly readyCount: number;
   /** Terminates all workers. */
   stop(): void;
 }
 
-/** The search of the workers, and its callbacks. */
+/** The search that the workers run, and the callbacks for their reports. */
 export interface SearchWorkersOptions {
   readonly token: string;
   readonly difficulty: number;
-  /** The SIMD module, compiled for the ranges of this token. */
+  /** The SIMD module, compiled for the ranges of this challenge. */
   readonly module: WebAssembly.Module;
   readonly workers: number;
-  /** Creates a worker that runs this script. May throw if workers are not available. */
+  /** Creates a worker that runs this script. May throw if the page cannot use workers. */
   makeWorker(script: string): Worker;
-  /** Reserves a range that no other thread searches. */
+  /** Reserves a nonce range that no other thread searches. */
   takeCounter(): number;
-  /** Called when a worker reports a solution: an index of a range. */
+  /** Called when a worker reports the index of a solution in a range. */
   onFound(counter: number, index: number): void;
   /** Called when `readyCount` has changed. */
   onChange(): void;
 }
 
 /**
+<<<<<<< HEAD
  * Starts the workers that search for a nonce. A worker that cannot be created, fails or stops
  * reporting only slows the search down. There are more nonces than a search needs, so no range has
  * to be searched again.
+=======
+ * Starts workers that search for a nonce. If a worker cannot be created, fails or stops reporting,
+ * the search only becomes slower. Lost ranges are not searched again, because there are more nonces
+ * than a search needs.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers {
   const ready = new Set<Worker>();
@@ -77,12 +83,17 @@ export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers
 /** A message of a worker: a request for ranges, or a solution. */
 type WorkerReport = "more" | { readonly counter: number; readonly index: number };
 
-/** Ranges in one message to a worker: half a million nonces, or 40 ms of work. */
+/** The number of ranges in one message to a worker: half a million nonces, or 40 ms of work. */
 const rangesAtOnce = 8;
 
 /**
+<<<<<<< HEAD
  * The script of a worker. The script is a string, so it needs no URL with any bundler. The ranges
  * that it receives are already in the memory layout of the search.
+=======
+ * The script of a worker, as a string, so that bundlers need no URL. The worker receives ranges
+ * that already have the memory layout of the scan.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 const script = `
 let memory, scan;
@@ -105,7 +116,11 @@ function makeWorker(options: SearchWorkersOptions): Worker | null {
   try {
     return options.makeWorker(script);
   } catch {
+<<<<<<< HEAD
     // Workers are not possible here, or not for this page. The search then runs in this thread.
+=======
+    // The page cannot use workers, so the search runs in this thread.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     return null;
   }
 }

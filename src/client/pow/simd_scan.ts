@@ -3,14 +3,19 @@ import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 
 /**
  * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word is
+<<<<<<< HEAD
  * `at`. Returns null if WebAssembly SIMD is missing, as in old browsers, or forbidden, as by a
  * content security policy. The caller then searches without SIMD.
+=======
+ * `at`. Returns null if WebAssembly SIMD is missing, as in old browsers. Also returns null if a
+ * content security policy forbids WebAssembly. The caller then searches without SIMD.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {
   try {
     return await WebAssembly.compile(simdModule(at));
   } catch {
-    // The plain scan finds the same nonces, more slowly.
+    // Without SIMD, the plain scan finds the same nonces more slowly.
     return null;
   }
 }
@@ -20,7 +25,7 @@ export async function compileSearch(at: number): Promise<WebAssembly.Module | nu
  */
 export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> {
   const { exports } = await WebAssembly.instantiate(module);
-  // The module exports only these two members, as `simdModule` wrote it.
+  // The cast is safe: `simdModule` exports exactly these two members.
   const { memory, scan } = exports as {
     memory: WebAssembly.Memory;
     scan(from: number, to: number): number;
@@ -32,7 +37,7 @@ export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> 
   };
 }
 
-/** Returns the input of a SIMD scan, for the start of the memory: state, block and mask. */
+/** Returns the input of a SIMD scan for the start of the memory: hash state, block and mask. */
 export function searchInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
   const input = new Int32Array(simdMemory.mask / 4 + 1);
   input.set(midstate.state, simdMemory.state / 4);

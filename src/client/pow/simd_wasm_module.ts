@@ -14,16 +14,16 @@ import {
 } from "./wasm_instructions.ts";
 
 /**
- * The byte offsets of the input in the memory of the SIMD WebAssembly module; see `searchInput`.
+ * The byte offsets of the input in the memory of the SIMD module. `searchInput` returns this input.
  */
 export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
 
 /**
  * Returns the SIMD WebAssembly module that hashes four nonces at a time, for blocks whose varying
- * word is `at`. The module is built from its instructions instead of being shipped as a binary, so
- * that a reader can verify it. `scan(from, to)` returns an index or -1. The 64 rounds are unrolled,
- * and each letter keeps its local. The rounds before `at`, and all schedule words that do not
- * depend on the word `at`, are computed once for each call.
+ * word is `at`. The code builds the module from instructions instead of shipping a binary, so that
+ * a reader can verify the module. Its function `scan(from, to)` returns an index or -1. The 64
+ * rounds are unrolled, and each letter of the hash state keeps its local. The rounds before `at`,
+ * and all schedule words that do not depend on `at`, are computed once for each call.
  */
 export function simdModule(at: number): Uint8Array<ArrayBuffer> {
   const varies = varyingWords(at);
@@ -44,31 +44,31 @@ export function simdModule(at: number): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-// The locals: two parameters and a third local of 32 bits, followed by the vectors.
+// The indexes of the locals. The first three have 32 bits, and all others are vectors.
 const index = 0;
 const end = 1;
 const hits = 2;
 const startLetters = 3;
 const letters = 11;
-/** The last 16 varying words of the schedule. */
+/** The first of the 16 locals that hold the latest varying words of the schedule. */
 const ring = 19;
 const vectors = 32;
 
-/** The round constants, from the data section of the module. */
+/** The memory address of the round constants, which the data section contains. */
 const constants = 256;
-/** A vector for each word of the schedule: the part that does not vary. */
+/** The memory address of a vector for each schedule word: the part that does not vary. */
 const fixedWords = 1024;
-/** A vector for each word of the schedule: the constant part plus the constant of its round. */
+/** The memory address of a vector for each word: its fixed part plus the round constant. */
 const fixedTerms = 2048;
 
-/** Returns for each word of the schedule whether the word depends on the word `at`. */
+/** Returns a list with true for each schedule word that depends on the word `at`. */
 function varyingWords(at: number): readonly boolean[] {
   const varies = Array.from({ length: 64 }, (_, t) => t === at);
   for (let t = 16; t < 64; t++) varies[t] = sources(t).some(([source]) => varies[source]);
   return varies;
 }
 
-/** Returns the terms of a schedule word: earlier words, unchanged or through a sigma function. */
+/** Returns the terms that a schedule word adds: earlier words, some through a sigma function. */
 function sources(
   t: number,
 ): readonly (readonly [source: number, form: (x: WasmCode) => WasmCode])[] {
@@ -76,7 +76,7 @@ function sources(
   return [[t - 16, itself], [t - 15, smallSigma0], [t - 7, itself], [t - 2, smallSigma1]];
 }
 
-/** Returns the code that computes the values which all nonces of a call share. */
+/** Returns the code that computes the values that all nonces of a call share. */
 function prologue(at: number, varies: readonly boolean[]): WasmCode {
   const code = [
     eachLetter((letter) =>
@@ -97,7 +97,7 @@ function prologue(at: number, varies: readonly boolean[]): WasmCode {
   return code;
 }
 
-/** Returns the code of the rounds that begin with the first varying word. */
+/** Returns the code of all rounds from the first varying word on. */
 function mainRounds(at: number, varies: readonly boolean[]): WasmCode {
   const code: WasmCode[] = [];
   for (let t = at; t < 64; t++) {
@@ -116,7 +116,7 @@ function mainRounds(at: number, varies: readonly boolean[]): WasmCode {
   return code;
 }
 
-/** Returns one round. Instead of the letters, the locals that contain them are rotated. */
+/** Returns the code of one round. The round rotates the locals instead of moving the letters. */
 function round(t: number, base: number, term: WasmCode): WasmCode {
   const local = (letter: number) => base + (letter - t + 64) % 8;
   const [a, b, c] = [localGet(local(0)), localGet(local(1)), localGet(local(2))];
@@ -132,9 +132,7 @@ function round(t: number, base: number, term: WasmCode): WasmCode {
   ];
 }
 
-/**
- * Returns four successive words. The last bits of the index, a multiple of four, select the letter.
- */
+/** Returns four successive varying words. The last bits of the index select one of the letters. */
 function fourWords(): WasmCode {
   const nibble = (mask: number, shift: number) =>
     i32.shiftLeft(i32.and(localGet(index), i32.constant(mask)), shift);
@@ -147,7 +145,7 @@ function fourWords(): WasmCode {
   );
 }
 
-/** Returns one bit for each of four nonces, set if its digest begins with enough zeros. */
+/** Returns a bit mask of the four nonces. A bit is set if the digest has enough leading zeros. */
 function solved(): WasmCode {
   const digest = v128.add(localGet(letters), v128.loadSplat(simdMemory.state));
   const bits = v128.and(digest, v128.loadSplat(simdMemory.mask));
@@ -162,7 +160,7 @@ function smallSigma1(x: WasmCode): WasmCode {
   return v128.xor(rotations(x, [17, 19]), v128.shiftRight(x, 10));
 }
 
-/** Returns the exclusive or of a value that is rotated right by each of these numbers of bits. */
+/** Returns the exclusive or of several right rotations of one value. */
 function rotations(x: WasmCode, bits: readonly number[]): WasmCode {
   return bits.map((n) => v128.or(v128.shiftRight(x, n), v128.shiftLeft(x, 32 - n)))
     .reduce(v128.xor);
@@ -203,7 +201,7 @@ function constantBytes(): WasmCode[] {
     .flat().map((byte) => [byte]);
 }
 
-/** Returns a section with one entry. */
+/** Returns a section that contains one entry. */
 function section(id: number, entry: WasmCode): WasmCode {
   return [id, sized(vector([entry]))];
 }

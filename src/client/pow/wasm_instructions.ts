@@ -1,7 +1,13 @@
 /**
+<<<<<<< HEAD
  * The WebAssembly instructions of the search, as functions from operands to bytes (WebAssembly 2.0,
  * chapter 5), so the code looks like an expression. The bytes of an operand are a nested list until
  * {@link flatten} is called.
+=======
+ * The code of WebAssembly instructions: bytes and nested lists (WebAssembly 2.0, chapter 5). Each
+ * instruction is a function from operands to code, so that a program reads as an expression. {@link
+ * flatten} converts the code to bytes.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export type WasmCode = readonly (number | WasmCode)[];
 
@@ -19,7 +25,7 @@ function collect(code: WasmCode, bytes: number[]): void {
   }
 }
 
-/** Returns an unsigned number of WebAssembly code, as LEB128. */
+/** Encodes an unsigned number in LEB128, as WebAssembly code contains it. */
 export function unsigned(value: number): WasmCode {
   return value < 128 ? [value] : [value & 127 | 128, ...unsigned(value >>> 7)];
 }
@@ -61,7 +67,7 @@ export const i32 = {
 /** The WebAssembly instructions on vectors of four 32-bit integers. */
 export const v128 = {
   load: (address: number): WasmCode => [atZero, simd(0x00), 4, unsigned(address)],
-  /** Loads one number of the memory into all four lanes. */
+  /** Loads one number from the memory into all four lanes. */
   loadSplat: (address: number): WasmCode => [atZero, simd(0x09), 2, unsigned(address)],
   store: (address: number, value: WasmCode): WasmCode => [
     atZero,
@@ -81,7 +87,7 @@ export const v128 = {
   shiftLeft: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xab)],
   shiftRight: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xad)],
   areEqual: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x37)],
-  /** Returns one bit for each of the four lanes, set if the lane consists of ones. */
+  /** Returns a bit for each of the four lanes. A bit is set if all bits of the lane are ones. */
   bitmask: (x: WasmCode): WasmCode => [x, simd(0xa4)],
 };
 
@@ -92,14 +98,14 @@ function simd(instruction: number): WasmCode {
 }
 
 /**
- * Returns the WebAssembly instructions of a loop that runs at least once and repeats while
- * `condition` is not zero.
+ * Returns the code of a loop. The loop runs at least once, and repeats while `condition` is not
+ * zero.
  */
 export function repeat(body: WasmCode, condition: WasmCode): WasmCode {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }
 
-/** Returns the WebAssembly instructions that return a value if the condition is not zero. */
+/** Returns the code that returns a value if the condition is not zero. */
 export function returnIf(condition: WasmCode, value: WasmCode): WasmCode {
   return [condition, 0x04, 0x40, value, 0x0f, 0x0b];
 }

@@ -2,7 +2,7 @@ import { queryText } from "./query_text.ts";
 import { answerError } from "./service_error.ts";
 import type { Handle } from "../../api/handle.ts";
 
-/** The options of a request: its signal, its headers, and its query parameters. */
+/** The options of a request: abort signal, headers and query parameters. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
@@ -13,20 +13,20 @@ export interface CallOptions {
   readonly [parameter: string]: unknown;
 }
 
-/** The value of a response, and its tag. */
+/** The value in a response, and the tag of the value. */
 export interface CallResult {
-  /** By contract the value has the type that the client declares. */
+  /** The JSON value. The client declares its type and trusts the service. */
   readonly value: unknown;
   readonly etag: string | null;
 }
 
-/** Sends one kind of request and reads the JSON of the response. */
+/** Sends a request and reads the JSON value of the response. */
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
-/** Returns the call for a method and a path below the path of the resource. */
+/** Returns the call for an HTTP method and a path relative to the resource. */
 export type MakeCall = (method: string, place: string) => Call<CallResult>;
 
-/** Returns the calls of a resource, which return the value of the response with its tag. */
+/** Returns a function that creates the calls of a resource. */
 export function createCalls({ transport, path }: Handle): MakeCall {
   return (method, place) =>
   async (
@@ -46,18 +46,18 @@ export function createCalls({ transport, path }: Handle): MakeCall {
       signal,
       timeoutMs,
     });
-    // A JSON value of the service is never falsy.
+    // The service never sends a falsy JSON value.
     const value = await response.json().catch(() => null);
     if (!value && response.status !== (ifNoneMatch ? 304 : 0)) throw await answerError(response);
     return { value, etag: response.headers.get("etag") };
   };
 }
 
-/** Returns a call that returns only the value of the response, or the named member of the value. */
+/** Converts a call so that it returns only the value, or only the named member of the value. */
 export function valueOf(call: Call<CallResult>, member?: string): Call<unknown> {
   return async (options, body) => {
     const { value } = await call(options, body);
-    // By contract the response is an object with the named member.
+    // The cast is safe if the response is an object with the named member, as the service promises.
     return member ? (value as Readonly<Record<string, unknown>>)[member] : value;
   };
 }

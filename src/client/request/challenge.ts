@@ -3,19 +3,20 @@ import { powHeaders } from "../../protocol/pow_protocol.ts";
 import type { CreateClientOptions } from "./client_options.ts";
 import type { ServiceError } from "./service_error.ts";
 
-/** A request that the service refused with a challenge. */
+/** A request that the service refused because the client has to solve a challenge. */
 export interface Refusal {
   readonly request: { readonly signal?: AbortSignal | undefined };
   readonly response: Response;
   readonly error: ServiceError;
-  /** Number of challenges that were solved for this request before. */
+  /** The number of challenges that the client has already solved for this request. */
   readonly attempts: number;
 }
 
 /**
- * Returns the headers that solve the challenge of a 428: proof of work or a CAPTCHA. Throws the
- * error if there is no challenge, the limit of attempts is reached, or this client does not solve
- * it. This module is loaded on demand and loads the solver.
+ * Solves the challenge of a response with status 428 (proof of work or a CAPTCHA), and returns the
+ * headers with the solution. Throws the error if there is no challenge, too many attempts were
+ * made, or this client cannot solve the challenge. This module is loaded on demand and loads the
+ * solver.
  */
 export async function solveChallenge(
   { error, response: { headers }, request: { signal }, attempts }: Refusal,

@@ -3,45 +3,53 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** The options of a client. */
 export interface CreateClientOptions {
-  /** Origin of the service, such as `https://example.com`. An empty string: the page's origin. */
+  /** The origin of the service, `https://example.com`. The empty string is the page's origin. */
   readonly baseUrl: string;
-  /** Path below which the resources are. Default: `/api`. */
+  /** The path that precedes all resources. Default: `/api`. */
   readonly basePath?: string | undefined;
   /**
-   * Bearer token, or a function that returns it. The function is called for each request, and again
-   * with `refresh: true` after a 401. Null sends the request without a token.
+   * The bearer token, or a function that returns the token. The function is called for each
+   * request, and again with `refresh: true` after a 401. Null sends the request without a token.
    */
   readonly token?: string | TokenSource | undefined;
-  /** Headers of every request. */
+  /** The headers of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Sends the requests instead of `fetch`, for instance `app.fetch` in the same process. */
+  /** Sends the requests instead of the global `fetch`, for example `app.fetch`. */
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
   /**
+<<<<<<< HEAD
    * The timeout of a request with its response, in milliseconds. Default: 30,000. 0: no timeout.
+=======
+   * Timeout of a request with its response body, in milliseconds. Default: 30,000. 0 disables it.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
    */
   readonly timeoutMs?: number | undefined;
-  /** Settings of proof of work. */
+  /** The settings for proof of work. */
   readonly pow?: ClientPow | undefined;
   /** Shows a CAPTCHA and returns its token. If absent, requests that need a CAPTCHA fail. */
   readonly captcha?: ((challenge: RequiredCaptcha) => Promise<string>) | undefined;
-  /** Header for the token of the CAPTCHA, if the service reads another header than the default. */
+  /** The header for the CAPTCHA token. Default: the header that the service reads by default. */
   readonly captchaHeader?: string | undefined;
   /** Replacements for parts of the runtime environment, for instance in tests. */
   readonly environment?: Partial<ClientEnvironment> | undefined;
 }
 
+<<<<<<< HEAD
 /** Returns the bearer token of a request, or null for a request without a token. */
+=======
+/** Returns the bearer token of a request, or null to send no token. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 export type TokenSource = (
   wanted: { readonly refresh: boolean },
 ) => string | null | Promise<string | null>;
 
-/** How the client does the proof of work that a request requires. */
+/** How the client handles requests that require proof of work. */
 export interface ClientPow {
-  /** `false` lets requests that need proof of work fail. Default: `true`. */
+  /** If false, requests that need proof of work fail. Default: `true`. */
   readonly enabled?: boolean | undefined;
-  /** Number of challenges that are solved for one request before it fails. Default: 3. */
+  /** The maximum number of challenges to solve for one request. Default: 3. */
   readonly maxAttempts?: number | undefined;
-  /** Solves a challenge instead of the built-in solver, which is loaded on demand. */
+  /** Solves a challenge instead of the built-in solver. The built-in solver is loaded on demand. */
   readonly solve?: PowSolver | undefined;
 }
 

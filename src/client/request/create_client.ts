@@ -5,25 +5,30 @@ import { createRequests } from "./requests.ts";
 import { createTransport } from "./transport.ts";
 
 /**
- * Creates a client of a service. `Api` is the type of the service's resources: `resource-api types`
- * writes it, and `InferApi` derives it from the configuration of the service.
+ * Creates a client of a service. `Api` is the type of the service's resources. The command
+ * `resource-api types` writes this type, and `InferApi` derives it from the service's
+ * configuration.
  */
 export function createClient<Api extends ApiOf<Api>>(options: CreateClientOptions): Client<Api> {
   const transport = createTransport(options);
   const { basePath } = transport;
   const resources: Record<PropertyKey, unknown> = {
+<<<<<<< HEAD
     // The client has no prototype, because a resource may have a name such as `constructor`.
+=======
+    // The object has no prototype, because a resource may be named `toString`.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     __proto__: null,
     [handle]: { transport, path: basePath },
   };
   const client = new Proxy(resources, {
     get(known, name) {
-      // `await` reads `then` of a client.
+      // `await` reads the member `then`, which must not be a resource.
       if (typeof name === "symbol" || name === "then") return known[name];
       const path = `${basePath}/${encodeURIComponent(name).replace(/%2F/g, "/")}`;
       return known[name] ??= createRequests({ transport, path });
     },
   });
-  // The service has a resource at each path of `Api`, with the operations of its type.
+  // The cast is safe: the service has the resources and operations that `Api` declares.
   return client as unknown as Client<Api>;
 }

@@ -8,7 +8,7 @@ export interface ImportOptions extends CallOptions {
   readonly onProgress?: ((count: number) => void) | undefined;
 }
 
-/** The destination of the rows of an import, and the source of its key. */
+/** Where an import sends its rows, and which idempotency key it uses. */
 export interface ImportTarget {
   createBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   upsertBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
@@ -16,7 +16,7 @@ export interface ImportTarget {
 }
 
 /**
- * Sends rows in parts and returns their number. Each part is one batch with a separate
+ * Sends rows in parts and returns the number of rows. Each part is one batch with a separate
  * Idempotency-Key. A part that exceeds a limit of the service is divided.
  */
 export async function importRows(
@@ -31,7 +31,7 @@ export async function importRows(
   async function sendPart(): Promise<void> {
     const part = waiting.slice(0, size);
     try {
-      // When an import is repeated, equal parts get equal keys.
+      // Equal parts get equal keys, so that a repeated import does not insert rows twice.
       await send(part, { ...options, idempotencyKey: `${idempotencyKey}.${count}.${part.length}` });
     } catch (error) {
       const limit = smallerSize(error, part.length);
@@ -52,9 +52,14 @@ export async function importRows(
   return count;
 }
 
-/** Returns a smaller size of parts; null if the refusal has another reason. */
+/** Returns a smaller number of rows for a part. Returns null if the part was not too large. */
 function smallerSize(error: unknown, size: number): number | null {
+<<<<<<< HEAD
   // Any other thrown value has no slug. Importing the class would load it a second time.
+=======
+  // Thrown values that are not a `ServiceError` have no slug. Importing the class would load it
+  // twice.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const { slug, problem } = error as Partial<ServiceError>;
   const limit = slug === "batch-limit-exceeded"
     ? Number(problem?.details?.limit)

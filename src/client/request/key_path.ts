@@ -1,25 +1,30 @@
-/** The key of a row: a value, or the values of a composite key in order. */
+/** The key of a row: a value, or a list of values for a composite key. */
 export type KeyInput = KeyPart | readonly KeyPart[];
 
 /** One value of a key. */
 export type KeyPart = string | number | boolean;
 
 /**
- * Returns the path segment of a row: the encoded values of its key, joined by commas. A key that
- * equals a route name, such as `count`, is encoded so that the service reads it as a key. Throws a
- * RangeError for a key that no URL can contain: the empty string, `.` and `..`. Throws a TypeError
- * for undefined, for objects, and for a number beyond 2^53, which JavaScript may have rounded.
+ * Returns the path segment of a row. The segment contains the encoded values of the row's key,
+ * joined by commas. A key that equals a route name, such as `count`, is encoded so that the service
+ * reads it as a key. Throws a RangeError for a key that no URL can contain: the empty string, `.`
+ * and `..`. Throws a TypeError for undefined, for objects, and for a number beyond 2^53, which
+ * JavaScript may have rounded.
  */
 export function keyPath(key: KeyInput): string {
   const segment = `${[key].flat().map((part) => encodeURIComponent(exact(part)))}`;
+<<<<<<< HEAD
   // A URL is normalized before it is sent. `/posts/..` becomes `/`, even if the dots are encoded.
+=======
+  // URL normalization would change `/posts/..` to `/`, even with encoded dots.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   if (/^\.{0,2}$/.test(segment)) throw new RangeError(`No URL has the key "${segment}"`);
   return segment.replace(routeName, (first) => `%${first.charCodeAt(0).toString(16)}`);
 }
 
 /**
- * Returns the value. Throws a TypeError for undefined, for objects, and for a number beyond 2^53,
- * which JavaScript may have rounded.
+ * Returns the value unchanged. Throws a TypeError for undefined and objects. Also throws for a
+ * number beyond 2^53, which JavaScript may have rounded.
  */
 export function exact<T>(value: T): T {
   if (

@@ -9,12 +9,12 @@ export interface UpdateOptions extends CallOptions {
   readonly onConflict?: ConflictCallback;
 }
 
-/** Merges a refused patch with the current row. Null abandons the change. */
+/** Merges a refused patch with the current row. Returning null abandons the change. */
 export type ConflictCallback = (
   conflict: { readonly base: unknown; readonly mine: unknown; readonly theirs: unknown },
 ) => unknown;
 
-/** The requests to one row, and the merge function. */
+/** The requests for one row, and the function that merges conflicting changes. */
 export interface MergedRow {
   readonly key: KeyInput;
   get(key: KeyInput, options: CallOptions): Promise<CallResult>;
@@ -23,8 +23,8 @@ export interface MergedRow {
 }
 
 /**
- * Changes a row. If the row has changed since `ifMatch` was read, `onConflict` merges the changes,
- * and the merged patch is sent with the tag of the current row, at most five times. Throws the
+ * Changes a row. If the row has changed since `ifMatch` was read, `onConflict` merges the changes.
+ * The merged patch is sent with the tag of the current row, at most five times. Throws the
  * ConflictError if `onConflict` returns null or the row has no tag.
  */
 export async function mergeUpdate(
@@ -37,7 +37,8 @@ export async function mergeUpdate(
     try {
       return await patch(key, options, mine);
     } catch (error) {
-      // Any other thrown value has no such slug. The class itself would be loaded a second time.
+      // Thrown values that are not a `ServiceError` have no such slug. Importing the class would
+      // load it twice.
       const { slug } = error as Partial<ServiceError>;
       if (slug !== "precondition-failed" || attempt > maxMerges) throw error;
       const { value: theirs, etag } = await get(key, { signal, timeoutMs });
@@ -46,7 +47,7 @@ export async function mergeUpdate(
       if (next === null || etag === null) throw error;
       mine = next;
       base = theirs;
-      // Another body is another request, which needs a separate key.
+      // A request with another body needs another idempotency key.
       const nextKey = idempotencyKey && `${idempotencyKey}.${attempt}`;
       options = { ...options, ifMatch: etag, idempotencyKey: nextKey };
     }

@@ -1,11 +1,11 @@
 /**
- * Returns the query of a URL with its `?`, or the empty string without parameters. Undefined and
- * null parameters are omitted. A list is joined by commas.
+ * Returns the query string of a URL with its `?`, or the empty string without parameters. Undefined
+ * and null parameters are omitted. Lists are joined by commas.
  */
 export function queryText(parameters: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(parameters).flatMap(([name, value]) =>
-    // `encodeURIComponent` converts every value to a string. It throws for a lone surrogate, which
-    // URLSearchParams would replace.
+    // The cast is safe: `encodeURIComponent` converts every value to a string. Unlike
+    // URLSearchParams, it throws for a lone surrogate instead of replacing it.
     value === undefined || value === null ? [] : [`${name}=${encodeURIComponent(value as string)}`]
   );
   return parts[0] ? `?${parts.join("&")}` : "";

@@ -6,13 +6,17 @@ import type { Page } from "../../api/rows.ts";
 import type { UpdateOptions } from "./merge_update.ts";
 
 /**
- * Returns the requests to one resource. Their types are those of `ResourceClient`, which the
- * compiler cannot compare with the responses of a service. Rarely used code is loaded on demand.
+ * Returns the requests for one resource. The types are those of `ResourceClient`, because the
+ * compiler cannot check a service's responses. Rarely used code is loaded on demand.
  */
 export function createRequests(own: Handle) {
   const call = createCalls(own);
 
+<<<<<<< HEAD
   // Asynchronous, so that a key that no URL can contain rejects like any other error.
+=======
+  // The function is asynchronous. Therefore an impossible key rejects instead of throwing.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>
@@ -30,7 +34,7 @@ export function createRequests(own: Handle) {
 
   async function* pages(options?: CallOptions) {
     do {
-      // By contract this is the response of a list.
+      // The cast is safe: the service responds to this request with a page of a list.
       const page = await list(options) as Page<unknown>;
       yield page;
       options = { ...options, offset: null, cursor: page.nextCursor };
@@ -61,7 +65,7 @@ export function createRequests(own: Handle) {
     replace: (key: KeyInput, body: unknown, options?: CallOptions) =>
       ofRow("PUT")(key, options, body),
     delete: ofRow("DELETE"),
-    // The content type of the JSON body proves that no page of another origin has sent the request.
+    // Sends a JSON body, because the service rejects cross-origin requests by their content type.
     restore: (key: KeyInput, options?: CallOptions) => ofRow("POST", "/restore")(key, options, {}),
     createBatch,
     upsertBatch,

@@ -8,13 +8,13 @@ export interface FilterExpression {
   toString(): string;
 }
 
-/** A number that no double equals, as rows contain it in documents and columns of any type. */
+/** A number that no double equals, in the form that documents and other columns contain. */
 export interface MarkedNumber {
   /** The number as JSON text. */
   readonly $number: string;
 }
 
-/** A value in a filter template. A list is for `=in=` and other operators that take lists. */
+/** A value in a filter template. Operators such as `=in=` take a list. */
 export type FilterOperand =
   | FilterExpression
   | MarkedNumber
@@ -47,11 +47,11 @@ export function filterTemplate(
   parts: TemplateStringsArray,
   ...values: readonly FilterOperand[]
 ): FilterExpression {
-  // A filter never contains the character that marks a value here.
+  // No filter contains the NUL character, so it marks the place of a value.
   const place = parts.join("\0").replace(quoted, "x").replace(/&&|\|\|/g, ";").match(misplaced);
   if (place) throw new TypeError("No filter has " + place[0].replaceAll("\0", "${…}"));
   const written = values.map((value, index) =>
-    // A list between parentheses of the template is written as its items.
+    // A list between parentheses in the template is written without further parentheses.
     Array.isArray(value) && /[([]\s*$/.test(parts[index]!) ? value.map(operand) : operand(value)
   );
   const filter = String.raw({ raw: parts }, ...written);
@@ -61,18 +61,18 @@ export function filterTemplate(
 /** Matches a quoted string that contains no value. */
 const quoted = /(["'])(\\[^\0]|[^\\\0])*?\1/g;
 
-/** Matches a value within quotes, and a value that would be a part of a word. */
+/** Matches a value within quotes or a value next to other characters of a word. */
 const misplaced = /(["']|[^ \t\r\n=<>(,;[]\0|\0[^ \t\r\n),;\]]|\0\s*[=!<>]).*/;
 
 function operand(value: unknown): string {
   if (Array.isArray(value)) return `(${value.map(operand)})`;
-  // No other type of operand has members with these names.
+  // The cast is safe: only filters and marked numbers have these members.
   const { filter, $number } = Object(value) as Partial<FilterExpression & MarkedNumber>;
   if (typeof filter === "string") return `(${filter})`;
-  // Only a Date has this function.
+  // The cast is safe: only a Date has this function.
   const text = (value as Date | null)?.toISOString?.() ?? value;
-  // Null, numbers and booleans have no quotes, as some operators require.
+  // Null, numbers and booleans are written without quotes, because some operators require that.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
-  // The declaration of `isNaN` forbids strings, which JavaScript accepts. Undefined is NaN.
+  // `isNaN` also accepts strings, contrary to its declaration. `isNaN(undefined)` is true.
   return `${isNaN($number as never) ? exact(text) : $number}`;
 }

@@ -1,10 +1,10 @@
 import type { ProblemBody, ProblemSlug } from "../../protocol/problem_codes.ts";
 
 /**
- * The kind of an error: the slug of a problem of the service; `network` for a request without a
- * response; `timeout` for a response that took too long; `unexpected-answer` for a response that
- * does not come from the service, such as the page of a proxy. Writes of an outbox may also be
- * `discarded` or `expired`, or fail because of their `storage`.
+ * The kind of an error. Most are the slug of a problem of the service. `network`: the request has
+ * no response. `timeout`: the response took too long. `unexpected-answer`: the response does not
+ * come from the service, such as the page of a proxy. `discarded`, `expired` and `storage`: a write
+ * of an outbox failed.
  */
 export type ServiceErrorSlug =
   | ProblemSlug
@@ -14,49 +14,55 @@ export type ServiceErrorSlug =
   | "discarded"
   | "expired"
   | "storage"
-  // A middleware may respond with any status: `http-418`.
+  // The status of a response from middleware, for example `http-418`.
   | `http-${number}`;
 
 /** The CAPTCHA that a request requires. */
 export interface RequiredCaptcha {
-  /** Name of the provider, for instance `turnstile`. */
+  /** The name of the provider, for instance `turnstile`. */
   readonly provider: string;
-  /** Public key with which a page shows the CAPTCHA. */
+  /** The public key with which a page shows the CAPTCHA. */
   readonly siteKey: string;
-  /** Action for which the CAPTCHA has to be solved; null if any action is valid. */
+  /** The action for which the user has to solve the CAPTCHA. Null if any action is valid. */
   readonly action: string | null;
 }
 
-/** The facts of a {@link ServiceError} other than its slug and its message. */
+/** The members of a {@link ServiceError} other than slug and message. */
 export interface ServiceErrorFacts {
-  /** Status of the response. */
+  /** The HTTP status of the response. */
   readonly status?: number;
-  /** Body of the problem. */
+  /** The problem document in the response body. */
   readonly problem?: ProblemBody | null;
-  /** Delay that the service requests, in milliseconds. */
+  /** The delay that the service requests, in milliseconds. */
   readonly retryAfterMs?: number | null;
-  /** CAPTCHA that has to be solved. */
+  /** The CAPTCHA that the user has to solve. */
   readonly captcha?: RequiredCaptcha | null;
   /** The error that caused this error. */
   readonly cause?: unknown;
 }
 
-/** An error of a request that was refused or had no usable response. */
+/** The error of a request that the service refused, or that had no usable response. */
 export class ServiceError extends Error {
-  /** Name of the class. */
+  /** The name of the class. */
   override readonly name: string = "ServiceError";
-  /** Kind of the error. */
+  /** The slug of the error, which says what failed. */
   readonly slug: ServiceErrorSlug;
-  /** Status of the response; 0 if there was none. */
+  /** The HTTP status of the response, or 0 if there was no response. */
   readonly status: number = 0;
-  /** Body of the problem; null if the response had none. */
+  /** The problem document in the response body, or null if there was none. */
   readonly problem: ProblemBody | null = null;
+<<<<<<< HEAD
   /** The delay that the service requests, in milliseconds, or null if it requests none. */
   readonly retryAfterMs: number | null = null;
   /** The CAPTCHA to solve, or null for every other error. */
+=======
+  /** The delay that the service requests, in milliseconds, or null if the service requests none. */
+  readonly retryAfterMs: number | null = null;
+  /** The CAPTCHA that the user has to solve, or null for every other error. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly captcha: RequiredCaptcha | null = null;
 
-  /** Creates an error. Without a status there was no response. */
+  /** Creates an error. Without a status, the error means that there was no response. */
   constructor(slug: ServiceErrorSlug, message: string, facts: ServiceErrorFacts = {}) {
     super(message, facts);
     this.slug = slug;
@@ -69,25 +75,34 @@ export class ConflictError extends ServiceError {
   /** Name of the class. */
   override readonly name: string = "ConflictError";
 
+<<<<<<< HEAD
   /** The current ETag of the row, or null if the service did not send it. */
   // By contract this is a string or null.
+=======
+  /** The current tag of the row, or null if the service did not send the tag. */
+  // The service sends a string or nothing.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly currentETag: string | null = this.problem?.details?.currentETag as string | undefined ??
     null;
 
-  /** Suggestion of the service, as a sentence; null if there is none. */
-  // By contract this is a string.
+  /** A sentence in which the service suggests a solution, or null. */
+  // The service sends a string or nothing.
   readonly suggestion: string | null = this.problem?.details?.suggestion as string | undefined ??
     null;
 }
 
-/** Returns the error for a refusal, or for a response that does not come from the service. */
+/** Returns the error for a refused request, or for a response from a proxy. */
 export async function answerError(response: Response): Promise<ServiceError> {
   const { status, headers } = response;
+<<<<<<< HEAD
   // The service sends whole seconds. Dates, which some proxies send, are ignored.
+=======
+  // The service sends whole seconds. A date from a proxy becomes NaN and is ignored.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const facts = { status, retryAfterMs: +headers.get("retry-after")! * 1000 || null };
   const problem = await response.json().catch(() => null);
-  // The response is a problem with a page of the service, on its host, or an error that a
-  // middleware has thrown. Otherwise it comes from a proxy or from another service.
+  // The service sends problem documents that refer to its own pages, or errors of middleware. Any
+  // other response comes from a proxy or another service.
   const slug = "unexpected-answer";
   if (/^(\/([^/].*)?__service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
     return problemError(problem, facts);
@@ -95,10 +110,10 @@ export async function answerError(response: Response): Promise<ServiceError> {
   return new ServiceError(slug, `${slug}: ${status}`, facts);
 }
 
-/** Returns the error for a problem of the service. */
+/** Returns the error for a problem document of the service. */
 export function problemError(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
   const Kind = facts.status === 412 ? ConflictError : ServiceError;
-  // By contract the code is the slug in capitals, even for a problem without a page: `HTTP_418`.
+  // The code is the slug in capitals, even for a problem without a page: `HTTP_418`.
   const slug = problem.code.toLowerCase().replace(/_/g, "-") as ServiceErrorSlug;
   return new Kind(slug, problem.detail, { ...facts, problem });
 }

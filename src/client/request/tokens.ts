@@ -1,30 +1,43 @@
 import type { CreateClientOptions } from "./client_options.ts";
 
-/** A bearer token as the source has returned it. */
+/** A bearer token from the token source. */
 export interface Token {
-  /** Without a value, a request is sent without a token. */
+  /** The token. Without a value, the request has no `Authorization` header. */
   readonly value: string | null | undefined | false;
-  /** Number of refreshes that preceded this token. */
+  /** The number of refreshes before this token was returned. */
   readonly age: number;
 }
 
+<<<<<<< HEAD
 /** The tokens of a client's requests. All requests share one refresh. */
 export interface Tokens {
   /** Returns the token for a new request. */
   current(): Promise<Token>;
   /** Returns the token to use after this token was refused, or a token without a value. */
+=======
+/** The bearer tokens for a client's requests. Simultaneous requests share one refresh. */
+export interface Tokens {
+  /** Returns the token for a new request. */
+  current(): Promise<Token>;
+  /** Returns the token after a refusal. Without a new token, the result has no value. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   after(refused: Token): Promise<Token>;
 }
 
 /**
+<<<<<<< HEAD
  * Returns the tokens of a source. It is called for each request, and once for all refused requests.
+=======
+ * Creates tokens from a source. The source is called for each request, and once for all requests
+ * that were refused together.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function createTokens(source: CreateClientOptions["token"]): Tokens {
   let refreshes = 0;
   let refreshing: Promise<Token> | null = null;
 
   async function ask(refresh: boolean): Promise<Token> {
-    // While the source is working, another request may have caused a refresh of the token.
+    // Another request may start a refresh while the source is working.
     const age = refreshes;
     const value = typeof source === "function" ? await source({ refresh }) : !refresh && source;
     return { value, age: refresh ? ++refreshes : age };
@@ -32,7 +45,7 @@ export function createTokens(source: CreateClientOptions["token"]): Tokens {
 
   return {
     current: () => refreshing ?? ask(false),
-    // While this request was in flight, another request may have caused a refresh of the token.
+    // While this request was in flight, another request may have refreshed the token.
     after: ({ age }) =>
       age < refreshes ? ask(false) : (refreshing ??= ask(true).finally(() => refreshing = null)),
   };

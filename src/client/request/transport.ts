@@ -5,7 +5,7 @@ import { answerError, ServiceError } from "./service_error.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { ClientRequest, RequestHeaders, Transport } from "../../api/transport.ts";
 
-/** The content types of responses that come from the service. */
+/** Matches the content types of responses that come from the service. */
 const answerType = /^(application\/json;.*numbers=safe|text\/event-stream)/;
 
 /** Creates the transport of a client. */
@@ -36,7 +36,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       const type = response.headers.get("content-type")!; // Null is tested as "null".
       if (response.status === 304 || answerType.test(type)) return response;
       const error = await answerError(response);
-      // Only the service requests a proof or another token: the status of its problem counts.
+      // Only the service requests a proof or another token, so the status in its problem counts.
       const status = error.problem?.status;
       if (status === 428) {
         const { solveChallenge } = await import("./challenge.ts");
@@ -49,7 +49,7 @@ export function createTransport(options: CreateClientOptions): Transport {
     }
   }
 
-  /** Sends the request once, without redirects. Reads the whole body, except of a stream. */
+  /** Sends the request once, without redirects. Reads the whole body, except for a stream. */
   async function exchange(
     { method, path, signal, timeoutMs }: ClientRequest,
     body: string | undefined,
@@ -71,7 +71,7 @@ export function createTransport(options: CreateClientOptions): Transport {
         }),
       );
       if (timeoutMs === 0 && response.ok) return response;
-      // A response with a status such as 204 or 304 must not be created with an empty body.
+      // `new Response` throws for an empty body with a status such as 204 or 304.
       return new Response(await response.text() || null, response);
     } catch (cause) {
       signal?.throwIfAborted();

@@ -4,21 +4,27 @@ import { TabConnection } from "./tab_connection.ts";
 
 /** The options that determine which tabs share a stream. */
 export interface ShareTabsOptions {
-  /** Identity of the user, whose rights the stream has. Tabs of different users share nothing. */
+  /** The identity of the user, whose rights the stream has. Different users share no stream. */
   readonly identity: string;
 }
 
 /**
  * Lets the tabs of an origin share the streams of one tab, the leader, through a BroadcastChannel.
+<<<<<<< HEAD
  * The leader holds a Web Lock. A hidden leader releases the lock to a visible tab. Call this
  * function before the first live list. The returned function ends the sharing. Without locks or
  * channels, as in Node, this function has no effect.
+=======
+ * The leader holds a Web Lock. A hidden leader releases the lock to a visible tab. The program must
+ * call `shareTabs` before it opens a live list. The returned function ends the sharing. Without
+ * locks or channels, as in Node, the function does nothing.
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () => void {
   const { transport } = api[handle];
   const { environment: { locks, channel: open }, baseUrl, parts } = transport;
   const name = `live ${baseUrl} ${identity}`;
-  // The lock is checked first, because an open channel keeps a process alive.
+  // Locks are checked before the channel is opened, because an open channel keeps a process alive.
   const channel = locks && open(name);
   if (!locks || !channel) return () => {};
   const connection = new TabConnection(transport, { name, locks, channel });

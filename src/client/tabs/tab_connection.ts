@@ -7,7 +7,7 @@ import type { WebLocks } from "../../api/web_platform.ts";
 import type { FollowRequest, TabMessage } from "./tab_messages.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** The resources that the tabs of a user share. */
+/** The lock and the channel that the tabs of a user share. */
 export interface SharedByTabs {
   /** The name of the lock that the leader holds. */
   readonly name: string;
@@ -15,24 +15,28 @@ export interface SharedByTabs {
   readonly channel: BroadcastChannel;
 }
 
-/** The connection of a tab. The tabs share the streams of one tab, the leader. */
+/** The connection of one tab. All tabs share the streams of one tab, the leader. */
 export class TabConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #shared: SharedByTabs;
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
+<<<<<<< HEAD
   /** The functions that end the subscriptions of other tabs. Only the leader has some. */
+=======
+  /** Functions that end the subscriptions of other tabs. Only the leader uses this map. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
   #lastKey = 0;
-  /** True if other tabs would notice the end of this tab. */
+  /** True if other tabs would notice that this tab has ended. */
   #isAlive = false;
-  /** Releases the lock; null in every tab except the leader. */
+  /** Releases the leader's lock. Null in every tab except the leader. */
   #stepDown: (() => void) | null = null;
 
-  /** Starts to wait for the lock, and to send requests to the leader. */
+  /** Waits for the leader's lock, and sends requests to the current leader. */
   constructor(transport: Transport, shared: SharedByTabs) {
     const { environment } = transport;
     const { name, locks, channel } = this.#shared = shared;
@@ -41,14 +45,15 @@ export class TabConnection implements LiveConnection {
     this.#direct = new DirectConnection(transport);
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
-    // This tab holds this lock as long as it lives, so that the leader notices its end. The request
-    // is the first one, because the leader waits for this lock as soon as it knows the tab.
+    // This tab holds this lock as long as it lives, so that the leader notices the end of the tab.
+    // The lock is requested before anything else, because the leader waits for the lock when it
+    // learns of this tab.
     void locks.request(`${name} ${this.#tab}`, {}, () => {
       this.#isAlive = true;
       this.#followAll();
       void this.#stand();
       return abortOf(this.#ending.signal);
-      // A page that has no access to locks uses separate streams.
+      // A page without access to locks uses its own streams.
     }).catch(() => this.#lead());
   }
 
@@ -74,7 +79,11 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "wake" });
   }
 
+<<<<<<< HEAD
   /** Ends the part of this tab. The other tabs continue. */
+=======
+  /** Ends the sharing for this tab. Other tabs continue. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   close(): void {
     this.#stopWaking();
     this.#ending.abort();
@@ -94,7 +103,11 @@ export class TabConnection implements LiveConnection {
     for (const [key, one] of this.#own) this.#follow(key, one);
   }
 
+<<<<<<< HEAD
   /** Follows a subscription by a stream of this tab, or through the leader once there is one. */
+=======
+  /** Follows a subscription by a stream of this tab until a leader follows it instead. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   #follow(key: string, one: OwnSubscription): void {
     const { subscriber } = one;
     if (this.#stepDown !== null) {
@@ -107,7 +120,7 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.token(), asked });
   }
 
-  /** Waits for the lock, and again after this tab has released it. */
+  /** Waits for the leader's lock. Waits again after this tab has released the lock. */
   async #stand(): Promise<void> {
     const { name, locks } = this.#shared;
     const { signal } = this.#ending;
@@ -153,12 +166,12 @@ export class TabConnection implements LiveConnection {
     }
   }
 
-  /** An event for an earlier request is older than the token of the last request. */
+  /** Delivers an event of the leader. An event for an earlier request is ignored as outdated. */
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;
     let known = message;
-    // `asked` becomes the number of streams that this tab has requested.
+    // The leader's stream number is replaced by the number of this tab.
     if (message.type === "opened") known = { ...message, asked };
     else if (message.type === "status" && message.error !== null) {
       const { slug, message: text } = message.error;
@@ -167,7 +180,11 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
+<<<<<<< HEAD
   /** Follows a subscription until the other tab ends. Returns a function that ends it earlier. */
+=======
+  /** Follows a subscription for another tab until that tab ends or the result is called. */
+>>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();
@@ -177,7 +194,7 @@ export class TabConnection implements LiveConnection {
       receive: (message) => {
         if (message.type === "token") token = message.token;
         else if (message.type === "invalidate") token = null;
-        // A channel transfers only the message of an error.
+        // A channel transfers only the message of an error, so the error is created again.
         const known = message.type === "status" && message.error !== null
           ? { ...message, error: { ...message.error, message: message.error.message } }
           : message;
@@ -197,7 +214,7 @@ export class TabConnection implements LiveConnection {
 
 interface OwnSubscription {
   readonly subscriber: Subscriber;
-  /** Number of the last request for the subscription; 0 while this tab is the leader. */
+  /** The number of the last request for the subscription, or 0 while this tab is the leader. */
   asked: number;
   leave(): void;
 }

@@ -1,33 +1,33 @@
 import type { LiveMessage } from "../live/live_messages.ts";
 
-/** A message between the tabs of an origin; `tab` is the id of a tab. */
+/** A message between the tabs of an origin. `tab` is the id of the sender or the receiver. */
 export type TabMessage =
-  /** The sender is the leader now. The other tabs respond with their subscriptions. */
+  /** The sender is now the leader. The other tabs respond with their subscriptions. */
   | { readonly kind: "leader" }
-  /** The sender is hidden, and asks for a visible tab. */
+  /** The sender is hidden, and asks a visible tab to become the leader. */
   | { readonly kind: "hidden" }
   | { readonly kind: "visible" }
-  /** Waiting subscriptions must be tried again immediately. */
+  /** The leader must retry waiting subscriptions immediately. */
   | { readonly kind: "wake" }
   | FollowRequest
   | { readonly kind: "remove"; readonly tab: string; readonly key: string }
-  /** An event for a subscription of `tab`, sent by the leader. */
+  /** The leader sends an event for a subscription of `tab`. */
   | {
     readonly kind: "event";
     readonly tab: string;
     readonly key: string;
-    /** Number of the request. */
+    /** The number of the request to which the event belongs. */
     readonly asked: number;
     readonly message: LiveMessage;
   };
 
-/** A request of a tab to the leader. The last request with a key is valid. */
+/** A request of a tab to the leader. A later request with the same key replaces it. */
 export interface FollowRequest {
   readonly kind: "add";
   readonly tab: string;
   readonly key: string;
   readonly path: string;
   readonly token: string | null;
-  /** Number of streams that the tab had requested, including this one. */
+  /** The number of streams that the tab has requested, including this request. */
   readonly asked: number;
 }
