@@ -5,15 +5,9 @@ import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /**
  * Protects a local service against DNS rebinding. A web page can map its own host name to the
-<<<<<<< HEAD
- * loopback address. A browser then treats this service as the page's origin, so the page can read
- * everything that local programs can read. The Host header of such a request is the page's name.
- * Therefore a request to a name other than a loopback name needs the token.
-=======
  * loopback address. The browser then treats this service as the page's origin, and the page can
  * read everything that local programs can read. The Host header of such a request contains the
  * page's host name. Therefore a request to any name except a loopback name needs the token.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Middleware[] {
   if (!localOnly) return [];

@@ -48,11 +48,7 @@ export async function prepareService(
   const rights = decideCliRights({
     host: addressOf(command, {}).host,
     public: command.public,
-<<<<<<< HEAD
-    // The demonstration is in memory, so it needs only the token and no --write.
-=======
     // The demonstration is in memory, so writes need only the token and no --write.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     writable: command.write || database === null,
   }, token);
   if (database === null) {

@@ -11,11 +11,7 @@ import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
 export async function runCreditsCommand(command: CreditsCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { action, json } = command;
-<<<<<<< HEAD
-  // In a new store every balance is 0, so only a grant may create the store.
-=======
   // In a new store every balance is 0. Therefore only a grant may create the store.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const use = { action: "use these credits", creates: action.verb === "grant" };
   return await runOverStore(command, use, {
     runtime,

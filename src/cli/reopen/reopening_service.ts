@@ -171,15 +171,9 @@ class ReopeningService {
   }
 
   /**
-<<<<<<< HEAD
-   * Checks the tables if their version has changed. Any client can cause version checks. Therefore
-   * only one runs at a time, and checks take at most a tenth of the time. A version check in
-   * progress may have started before the tables changed, so requests wait for the next check.
-=======
    * Checks the tables if the schema version has changed. Any client can cause version checks.
    * Therefore only one runs at a time, and the checks take at most 10 % of the time. A running
    * check may have started before the tables changed, so new requests wait for the next check.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
    */
   #lookIfChanged(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);
@@ -243,11 +237,7 @@ class ReopeningService {
     this.#installed = await next.service.installed?.() ?? "";
     this.#pauseMs = minPauseMs;
     this.#lookedAt = this.#runtime.clock.elapsedMs();
-<<<<<<< HEAD
-    // Few migrations are one transaction, so a missing table may return.
-=======
     // Most migrations are several transactions, so a missing table may return soon.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     this.#watchedUntil = Math.max(this.#watchedUntil, this.#lookedAt + migrationMs);
     this.#watch();
     this.#reopening?.replaceBy(next);

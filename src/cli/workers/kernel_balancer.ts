@@ -3,15 +3,9 @@ import type { Balancer } from "./balancer.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
 /**
-<<<<<<< HEAD
- * A balancer in which the workers share the port, and the kernel chooses one for each connection. A
- * retiring worker excludes itself first, so its queue is empty when it closes. Throws if the port
- * is taken.
-=======
  * Creates a balancer whose workers share the port. The kernel chooses a worker for each connection.
  * A retiring worker first excludes itself, so that its queue is empty when its socket closes.
  * Throws if the port is taken.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function kernelBalancer(host: string, wanted: number): Balancer {
   if (wanted !== 0) requireFree(host, wanted);

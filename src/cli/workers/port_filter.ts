@@ -65,11 +65,7 @@ const [solSocket, attachProgram] = [1, 51];
 /** Instructions of classic BPF: the code, the jumps if true and if false, and the operand. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
-<<<<<<< HEAD
-/** An index that no socket has. The kernel then chooses by the hash of the addresses. */
-=======
 /** No socket has this index. Therefore the kernel chooses a socket by the hash of the addresses. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
 /**

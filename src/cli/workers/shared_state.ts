@@ -20,14 +20,10 @@ export function requireSharedState(config: CliService["config"]): void {
   }
 }
 
-<<<<<<< HEAD
-/** True also if Deno runs without the flag for a path or a URL, because memory then replaces it. */
-=======
 /**
  * Returns true if the store is in memory. Deno without its flag also uses memory for a path or a
  * URL.
  */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && platformOpenKv() === undefined;

@@ -37,11 +37,7 @@ export class Supervisor {
    */
   async run(count: number): Promise<number> {
     try {
-<<<<<<< HEAD
-      // The first worker starts alone, so that a reason not to start is printed only once.
-=======
       // The first worker starts alone. If a worker cannot start, the reason is printed only once.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
       const first = await this.#open(1);
       await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#open(index + 2)));
       console.log((await first.listening).banner);

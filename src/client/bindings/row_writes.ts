@@ -6,14 +6,9 @@ import type { ClientRequest, Transport } from "../../api/transport.ts";
 /** The writes of a collection. A write completes when the collection contains its result. */
 export interface RowWrites {
   /**
-<<<<<<< HEAD
-   * Sends a write of a row after the earlier writes of that row, with the ETag that the user has
-   * seen. Rejects if the service refuses this write or the previous write of the row.
-=======
    * Sends a write of a row after the earlier writes of the same row. The request contains the tag
    * of the row that the user has seen. Rejects if the service refuses this write or the previous
    * write of the row.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
    */
   send(key: string, seenTag: string | undefined, request: ClientRequest): Promise<void>;
   /** Records that the collection has a stream. From then on, writes wait for their events. */
@@ -75,13 +70,8 @@ export function createRowWrites(transport: Transport): RowWrites {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-<<<<<<< HEAD
-        // A write that moves its row out of the filter causes no event. A new stream then confirms
-        // the write.
-=======
         // A write that moves the row out of the filter causes no event. Only a new stream confirms
         // it.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();

@@ -83,12 +83,7 @@ export function liveCollectionOptions<
     { mutations }: { readonly mutations: readonly PendingMutation<Row, T>[] },
     write: (mutation: PendingMutation<Row, T>) => Promise<void>,
   ): Promise<void> {
-<<<<<<< HEAD
-    // The transaction ends after all responses, so that no rollback happens while a write is in
-    // flight.
-=======
     // The transaction ends after all responses, because a rollback must not happen during a write.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     const results = await Promise.allSettled(mutations.map(write));
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }

@@ -6,17 +6,10 @@ import { openListsOf } from "./open_lists.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /**
-<<<<<<< HEAD
- * A connection that holds one stream of `POST /__service/live` and opens it again whenever it ends.
- * When the set of subscribers changes, a new stream is opened first, and then the old stream is
- * closed. The token of each subscriber determines where its stream continues. A stream that is no
- * longer needed is aborted.
-=======
  * A connection that holds one stream of `POST /__service/live` and reopens the stream whenever it
  * ends. When the set of subscribers changes, the connection first opens a new stream and then
  * closes the old stream. Each subscriber's token says where the new stream continues. An unneeded
  * stream is aborted.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
@@ -238,11 +231,7 @@ const hiddenMs = 300_000;
 
 function statusAfter(error: ServiceError | null): LiveStatus {
   if (error?.status === 429) return "limited";
-<<<<<<< HEAD
-  // Without a problem there is no status from the service. NaN makes every comparison false.
-=======
   // Without a problem document, the status is NaN, and every comparison with NaN is false.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const status = Number(error?.problem?.status);
   if (status === 401) return "needs-auth";
   return status < 500 && status !== 408 ? "closed" : "stale";

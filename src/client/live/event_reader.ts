@@ -8,17 +8,10 @@ export interface StreamListener {
 }
 
 /**
-<<<<<<< HEAD
- * Reads a stream of server-sent events (WHATWG HTML, 9.2.6) block by block. The service writes
- * lines that end in LF, and at most one `data` line in a block. Calls `arrived` for each chunk,
- * including heartbeats. Resolves at the end of the stream. Rejects if the stream breaks or the
- * signal is aborted, even if more data has been received by then.
-=======
  * Reads a stream of server-sent events (WHATWG HTML, 9.2.6) block by block. The parser accepts only
  * the format of the service: lines end in LF, and no block has two `data` lines. Calls `arrived`
  * for each chunk, including heartbeats. Resolves at the end of the stream. Rejects if the stream
  * breaks or the signal is aborted, even if more data has been received by then.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export async function readEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
@@ -36,11 +29,7 @@ export async function readEvents(
     text = blocks.pop() ?? "";
     for (const block of blocks) {
       signal.throwIfAborted();
-<<<<<<< HEAD
-      // Splits only at LF. For regular expressions, U+2028 also ends a line, but not in JSON.
-=======
       // Lines are split only at LF, because JSON strings may contain U+2028.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
       take(Object.fromEntries(block.split("\n").map((line) => line.split(/: *(.*)/s))));
     }
   }

@@ -42,12 +42,7 @@ export function createListSource(
         if (message.type === "token") show({ status: "live", error: null });
         else if (message.type === "status") {
           const { status, error } = message;
-<<<<<<< HEAD
-          // Before its first rows, a list is `connecting`, even if the stream has failed several
-          // times.
-=======
           // Before the first rows arrive, the status stays `connecting` even if the stream fails.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
           show({ status: status === "stale" && !set.description ? "connecting" : status, error });
         }
       }),

@@ -9,13 +9,7 @@ export interface LiveListState<Row = LiveRow> {
   readonly status: LiveStatus;
   /** The number of unconfirmed writes that the list shows. */
   readonly pending: number;
-<<<<<<< HEAD
-  /**
-   * The reason for `limited`, `needs-auth`, `closed` or `stale`, or null if the service sent none.
-   */
-=======
   /** The reason for `limited`, `needs-auth`, `closed` or `stale`. Null if none was sent. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly error: ServiceError | null;
 }
 

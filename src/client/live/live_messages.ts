@@ -7,11 +7,7 @@ export type LiveRowId = unknown;
 /** A row of a live list. */
 export type LiveRow = Readonly<Record<string, unknown>>;
 
-<<<<<<< HEAD
-/** The description of how rows are identified and sorted. A subscription sends it first. */
-=======
 /** How rows are identified and sorted. Each subscription starts with this description. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 export interface RowDescription {
   /** The fields of the primary key, in the order of the key. */
   readonly primaryKey: readonly string[];
@@ -23,11 +19,7 @@ export interface RowDescription {
 export type FieldTypes = Readonly<Record<string, FieldType>>;
 
 /**
-<<<<<<< HEAD
- * The kind of a field. For a list field, the kind of the elements. For a field of numbers and
-=======
  * The type of a field. For a list field, the type of its elements. For a field with numbers and
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  * strings, `any`. For a Postgres enum, its labels in order.
  */
 export type FieldType = string | readonly string[];
@@ -49,11 +41,7 @@ export type LiveMessage =
     readonly type: "opened";
     /**
      * True if the stream continues after the token of the request. Otherwise the service sends all
-<<<<<<< HEAD
-     * rows. The subscriber's current token cannot show this, because the previous stream may have
-=======
      * rows. The subscriber's present token cannot show this, because the previous stream may have
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
      * sent a newer token.
      */
     readonly isResumed: boolean;
@@ -89,11 +77,7 @@ export interface AggregateEvent {
 export type SetMessage =
   | RowsEvent
   | AggregateEvent
-<<<<<<< HEAD
-  /** Selects the subscription of the following events. The first one also describes the rows. */
-=======
   /** Selects the subscription of the following events. The first selection describes the rows. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   | (Partial<RowDescription> & { readonly type: "subscription"; readonly key: string })
   | RefusedSubscription
   | { readonly type: "ended"; readonly key: string };

@@ -45,9 +45,5 @@ export async function readStream(
   }
 }
 
-<<<<<<< HEAD
-/** The silence in milliseconds after which a stream counts as broken: three heartbeats. */
-=======
 /** A stream counts as broken after this silence, in milliseconds: three heartbeats. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 export const silentMs = 45_000;

@@ -7,11 +7,7 @@ export interface OpenList {
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
   readonly set: RowSet;
-<<<<<<< HEAD
-  /** Returns true if an unconfirmed row belongs to the list, or undefined if that is unknown. */
-=======
   /** Returns true if an unconfirmed row belongs to the list. Undefined if not configured. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly accepts: ((row: never) => boolean) | undefined;
   /** True if the list shows unconfirmed new rows. */
   readonly takesNew: boolean;
@@ -32,11 +28,7 @@ export interface ShownOverlays {
 /** The live lists of a client that have listeners. */
 export interface OpenLists {
   readonly all: Set<OpenList>;
-<<<<<<< HEAD
-  /** The overlays, or null if the client has no outbox and no other optimistic writes. */
-=======
   /** The overlays of unconfirmed writes. Null if the client has no optimistic writes. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   overlays: ShownOverlays | null;
   /**
    * The number of requested streams. A stream contains all writes that were acknowledged before its

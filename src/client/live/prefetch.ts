@@ -4,15 +4,9 @@ import { liveList, type LiveListQuery } from "./live_list.ts";
 import type { LiveSeed } from "./live_messages.ts";
 
 /**
-<<<<<<< HEAD
- * Reads the rows of a live list once, as the seed of a list in another process. For example, a page
- * that a server has rendered continues after these rows. Rejects with the error of the list if it
- * cannot be opened.
-=======
  * Reads the rows of a live list once. The result is a seed: for instance, a page rendered by a
  * server continues after these rows. Rejects with the error of the list if the list cannot be
  * opened.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function prefetch<R extends ApiResource>(
   resource: ResourceClient<R>,

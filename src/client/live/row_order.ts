@@ -66,11 +66,7 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
   // `<` would compare UTF-16 code units, and an emoji would precede U+FFFF.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
-<<<<<<< HEAD
-  // The `Z` of a timestamp must sort first, so that a longer fraction follows a shorter one.
-=======
   // The final `Z` of a timestamp sorts before every digit of a longer fraction.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
   return at(left) - at(right);
@@ -94,11 +90,7 @@ function plain(value: unknown): unknown {
 
 /** Converts a decimal to an integer. The scale is large enough for both compared numbers. */
 function scaled(value: unknown, other: unknown): bigint {
-<<<<<<< HEAD
-  // No Postgres decimal has as many digits before its decimal point, so `Infinity` sorts last.
-=======
   // Replaces `Infinity` by more digits than any Postgres decimal has, so that it sorts last.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const digits = `${plain(value)}`.replace(/I.*/, "9".repeat(2e5));
   // The cast is safe: splitting a string always returns a first part.
   const [whole, fraction = ""] = digits.split(".") as [string, string?];

@@ -9,21 +9,12 @@ export class RowSet {
   #isSnapshot = false;
   /** The rows, by the string forms of the row ids. */
   readonly rows = new Map<string, LiveRow>();
-<<<<<<< HEAD
-  /** The sorted rows: a new list after each commit, which is never modified. */
-  items: readonly LiveRow[] = [];
-  compare: CompareRows = () => 0;
-  /** The description of the rows, or null until the first stream has sent it. */
-  description: RowDescription | null = null;
-  /** The position of the change log that the rows reflect, or null if there are no rows. */
-=======
   /** The sorted rows. Each commit creates a new list, which is never modified. */
   items: readonly LiveRow[] = [];
   compare: CompareRows = () => 0;
   /** How rows are identified and sorted. Null until the first stream has sent the description. */
   description: RowDescription | null = null;
   /** The position in the change log that the rows reflect, or null if there are no rows. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   token: string | null = null;
   /** The number of streams requested so far, including the current stream. */
   asked = 0;
@@ -51,11 +42,7 @@ export class RowSet {
       );
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
-<<<<<<< HEAD
-      // The token is set after its rows. After an error, a stream would not send these rows again.
-=======
       // The token is set after the rows. After an error here, the next stream sends the rows again.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
       this.token = message.token;
     } else if ("id" in message) {
       const row = "item" in message ? withoutMark(message.item) : null;
@@ -84,13 +71,7 @@ export class RowSet {
   }
 }
 
-<<<<<<< HEAD
-/**
- * Removes `_optimisticId`, which identifies the write of an event and is not a field of the row.
- */
-=======
 /** Removes `_optimisticId`, the id of the write that caused an event, because it is no field. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }

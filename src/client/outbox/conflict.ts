@@ -8,19 +8,11 @@ import type { Transport } from "../../api/transport.ts";
 export interface JobConflict {
   /** The waiting write in conflict. */
   readonly job: Job;
-<<<<<<< HEAD
-  /** The row that the user saw, as the service had sent it, or null if it is not known. */
-=======
   /** The row as the user saw it, or null if that state is not known. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly base: JobRow | null;
   /** The fields that the write sets, or null for a delete. */
   readonly mine: JobRow | null;
-<<<<<<< HEAD
-  /** The current row, or null if the user cannot read it. */
-=======
   /** The current row, or null if the user cannot read the row. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly theirs: JobRow | null;
 }
 

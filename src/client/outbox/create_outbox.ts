@@ -14,13 +14,8 @@ import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
 import { type JobTokens, sendJobs } from "./send_jobs.ts";
 
 /**
-<<<<<<< HEAD
- * Creates the outbox of a client: There is one outbox for each client and user. Without an identity
- * nothing is stored, because the next user of the browser would have access to the writes.
-=======
  * Creates the outbox of one client and one user. Without an identity nothing is stored, because the
  * next user of the browser could read stored writes.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   // Programs without type checks may omit the options.

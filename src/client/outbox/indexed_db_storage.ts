@@ -7,15 +7,9 @@ import type {
 import type { Job, JobStorage } from "./job.ts";
 
 /**
-<<<<<<< HEAD
- * Keeps jobs in an IndexedDB database. Rejects if the browser refuses the database, for instance in
- * private windows. The database stays open, so that `add` starts the disk write in the same call.
- * The user may leave the page immediately after that.
-=======
  * Creates a storage that keeps jobs in an IndexedDB database. Rejects if the browser refuses the
  * database, for instance in private windows. The database stays open, so that `add` starts writing
  * to disk immediately. The user may leave the page in the next millisecond.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export async function indexedDbStorage(databases: WebDatabases, name: string): Promise<JobStorage> {
   let database: Promise<WebDatabase> | null = open();
@@ -29,11 +23,7 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
         opening.result.createObjectStore(name, { keyPath: "order", autoIncrement: true });
       opening.onsuccess = () => {
         const opened = opening.result;
-<<<<<<< HEAD
-        // An open database would block its own deletion or upgrade.
-=======
         // An open database would prevent its own deletion.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
         opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();
@@ -60,11 +50,7 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
     });
   }
 
-<<<<<<< HEAD
-  /** Runs one request with an explicit commit, because leaving the page could undo it otherwise. */
-=======
   /** Runs one request and commits explicitly: leaving the page could undo an open transaction. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const runOne = <T>(request: (store: WebObjectStore) => WebRequest<T>) =>
     run((store) => {
       const sent = request(store);

@@ -25,11 +25,7 @@ export interface JobBook extends Store<OutboxState> {
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
   /** Sets the path and tag of a job from the results of earlier jobs. Counts the attempt. */
   prepare(job: Job): Promise<Job | undefined>;
-<<<<<<< HEAD
-  /** Removes a job that was sent or discarded, and shows this with the row of the response. */
-=======
   /** Removes a sent or discarded job. Shows the end of the job with the row of the response. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   end(job: Job, row?: JobRow | null): Promise<void>;
   /** Reads the stored jobs. Afterwards this tab knows the jobs of all tabs. */
   sync(): Promise<void>;
@@ -40,14 +36,10 @@ export interface JobBookOptions extends KnownJobs {
   readonly view: JobView;
   /** Resolves to the storage. This promise never rejects. */
   readonly opening: Promise<JobStorage>;
-<<<<<<< HEAD
-  /** Sends to other tabs the end of a job, or null to make them read. Null without other tabs. */
-=======
   /**
    * The channel to the other tabs. A message is the end of a job, or null to let the other tabs
    * read. Null if there are no other tabs.
    */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly channel: BroadcastChannel | null | undefined;
   readonly environment: ClientEnvironment;
   readonly signal: AbortSignal;
@@ -84,12 +76,7 @@ export function createJobBook(
       if (job.order === Infinity || ids.has(job.id)) continue;
       jobs.set(job.id, { ...job, order: Infinity });
       environment.after(1_000, () => {
-<<<<<<< HEAD
-        // No message about the end of the job has arrived: the sending tab was closed, or this tab
-        // slept.
-=======
         // The end of the job was not reported: the sending tab was closed, or this tab slept.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
         const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
         if (isGone) show({ ...job, state: "sent" });
       });

@@ -15,11 +15,7 @@ export interface CreatedRow {
 /** The effect of a request on a row. */
 export interface SentRequest {
   readonly path: string;
-<<<<<<< HEAD
-  /** The ETag of the row before the request, or null for a new row or an unknown tag. */
-=======
   /** The tag of the row before the request. Null for a new row or an unknown tag. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly before: string | null;
   readonly tag: string;
 }
@@ -70,11 +66,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
       const before = jobs.get(id);
       const waiter = waiters.get(id);
       const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
-<<<<<<< HEAD
-      // A renewed request is shown above all existing jobs, so it moves to the end.
-=======
       // A renewed request is shown on top of all existing jobs, so it moves to the end of the map.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
       if (!isKnown) jobs.delete(id);
       if (state === "waiting" || state === "dead") jobs.set(id, job);
       if (state === "waiting") {
@@ -106,12 +98,8 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
         waiters.set(id, { resolve, reject })
       );
       const forget = () => void waiters.delete(id);
-<<<<<<< HEAD
-      // An unused promise of a write must not end the process with an unhandled rejection.
-=======
       // The program may ignore the promise of a write. An ignored rejection must not end the
       // process.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
       done.then(forget, forget);
       return done;
     },

@@ -7,17 +7,10 @@ import type { JobOverlays, KnownJobs } from "./job_view.ts";
 /** A write as the program passes it to the outbox. */
 export interface NewWrite {
   readonly kind: Job["kind"];
-<<<<<<< HEAD
-  /** The row: its key, or the write that creates it. Null for a new row. */
-  readonly target: KeyInput | NewRow | null;
-  readonly body: JobRow | null;
-  /** The row that the user saw. Undefined if live lists contain it. */
-=======
   /** The row's key, or the write that creates the row. Null for a new row. */
   readonly target: KeyInput | NewRow | null;
   readonly body: JobRow | null;
   /** The row that the user saw. Undefined to use the row in the live lists. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly base?: JobRow | undefined;
 }
 
@@ -65,13 +58,8 @@ export function newJob(
 
 /**
  * Returns the tag of a row after the sent requests that are still shown on top of the listed row.
-<<<<<<< HEAD
- * If lists contain a newer row, the user sees a mixture of both rows. The outdated tag then causes
- * a conflict.
-=======
  * If a list contains a newer row, the user sees a mixture of both. In this case the result is an
  * outdated tag, which causes a conflict.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]): string | null {
   let present = listed;
@@ -92,11 +80,7 @@ export function asSent<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-<<<<<<< HEAD
-/** Returns the row of a job as the service has sent it to live lists, or null if no list has it. */
-=======
 /** Returns the row of a job as live lists received it, or null if no list contains the row. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 export function seenRow(
   { resource, path }: Pick<Job, "resource" | "path">,
   overlays: JobOverlays,

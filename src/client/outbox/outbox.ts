@@ -83,15 +83,9 @@ export interface Outbox extends Store<OutboxState> {
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /**
-<<<<<<< HEAD
-   * Retries a dead letter, with a new body if there is one. The retry is a new request for the
-   * current row. If the first request may have been carried out, the retry is the same request.
-   * Resolves when the job is stored.
-=======
    * Sends a dead letter again, optionally with a new body. A request that may have been carried out
    * is repeated unchanged. Any other request becomes a new request for the current row. Resolves
    * when the job is stored.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
    */
   revive(id: string, body?: JobRow): Promise<void>;
   /** Discards a write. If the write creates a row, also discards the later writes to that row. */

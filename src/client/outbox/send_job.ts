@@ -41,15 +41,9 @@ export async function rowOf(response: Response): Promise<JobRow | null> {
 }
 
 /**
-<<<<<<< HEAD
- * Returns true if the service would refuse the same request again. Returns false for a temporary
- * failure, and for an error that the service did not report. In these cases the write may have been
- * carried out.
-=======
  * Returns true if the service would refuse the same request again. Returns false for temporary
  * failures, and for errors without a problem from the service. In these cases the write may have
  * been carried out.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||

@@ -88,10 +88,6 @@ export function sendJobs(options: SendJobsOptions): () => void {
     run();
   }
 
-<<<<<<< HEAD
-  /** Handles a failed job. Never rejects. If the handling also fails, the job is sent again. */
-=======
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   signal.addEventListener("abort", run);
   book.subscribe(run);
   return () => {
@@ -111,13 +107,8 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
 }
 
 /**
-<<<<<<< HEAD
- * Returns the only token that may send a job, or undefined for any token. Throws if the job must
- * not be sent any more.
-=======
  * Returns the only token with which a job may be sent, or undefined for any token. Throws if the
  * job must not be sent any more.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 async function tokenOf(
   { id, createdAt }: Job,

@@ -11,10 +11,6 @@ export interface Overlay {
   readonly key: LiveRowId | null;
   /** The id of the overlay that creates the changed row, if the row has no key yet. */
   readonly of?: string | null;
-<<<<<<< HEAD
-  /** The fields that the write sets, without other fields of the row. */
-=======
   /** Only the fields that the write sets. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly fields: LiveRow;
 }

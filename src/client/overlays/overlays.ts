@@ -26,17 +26,10 @@ interface ShownWrite {
 }
 
 /**
-<<<<<<< HEAD
- * The overlays of a client, which connect its outboxes with its live lists. An overlay leaves a
- * list when the list receives the event of the write, when the write is rejected, or when the list
- * has read all changes up to a time after the acknowledgement. An overlay never expires after a
- * time.
-=======
  * The overlays of a client: unconfirmed writes of its outboxes that its live lists show. An overlay
  * is removed from a list when the list receives the event of the write, or when the write is
  * rejected. It is also removed when the list has read all changes up to a time after the
  * acknowledgement. An overlay never expires by time alone.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
@@ -97,11 +90,7 @@ export class Overlays implements ShownOverlays {
     for (const list of lists) list.show();
   }
 
-<<<<<<< HEAD
-  /** Returns the row and its `_etag` as a live list received it, or null if no list has it. */
-=======
   /** Returns a row with its `_etag` as a live list received it. Null if no list contains it. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
       const row = resource === path && set.rows.get(idText(key));

@@ -2,14 +2,9 @@ import { base64urlLetters } from "../../protocol/base64url.ts";
 import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.ts";
 
 /**
-<<<<<<< HEAD
- * A range of 65,536 nonces that differ only in their last four characters. These characters are one
- * word of the last block, so the rest of the hash is computed once for the whole range.
-=======
  * A range of 65,536 nonces that differ only in their last four characters. These characters form
  * one word of the last block. Therefore the rest of the hash is computed only once for the whole
  * range.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export interface NonceRange {
   /** The common prefix of the nonces. */
@@ -32,11 +27,7 @@ export type Scan = (range: NonceRange, part: RangePart) => number;
 export interface RangePart {
   readonly difficulty: number;
   readonly from: number;
-<<<<<<< HEAD
-  /** The index after the part. Like `from`, it is a multiple of four. */
-=======
   /** The index after the part. Like `from`, a multiple of four. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly to: number;
 }
 

@@ -27,15 +27,9 @@ export interface SearchWorkersOptions {
 }
 
 /**
-<<<<<<< HEAD
- * Starts the workers that search for a nonce. A worker that cannot be created, fails or stops
- * reporting only slows the search down. There are more nonces than a search needs, so no range has
- * to be searched again.
-=======
  * Starts workers that search for a nonce. If a worker cannot be created, fails or stops reporting,
  * the search only becomes slower. Lost ranges are not searched again, because there are more nonces
  * than a search needs.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers {
   const ready = new Set<Worker>();
@@ -87,13 +81,8 @@ type WorkerReport = "more" | { readonly counter: number; readonly index: number 
 const rangesAtOnce = 8;
 
 /**
-<<<<<<< HEAD
- * The script of a worker. The script is a string, so it needs no URL with any bundler. The ranges
- * that it receives are already in the memory layout of the search.
-=======
  * The script of a worker, as a string, so that bundlers need no URL. The worker receives ranges
  * that already have the memory layout of the scan.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 const script = `
 let memory, scan;
@@ -116,11 +105,7 @@ function makeWorker(options: SearchWorkersOptions): Worker | null {
   try {
     return options.makeWorker(script);
   } catch {
-<<<<<<< HEAD
-    // Workers are not possible here, or not for this page. The search then runs in this thread.
-=======
     // The page cannot use workers, so the search runs in this thread.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     return null;
   }
 }

@@ -3,13 +3,8 @@ import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 
 /**
  * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word is
-<<<<<<< HEAD
- * `at`. Returns null if WebAssembly SIMD is missing, as in old browsers, or forbidden, as by a
- * content security policy. The caller then searches without SIMD.
-=======
  * `at`. Returns null if WebAssembly SIMD is missing, as in old browsers. Also returns null if a
  * content security policy forbids WebAssembly. The caller then searches without SIMD.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {
   try {

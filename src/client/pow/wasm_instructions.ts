@@ -1,13 +1,7 @@
 /**
-<<<<<<< HEAD
- * The WebAssembly instructions of the search, as functions from operands to bytes (WebAssembly 2.0,
- * chapter 5), so the code looks like an expression. The bytes of an operand are a nested list until
- * {@link flatten} is called.
-=======
  * The code of WebAssembly instructions: bytes and nested lists (WebAssembly 2.0, chapter 5). Each
  * instruction is a function from operands to code, so that a program reads as an expression. {@link
  * flatten} converts the code to bytes.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export type WasmCode = readonly (number | WasmCode)[];
 

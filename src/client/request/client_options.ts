@@ -17,11 +17,7 @@ export interface CreateClientOptions {
   /** Sends the requests instead of the global `fetch`, for example `app.fetch`. */
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
   /**
-<<<<<<< HEAD
-   * The timeout of a request with its response, in milliseconds. Default: 30,000. 0: no timeout.
-=======
    * Timeout of a request with its response body, in milliseconds. Default: 30,000. 0 disables it.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
    */
   readonly timeoutMs?: number | undefined;
   /** The settings for proof of work. */
@@ -34,11 +30,7 @@ export interface CreateClientOptions {
   readonly environment?: Partial<ClientEnvironment> | undefined;
 }
 
-<<<<<<< HEAD
-/** Returns the bearer token of a request, or null for a request without a token. */
-=======
 /** Returns the bearer token of a request, or null to send no token. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
 export type TokenSource = (
   wanted: { readonly refresh: boolean },
 ) => string | null | Promise<string | null>;

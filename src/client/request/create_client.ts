@@ -13,11 +13,7 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
   const transport = createTransport(options);
   const { basePath } = transport;
   const resources: Record<PropertyKey, unknown> = {
-<<<<<<< HEAD
-    // The client has no prototype, because a resource may have a name such as `constructor`.
-=======
     // The object has no prototype, because a resource may be named `toString`.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
     __proto__: null,
     [handle]: { transport, path: basePath },
   };

@@ -54,12 +54,8 @@ export async function importRows(
 
 /** Returns a smaller number of rows for a part. Returns null if the part was not too large. */
 function smallerSize(error: unknown, size: number): number | null {
-<<<<<<< HEAD
-  // Any other thrown value has no slug. Importing the class would load it a second time.
-=======
   // Thrown values that are not a `ServiceError` have no slug. Importing the class would load it
   // twice.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const { slug, problem } = error as Partial<ServiceError>;
   const limit = slug === "batch-limit-exceeded"
     ? Number(problem?.details?.limit)

@@ -13,11 +13,7 @@ export type KeyPart = string | number | boolean;
  */
 export function keyPath(key: KeyInput): string {
   const segment = `${[key].flat().map((part) => encodeURIComponent(exact(part)))}`;
-<<<<<<< HEAD
-  // A URL is normalized before it is sent. `/posts/..` becomes `/`, even if the dots are encoded.
-=======
   // URL normalization would change `/posts/..` to `/`, even with encoded dots.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   if (/^\.{0,2}$/.test(segment)) throw new RangeError(`No URL has the key "${segment}"`);
   return segment.replace(routeName, (first) => `%${first.charCodeAt(0).toString(16)}`);
 }

@@ -12,11 +12,7 @@ import type { UpdateOptions } from "./merge_update.ts";
 export function createRequests(own: Handle) {
   const call = createCalls(own);
 
-<<<<<<< HEAD
-  // Asynchronous, so that a key that no URL can contain rejects like any other error.
-=======
   // The function is asynchronous. Therefore an impossible key rejects instead of throwing.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>

@@ -51,15 +51,9 @@ export class ServiceError extends Error {
   readonly status: number = 0;
   /** The problem document in the response body, or null if there was none. */
   readonly problem: ProblemBody | null = null;
-<<<<<<< HEAD
-  /** The delay that the service requests, in milliseconds, or null if it requests none. */
-  readonly retryAfterMs: number | null = null;
-  /** The CAPTCHA to solve, or null for every other error. */
-=======
   /** The delay that the service requests, in milliseconds, or null if the service requests none. */
   readonly retryAfterMs: number | null = null;
   /** The CAPTCHA that the user has to solve, or null for every other error. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly captcha: RequiredCaptcha | null = null;
 
   /** Creates an error. Without a status, the error means that there was no response. */
@@ -75,13 +69,8 @@ export class ConflictError extends ServiceError {
   /** Name of the class. */
   override readonly name: string = "ConflictError";
 
-<<<<<<< HEAD
-  /** The current ETag of the row, or null if the service did not send it. */
-  // By contract this is a string or null.
-=======
   /** The current tag of the row, or null if the service did not send the tag. */
   // The service sends a string or nothing.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly currentETag: string | null = this.problem?.details?.currentETag as string | undefined ??
     null;
 
@@ -94,11 +83,7 @@ export class ConflictError extends ServiceError {
 /** Returns the error for a refused request, or for a response from a proxy. */
 export async function answerError(response: Response): Promise<ServiceError> {
   const { status, headers } = response;
-<<<<<<< HEAD
-  // The service sends whole seconds. Dates, which some proxies send, are ignored.
-=======
   // The service sends whole seconds. A date from a proxy becomes NaN and is ignored.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   const facts = { status, retryAfterMs: +headers.get("retry-after")! * 1000 || null };
   const problem = await response.json().catch(() => null);
   // The service sends problem documents that refer to its own pages, or errors of middleware. Any

@@ -8,29 +8,17 @@ export interface Token {
   readonly age: number;
 }
 
-<<<<<<< HEAD
-/** The tokens of a client's requests. All requests share one refresh. */
-export interface Tokens {
-  /** Returns the token for a new request. */
-  current(): Promise<Token>;
-  /** Returns the token to use after this token was refused, or a token without a value. */
-=======
 /** The bearer tokens for a client's requests. Simultaneous requests share one refresh. */
 export interface Tokens {
   /** Returns the token for a new request. */
   current(): Promise<Token>;
   /** Returns the token after a refusal. Without a new token, the result has no value. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   after(refused: Token): Promise<Token>;
 }
 
 /**
-<<<<<<< HEAD
- * Returns the tokens of a source. It is called for each request, and once for all refused requests.
-=======
  * Creates tokens from a source. The source is called for each request, and once for all requests
  * that were refused together.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function createTokens(source: CreateClientOptions["token"]): Tokens {
   let refreshes = 0;

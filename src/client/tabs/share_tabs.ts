@@ -10,15 +10,9 @@ export interface ShareTabsOptions {
 
 /**
  * Lets the tabs of an origin share the streams of one tab, the leader, through a BroadcastChannel.
-<<<<<<< HEAD
- * The leader holds a Web Lock. A hidden leader releases the lock to a visible tab. Call this
- * function before the first live list. The returned function ends the sharing. Without locks or
- * channels, as in Node, this function has no effect.
-=======
  * The leader holds a Web Lock. A hidden leader releases the lock to a visible tab. The program must
  * call `shareTabs` before it opens a live list. The returned function ends the sharing. Without
  * locks or channels, as in Node, the function does nothing.
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
  */
 export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () => void {
   const { transport } = api[handle];

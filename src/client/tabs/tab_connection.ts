@@ -22,11 +22,7 @@ export class TabConnection implements LiveConnection {
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
-<<<<<<< HEAD
-  /** The functions that end the subscriptions of other tabs. Only the leader has some. */
-=======
   /** Functions that end the subscriptions of other tabs. Only the leader uses this map. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
@@ -79,11 +75,7 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "wake" });
   }
 
-<<<<<<< HEAD
-  /** Ends the part of this tab. The other tabs continue. */
-=======
   /** Ends the sharing for this tab. Other tabs continue. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   close(): void {
     this.#stopWaking();
     this.#ending.abort();
@@ -103,11 +95,7 @@ export class TabConnection implements LiveConnection {
     for (const [key, one] of this.#own) this.#follow(key, one);
   }
 
-<<<<<<< HEAD
-  /** Follows a subscription by a stream of this tab, or through the leader once there is one. */
-=======
   /** Follows a subscription by a stream of this tab until a leader follows it instead. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   #follow(key: string, one: OwnSubscription): void {
     const { subscriber } = one;
     if (this.#stepDown !== null) {
@@ -180,11 +168,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-<<<<<<< HEAD
-  /** Follows a subscription until the other tab ends. Returns a function that ends it earlier. */
-=======
   /** Follows a subscription for another tab until that tab ends or the result is called. */
->>>>>>> f4e7f9ca (docs(cli, client): comments name their subjects)
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();
