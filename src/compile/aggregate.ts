@@ -8,9 +8,10 @@ import { compileOrder } from "./read_rows.ts";
 import { checkedFirst, compileFilter } from "./where.ts";
 
 /**
- * Compiles an aggregate to SQL. The groups come from an inner SELECT, whose columns have the names
- * of `having` and `order`, so `having` and `order` are compiled like any filter and order. The
- * cells are the keys, then the metrics. `check` can end the statement if the engine cannot.
+ * Compiles an aggregate to SQL. An inner SELECT computes the groups. Its columns have the names
+ * that `having` and `order` use, which are therefore compiled like any filter and order. Each
+ * result row contains the keys, then the metrics. `check` is SQL that can stop a long statement,
+ * for engines that cannot stop it otherwise.
  */
 export function compileAggregate(
   plan: AggregatePlan,
@@ -43,7 +44,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** Returns the check of groups. The check of WHERE precedes the sort, and this one follows it. */
+/** Returns the check for groups, after the sort. WHERE contains the check before the sort. */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }
@@ -71,7 +72,7 @@ function compileMetric(metric: Metric, { metrics }: Dialect, isQuick: boolean): 
   }
 }
 
-/** Returns a dialect for values that are compared with the engine's form of exact numbers. */
+/** Returns a dialect for filters on exact metrics, which are compared in the engine's form. */
 function dialectOfGroups(metrics: readonly Metric[], dialect: Dialect): Dialect {
   const exact = new Set<ColumnInfo>();
   for (const metric of metrics) {

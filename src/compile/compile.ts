@@ -32,19 +32,18 @@ import { compileRelatedRows } from "./related_rows.ts";
 import { checkedFirst, compileFilter, isByKey, tableCheck } from "./where.ts";
 import { compileFoundRows } from "./found_rows.ts";
 
-/** A compiled statement with its plan, by which a driver can record its changes. */
+/** A compiled statement with its plan, from which a driver can record the changed rows. */
 export interface PlannedStatement extends Statement {
   readonly plan: Plan;
 }
 
-/** Compiles any plan to the statement that carries it out. */
+/** Compiles a plan to an SQL statement. */
 export type Compile = (plan: Plan) => PlannedStatement;
 
 /**
- * Creates the compiler from plans to statements for one engine, which keeps the select list of each
- * list of columns, the text that reads them by a key, and the check of each table. Writes to the
- * tables in `conflicting`  fail if they violate a constraint, whatever the tables' definitions say:
- * see {@link conflictTables}.
+ * Creates the compiler for one engine. It caches select lists, the SQL of reads by key, and the
+ * check of each table. Writes to the tables in `conflicting` fail if they violate a constraint,
+ * whatever the tables' definitions say: see {@link conflictTables}.
  */
 export function createCompiler(
   dialect: Dialect,
@@ -75,7 +74,7 @@ export function createCompiler(
     return toStatement(compilePlan(plan, context), dialect.placeholder);
   }
 
-  /** Compiles the most frequent statement. Reads of the same columns differ only in values. */
+  /** Compiles a read by key, the most frequent statement. The SQL depends only on the columns. */
   function compileByKey(plan: ReadPlan): Statement {
     const { texts, values } = compileFilter(plan.where, dialect);
     const known = byKey.get(plan.columns);
@@ -86,7 +85,7 @@ export function createCompiler(
 
   const manyRows = new WeakMap<readonly ColumnInfo[], Map<string, string>>();
 
-  /** Reuses the text of rows with all values, because a large text is slow to build. */
+  /** Caches the SQL of an INSERT of several complete rows, because long SQL is slow to build. */
   function compileManyRows(plan: InsertPlan): Statement {
     const values = valuesOfAll(plan, dialect);
     if (values === null) return compile(plan);
@@ -94,7 +93,7 @@ export function createCompiler(
     if (texts === undefined) manyRows.set(plan.columns, texts = new Map());
     const key = `${plan.rows.length} ${plan.returning.length}`;
     const text = texts.get(key) ?? compile(plan).text;
-    // Clients determine the number of rows in a batch.
+    // The number is limited, because clients determine how many rows a batch has.
     if (texts.size < maxTextsOfColumns) texts.set(key, text);
     return { text, values };
   }
@@ -115,7 +114,7 @@ export function createCompiler(
 
 const maxTextsOfColumns = 4;
 
-/** Returns the values of all rows, or null if the database generates some, or one is omitted. */
+/** Returns all values in order, or null if a row omits a value or the database generates one. */
 function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[] | null {
   const values: SqlValue[] = [];
   for (const row of rows) {
@@ -128,13 +127,13 @@ function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[
   return values;
 }
 
-/** The text of a statement, with those of its condition. */
+/** The SQL of a statement and of its condition, which the compiler caches. */
 interface CachedStatement {
   readonly where: Fragment["texts"];
   readonly text: string;
 }
 
-/** Returns true if a plan only reads the row of one key. */
+/** Returns true if a plan only reads one row by its key. */
 function readsByKey(plan: Plan): plan is ReadPlan {
   if (plan.kind !== "read" || plan.where.kind !== "compare") return false;
   return plan.where.operator === equalOperator && isByKey(plan.where, plan.table) &&
@@ -176,7 +175,7 @@ function compileCount(plan: CountPlan, context: ReadContext): Fragment {
   return sql`SELECT count(*) FROM ${tableName(plan.table)} WHERE ${where}`;
 }
 
-/** Compiles the condition of a count or a write. */
+/** Compiles the condition of a count or a write, with the check that can stop a long statement. */
 function compileChecked(
   { where, table }: CountPlan | UpdatePlan | DeletePlan,
   { dialect, checkOf }: ReadContext,
@@ -199,8 +198,8 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
 }
 
 /**
- * Returns the ABORT clause, not for every table: SQLite also applies the clause to writes of the
- * table's triggers, and overrides their `INSERT OR IGNORE`.
+ * Returns the ABORT clause for tables that need it. Other tables get none: SQLite would apply the
+ * clause to writes of the table's triggers too, and override their `INSERT OR IGNORE`.
  */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");
@@ -247,7 +246,7 @@ function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   return join(assignments, ", ");
 }
 
-/** Compiles a value, which has the type of the column and needs no cast. */
+/** Compiles a value for its own column. No cast is necessary. */
 function compileValue(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return value === databaseDefault
     ? dialect.columnDefault(column)

@@ -13,20 +13,21 @@ import {
 import { compileFilterOnRows } from "./where.ts";
 
 /**
- * The input of a statement that evaluates filters on row images, which are values and need not be
- * in their table.
+ * The input of a statement that evaluates filters on row images. A row image consists of values,
+ * and its row need not exist in the table.
  */
 export interface FiltersOnImages {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
-  /** Stored values, in the order of `columns`. */
+  /** The row images as stored values, in the order of `columns`. */
   readonly rows: readonly (readonly SqlValue[])[];
   readonly filters: readonly Filter[];
 }
 
 /**
- * Compiles the statement that evaluates filters on row images. It returns a row for each image: its
- * number from 1, and then a truth for each filter. The conditions are exactly those of a list.
+ * Compiles the statement that evaluates filters on row images. For each image, it returns the
+ * number of the image, from 1, and then a boolean for each filter. The conditions are the same as
+ * in a list request.
  */
 export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dialect): Statement {
   const { table, columns, rows, filters } = evaluation;
@@ -45,7 +46,7 @@ export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dia
   return toStatement(sql`SELECT ${selected} FROM ${images}`, dialect.placeholder);
 }
 
-/** Returns a prefix that no name of the table has, in any case, because SQLite ignores case. */
+/** Returns a prefix that no column name of the table begins with, ignoring case as SQLite does. */
 function unusedPrefix(table: TableInfo): string {
   const names = [table.name, ...table.columns.map(({ dbName }) => dbName)];
   let prefix = "_ordinal";

@@ -5,7 +5,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../sql/fragment.ts";
 import { compileFilter, compileFilterOnRows } from "./where.ts";
 
-/** The input of a statement that evaluates filters on the stored rows with these keys. */
+/** The input of a statement that evaluates filters on the current rows with the given keys. */
 export interface FiltersOnRows {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
@@ -14,9 +14,9 @@ export interface FiltersOnRows {
 }
 
 /**
- * Compiles the statement that evaluates filters on rows of a table. For each existing row it
- * returns its columns, and then a truth for each filter. The row, the truths and the related rows
- * are from one snapshot.
+ * Compiles the statement that evaluates filters on rows of a table. For each existing row, it
+ * returns the columns, and then a boolean for each filter. Rows, booleans and related rows come
+ * from one snapshot.
  */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: FiltersOnRows,

@@ -9,10 +9,10 @@ import { checkedFirst, compileFilter } from "./where.ts";
 const total = identifier("_total");
 
 /**
- * Compiles the SELECT of a page of matching rows. The inner statement finds the keys of the page
- * and counts the rows of all pages,  in one pass. The outer one reads the page. The matches come
- * first in the join, because SQLite preserves the order of a CROSS JOIN, and cannot know how few
- * they are.
+ * Compiles the SELECT for one page of a search. The inner statement finds the keys of the page and
+ * counts all matches in one pass. The outer statement reads the rows of the page. The matches are
+ * first in a CROSS JOIN, because SQLite preserves its order and cannot estimate how few matches
+ * there are.
  */
 export function compileFoundRows(
   { table, columns, where, matches, limit, offset }: SearchPlan,

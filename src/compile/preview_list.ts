@@ -2,18 +2,18 @@ import type { Preview, ReadPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
 
-/** The options of the select list of a preview. */
+/** The options of the select list of a read that cuts long values. */
 export interface PreviewListOptions {
   readonly preview: Preview;
-  /** Returns a SELECT of columns of the rows, in their order. */
+  /** Returns a SELECT of the given columns for the rows of the page, in order. */
   readonly page: (columns: Fragment) => Fragment;
   readonly dialect: Dialect;
 }
 
 /**
- * Compiles the select list of a read that cuts long values: the columns, then the whole values of
- * the row after which the next page begins. They are in the same statement, because the row may
- * change before another one.
+ * Compiles the select list of a read that cuts long values. It contains the columns, then the uncut
+ * values of the row after which the next page begins. One statement reads both, because the row may
+ * change between two statements.
  */
 export function previewList(
   { columns, table: { primaryKey }, limit, offset = 0 }: ReadPlan,

@@ -4,8 +4,8 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
- * Compiles the condition for the rows of an order that equal or follow the values of a position, or
- * null if all rows do. NULLs come last.
+ * Compiles the condition for the rows at or after a position in an order. NULLs come last. Returns
+ * null if all rows meet the condition.
  */
 export function compileReached(
   order: readonly OrderKey[],
@@ -17,7 +17,7 @@ export function compileReached(
   if (first === undefined || values.length === 0) return null;
   const reached = compileFrom(order, values, dialect, 0);
   if (values.length === 1 || value === null) return reached;
-  // This condition follows from the other one, and an index supports it.
+  // The second condition implies the first, which is added because an index supports it.
   return sql`(${atLeast(first, value, dialect)} AND ${reached})`;
 }
 
@@ -54,8 +54,8 @@ function orNull({ notNull }: ColumnInfo, operand: Fragment): Fragment {
 }
 
 /**
- * Compiles the end of an order for rows that may be equal in all of its keys. With it, only
- * indistinguishable rows are equal, so each page has the rows in the same order.
+ * Compiles the end of an order, for rows that may be equal in all keys. The added columns make the
+ * order of rows the same on each page, except for indistinguishable rows.
  */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,

@@ -15,15 +15,15 @@ import { previewList } from "./preview_list.ts";
 import { compileReached, compileTieBreak } from "./reach.ts";
 import { compileFilter, mayScan } from "./where.ts";
 
-/** The facts that a compiler caches of the tables whose rows it reads. */
+/** The facts about tables that the compiler caches for reading rows. */
 export interface ReadContext {
   readonly dialect: Dialect;
-  /** Returns the check that can end a scan, or null if the engine itself ends it. */
+  /** Returns SQL that can stop a scan, or null if the engine can interrupt statements itself. */
   checkOf(table: TableInfo): Fragment | null;
   selectList(columns: readonly ColumnInfo[]): Fragment;
 }
 
-/** Compiles the SELECT of rows in an order, after a position of it if there is one. */
+/** Compiles the SELECT of rows in an order, possibly after a position. */
 export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment {
   const { dialect } = context;
   const ranges = rangesOf(plan, dialect);
@@ -34,7 +34,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   return sql`${page(columns)}${limitTo(plan)}${plan.lock === true ? dialect.rowLock : rawSql("")}`;
 }
 
-/** Returns one range for all rows if no page is cut, and if rows of it are skipped. */
+/** Returns a single range if no page is cut, or if rows are skipped. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock } = plan;
   if (from !== undefined) return [{ condition: compileReached(order, from, dialect), order }];
@@ -44,11 +44,11 @@ function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
 
 interface SelectedRanges {
   readonly ranges: readonly OrderedRange[];
-  /** The select list. */
+  /** The SQL of the select list. */
   readonly columns: Fragment;
 }
 
-/** Compiles the ranges, without the limit of the page, which follows. */
+/** Compiles the SELECT of the ranges. The caller appends the limit of the page. */
 function compileRanges(
   plan: ReadPlan,
   { ranges, columns }: SelectedRanges,
@@ -57,7 +57,7 @@ function compileRanges(
   const [range, ...others] = ranges;
   if (range === undefined) throw new Error("Cannot read rows: their order has no range");
   if (others.length === 0) return compileRange(plan, range, columns, context);
-  // The ranges are in order: a database starts one only if the previous ones are too short.
+  // The ranges are in order. A database starts a range only if previous ranges had too few rows.
   const selects = ranges.map((one, index) => {
     const rows = sql`${compileRange(plan, one, columns, context)}${limitOfRange(plan)}`;
     return sql`SELECT * FROM (${rows}) AS ${identifier(`_range${index}`)}`;
@@ -86,21 +86,21 @@ function compileRange(
   return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}`;
 }
 
-/** Returns the limit as text, since SQLite takes 8 µs longer for a bound one. */
+/** Returns the LIMIT clause with numbers as text, because SQLite takes 8 µs longer to bind them. */
 function limitTo({ limit, from, offset = 0 }: ReadPlan): Fragment {
   const skipped = offset + (from?.skip ?? 0);
   const skip = skipped === 0 ? "" : ` OFFSET ${skipped}`;
   return rawSql(limit === null ? "" : ` LIMIT ${limit}${skip}`);
 }
 
-/** Returns the limit of a range. Only the combined ranges show which rows are skipped. */
+/** Returns the limit of one range. Rows are skipped only after the ranges are combined. */
 function limitOfRange({ limit, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit + offset}`);
 }
 
 /**
- * Compiles an order to the SQL after `ORDER BY`, with NULLs last in both directions. `NULLS LAST`
- * is left out for NOT NULL columns: Postgres then can use a plain index for DESC too.
+ * Compiles an order to the SQL after `ORDER BY`. NULLs come last in both directions. NOT NULL
+ * columns need no `NULLS LAST`, and without it Postgres can use a plain index for DESC too.
  */
 export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Fragment {
   const keys = order.map(({ column, descending }) => {
@@ -111,18 +111,18 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
   return join(keys, ", ");
 }
 
-/** Adjacent rows in an order, all of which precede or follow those of another range. */
+/** Adjacent rows of an order. All of them precede or follow the rows of any other range. */
 export interface OrderedRange {
-  /** The condition, or null for all rows. */
+  /** The condition that selects the rows of the range, or null for all rows. */
   readonly condition: Fragment | null;
-  /** The remaining order, because some keys have only one value within the range. */
+  /** The order within the range, without keys that have only one value there. */
   readonly order: readonly OrderKey[];
 }
 
 /**
- * Divides the rows of an order, or those after a position, into ordered ranges: rows with the same
- * first key as the position, rows with a later one, rows with none. An index finds the beginning of
- * each range and scans it, but cannot do so for two ranges by one condition.
+ * Divides the rows of an order, or the rows after a position, into ordered ranges. The first range
+ * has the position's value in the first key. The next range has later values, and the last one has
+ * NULL. An index can find and scan one range, but not two ranges in one condition.
  */
 export function orderedRanges(
   order: readonly OrderKey[],
@@ -155,7 +155,7 @@ export function orderedRanges(
   return [...equals, beyond, ...nulls];
 }
 
-/** Returns the rows with NULL in the first key, or those after a position of the others. */
+/** Returns the range whose first key is NULL, or its rows after a position in the other keys. */
 function withoutFirst(
   rest: readonly OrderKey[],
   after: readonly SqlValue[] | null,
@@ -172,19 +172,19 @@ function within(outer: Fragment, ranges: readonly OrderedRange[]): readonly Orde
   }));
 }
 
-/** Returns the order of rows that have a value in the first key. */
+/** Returns the order for rows whose first key is not NULL. */
 function known(order: readonly OrderKey[]): readonly OrderKey[] {
   const [first, ...rest] = order;
   if (first === undefined || first.column.notNull) return order;
   return [{ ...first, column: { ...first.column, notNull: true } }, ...rest];
 }
 
-/** Returns true if a comparison of rows by these keys equals the order. */
+/** Returns true if a row comparison of these keys sorts the rows as the order does. */
 function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
   return keys.every((key) => key.descending === descending && key.column.notNull);
 }
 
-/** Compiles one comparison of rows, for which an index over all keys is scanned. */
+/** Compiles a comparison of whole rows, for which the engine scans an index over all keys. */
 function compileRowSeek(
   order: readonly OrderKey[],
   values: readonly SqlValue[],
@@ -199,8 +199,8 @@ function compileRowSeek(
 }
 
 /**
- * Compiles the condition for the rows after a position of an order: lexicographic, and never a
- * comparison with NULL. `values` are stored values as the driver read them.
+ * Compiles the condition for the rows after a position of an order. It compares key by key, and
+ * never compares with NULL. `values` are stored values as the driver read them.
  */
 export function compileSeek(
   order: readonly OrderKey[],
@@ -213,7 +213,7 @@ export function compileSeek(
   if (first === undefined || order.length === 1 || value === null || !first.column.notNull) {
     return after;
   }
-  // This condition on the first key follows from the other one. With it, an index bounds the scan.
+  // The other condition implies this one, which lets an index limit the scan.
   const operand = dialect.ordered(first.column);
   const bound = dialect.boundStored(value, first.column);
   const reached = sql`${operand} ${rawSql(first.descending ? "<=" : ">=")} ${bound}`;
@@ -231,7 +231,7 @@ function compileAfter(
   const value = values[index] ?? null;
   const operand = dialect.ordered(key.column);
   const rest = compileAfter(order, values, dialect, index + 1);
-  // NULL is the last value of a key, so only rows with NULL follow.
+  // NULL sorts last, so after a NULL only rows with NULL follow.
   if (value === null) return sql`(${operand} IS NULL AND ${rest})`;
   const bound = dialect.boundStored(value, key.column);
   const related = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;

@@ -8,9 +8,9 @@ import { compileOrder } from "./read_rows.ts";
 import { compileFilter, withScanCheck } from "./where.ts";
 
 /**
- * Compiles the SELECT of the related rows of a list of keys: the columns, then the ordinal of the
- * key. The keys are bound as one value, so the text does not depend on their number. The database
- * compares the keys by its own equality.
+ * Compiles the SELECT of the rows related to a list of keys. Each result row has the columns, then
+ * the position of the key in the list. The keys are bound as one value, so the SQL does not depend
+ * on their number. The database compares keys by its own equality.
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
   const { relation: { steps: [step, second] } } = plan;
@@ -34,15 +34,15 @@ export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragmen
 }
 
 interface List {
-  /** The step by which rows belong to the keys. */
+  /** The step from the keys to the rows. */
   readonly step: RelationStep;
   readonly keys: Fragment;
   readonly names: ListNames;
-  /** True if each row of the table is looked up in the keys, because no index finds it. */
+  /** True if no index finds the rows of a key, so each row is looked up in the keys. */
   readonly scans: boolean;
 }
 
-/** Compiles the rows of each key by an index that finds the first ones, however many there are. */
+/** Compiles a read that finds the first rows of each key by an index, however many rows exist. */
 function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { table } = step;
@@ -69,7 +69,7 @@ function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): Co
   return { ...column, dbName: names.get(column) ?? column.dbName };
 }
 
-/** Compiles one scan that finds and numbers the rows of all keys, without an index. */
+/** Compiles one scan without an index that finds the rows of all keys and numbers them. */
 function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { list, ordinal, rank } = keys.names;
@@ -81,11 +81,11 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
     rowsOfKeys(keys, compileFilter(where, dialect), dialect)
   }`;
   return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${
-    // The check is repeated for the rows after the sort.
+    // The check is repeated, because the rows are read again after the sort.
     withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 
-/** Returns the keys to which rows of a link table refer, without duplicates. */
+/** Returns the keys of the target table to which a link table refers, without duplicates. */
 function keysAfterLinks(
   { relation: { steps: [, far] }, links }: RelatedPlan,
   near: List,
@@ -103,9 +103,9 @@ function keysAfterLinks(
 }
 
 /**
- * Returns the keys with the rows of their step, for FROM. Without an index SQLite would compare
- * each row of the table with all keys: twenty keys took 9 s for a million rows, and 0.5 s with a
- * lookup in a set.
+ * Returns the SQL after FROM that joins the keys with the rows of their step. Without an index,
+ * SQLite would compare each row with every key. Twenty keys took 9 s for a million rows, and 0.5 s
+ * with a set.
  */
 function rowsOfKeys(
   { step, keys, names, scans }: List,
@@ -128,7 +128,7 @@ function rowsOfKeys(
   return sql`${table} CROSS JOIN ${list} ON ${belongs} WHERE ${where}`;
 }
 
-/** Returns a condition that a row of a step belongs to the values of a key. */
+/** Returns the condition that a row is related to a key by this step. */
 function belongsTo({ pairs }: RelationStep, { values }: ListNames, dialect: Dialect): Fragment {
   const terms = pairs.map(({ other }, index) =>
     equals(other, dialect, sql`= ${values[index] ?? dialect.operand(other)}`)
@@ -137,9 +137,8 @@ function belongsTo({ pairs }: RelationStep, { values }: ListNames, dialect: Dial
 }
 
 /**
- * Returns the names in a statement for one or two steps. Comparisons name columns without a table,
- * so no other name may equal the name of a column. The names of a step's values differ from those
- * of the other step, because the join condition contains both.
+ * Returns aliases that equal no column name, because comparisons name columns without their table.
+ * The values of the two steps have different names, because the join condition contains both.
  */
 function namesFor(near: RelationStep, far: RelationStep | undefined): [ListNames, ListNames] {
   const tables = [near.table, ...(far === undefined ? [] : [far.table])];

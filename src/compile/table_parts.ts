@@ -21,20 +21,20 @@ import { sqlLiteral } from "../sql/create_table.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { compileFilter } from "./where.ts";
 
-/** A condition on rows in the declaration of a table: a filter, or SQL of the database. */
+/** A condition in a table declaration: a filter, or SQL of the database. */
 export type TableCondition = Filter | string;
 
-/** An index, or a set of columns that no two rows share, in the declaration of a table. */
+/** An index or a unique set of columns, in the declaration of a table. */
 export interface IndexPart extends Extract<TablePart, { readonly kind: "index" | "unique" }> {
-  /** Names it in the database. The default name consists of the table and the columns. */
+  /** Sets the name in the database. By default, the name consists of the table and the columns. */
   as(name: string): IndexPart;
-  /** Limits it to the rows that match the condition. */
+  /** Limits the index or unique set to rows that match the condition. */
   where(condition: TableCondition): IndexPart;
 }
 
 /** A check in the declaration of a table. */
 export interface CheckPart extends Extract<TablePart, { readonly kind: "check" }> {
-  /** Names it in the database. The default name depends on the condition. */
+  /** Sets the name in the database. By default, the name depends on the condition. */
   as(name: string): CheckPart;
 }
 
@@ -43,15 +43,15 @@ export function index(...columns: readonly ColumnLike<unknown>[]): IndexPart {
   return indexPart("index", columns, { name: null, rows: null });
 }
 
-/** Declares a set of columns that are unique together, in the third argument of `table()`. */
+/** Declares columns that are unique together, in the third argument of `table()`. */
 export function unique(...columns: readonly ColumnLike<unknown>[]): IndexPart {
   return indexPart("unique", columns, { name: null, rows: null });
 }
 
 /**
- * Declares a condition that every row must satisfy, in the third argument of `table()`: a filter of
- * comparisons with values, the same on every engine, or SQL of the database. As in SQL, a condition
- * that is unknown because of a NULL is satisfied.
+ * Declares a condition that every row must meet, in the third argument of `table()`. It is SQL of
+ * the database, or a filter of comparisons with values, which works on every engine. As in SQL, a
+ * row passes if a NULL makes the condition unknown.
  */
 export function check(condition: TableCondition): CheckPart {
   return checkPart(sqlCondition(condition), null);
@@ -68,7 +68,7 @@ export function foreignKey(
 }
 
 /**
- * Declares the name that the table had before, in the third argument of `table()`.
+ * Declares the former name of the table, in the third argument of `table()`.
  *
  * @example
  * ```ts
@@ -115,7 +115,7 @@ function sqlCondition(condition: TableCondition): SqlCondition {
   return condition;
 }
 
-/** Writes a filter as SQL without parameters, for a definition in the database. */
+/** Writes a filter as SQL without bound parameters, because a table definition cannot have any. */
 class WrittenFilter implements ConditionWriter {
   readonly #filter: Filter;
 
@@ -125,7 +125,7 @@ class WrittenFilter implements ConditionWriter {
 
   write(dialect: Dialect): string {
     const { texts, values } = compileFilter(this.#filter, dialect);
-    // The SQLite dialect may write a plus before a bound value, depending on the indexes.
+    // The SQLite dialect may write `+` before a bound value. A definition does not need it.
     const plain = texts.map((text) => text.replace(/\+$/, ""));
     return plain.reduce((text, after, index) =>
       `${text}${sqlLiteral(values[index - 1] ?? null, dialect)}${after}`
@@ -133,7 +133,7 @@ class WrittenFilter implements ConditionWriter {
   }
 }
 
-/** Rejects conditions that a database cannot check for every program that writes a row. */
+/** Throws for conditions that the database cannot check when other programs write rows. */
 function requirePlain(filter: Filter): void {
   switch (filter.kind) {
     case "and":

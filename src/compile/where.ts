@@ -15,16 +15,14 @@ import { equalOperator, inOperator } from "../filter/operators/value_operators.t
 import type { ReadPlan } from "../plan/plan.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 
-/**
- * Compiles a filter to a condition for WHERE that can be combined: AND and OR are in parentheses.
- */
+/** Compiles a filter to an SQL condition. AND and OR are in parentheses, so it can be combined. */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
 /**
  * Compiles a filter like {@link compileFilter}, for a statement that evaluates it on `count` rows.
- * For a few rows it is not worth reading a whole related table once.
+ * For few rows, reading a whole related table first is slower.
  */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
@@ -37,7 +35,7 @@ interface Context {
   readonly isForFewRows: boolean;
 }
 
-/** Compiles a filter. Inside of `depth` relations the row is called `_r1`, `_r2`, … */
+/** Compiles a filter. Within `depth` relations, the current row has the alias `_r1`, `_r2`, …. */
 function compileAt(filter: Filter, context: Context, depth: number): Fragment {
   switch (filter.kind) {
     case "all":
@@ -61,8 +59,8 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
 }
 
 /**
- * Compiles a subquery for each step. Names without a table mean the innermost row, so the filter's
- * comparisons need no prefix, whatever the names of the columns are.
+ * Compiles each step of a relation to a subquery. Column names without a table mean the innermost
+ * row, so the comparisons in the filter need no prefix.
  *
  * EXISTS finds the rows of a step by the previous row. If that would find the same rows repeatedly,
  * as in `author.posts.title` for each post of one author, the keys of the matching rows are a list
@@ -93,7 +91,7 @@ function compileRelated(
       ? sql`${compileAt(links, within, depth + step + 1)} AND ${inner}`
       : inner;
     const rows = sql`${tableName(table)} AS ${here} WHERE`;
-    // SQLite may turn the subquery into a join. The column keeps the check in this loop.
+    // SQLite may turn the subquery into a join. The check on the column stays in this loop.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${
@@ -110,15 +108,15 @@ function rowOf(values: readonly Fragment[]): Fragment {
   return values.length === 1 ? row : sql`(${row})`;
 }
 
-/** Returns a condition after the check that can end a scan. See {@link Dialect.scanCheck}. */
+/** Puts the dialect's check before a condition, to stop long scans: {@link Dialect.scanCheck}. */
 export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fragment): Fragment {
   const { scanCheck } = dialect;
   return scanCheck === null ? condition : sql`${scanCheck(column)} AND ${condition}`;
 }
 
 /**
- * Returns the dialect's check for rows of a table, whose columns need no prefix, or null if the
- * engine ends statements. With an integer key it is much cheaper.
+ * Returns the dialect's check for the rows of a table, or null if the engine can interrupt
+ * statements. The check is much cheaper with an integer key. Columns need no prefix.
  */
 export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;
@@ -127,12 +125,12 @@ export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment |
   return scanCheck(undefined, isInteger ? identifier(key.dbName) : undefined);
 }
 
-/** Returns a condition with a check before it, if there is one. */
+/** Puts a check before a condition. Returns the condition unchanged if the check is null. */
 export function checkedFirst(check: Fragment | null, condition: Fragment): Fragment {
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
 
-/** Returns true if a plan may read more rows than it returns, unlike a plan by keys. */
+/** Returns true if a plan may read more rows than it returns, unlike a read by key. */
 export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
   if (where.kind !== "all") return !isByKey(where, table);
   const { primaryKey } = table;
@@ -142,7 +140,7 @@ export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
     );
 }
 
-/** Returns true if the primary key finds the rows that a filter matches. */
+/** Returns true if a filter selects rows by their primary key. */
 export function isByKey(filter: Filter, table: TableInfo): boolean {
   const { primaryKey } = table;
   switch (filter.kind) {

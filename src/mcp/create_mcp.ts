@@ -12,7 +12,7 @@ import { runTool, type ToolArguments, type ToolContext, type ToolResource } from
 import { filterGrammar, toolDefinitions, type ToolName } from "./tool_definitions.ts";
 import { sendAs, ToolRefusal } from "./tool_request.ts";
 
-/** Returns the function that responds to MCP clients, each request by a separate server. */
+/** Creates the function that responds to MCP clients, with a server object per request. */
 export function createMcp(parts: McpParts): AnswerMcp {
   const resources = toolResources(parts.schema);
   const { schema: { basePath }, mountedAt, maxRequestBytes: maxRequestBodySize } = parts;
@@ -22,12 +22,12 @@ export function createMcp(parts: McpParts): AnswerMcp {
     if (call === undefined) throw new Error("A request of MCP came from elsewhere");
     const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
     const context = { send, resources, indexBase: mountedAt + basePath };
-    // A shared server object would send one client the response to another.
+    // If clients shared a server object, one could receive the response to another.
     return serverFor({ ...call, era, context }, parts);
-    // There are no notifications of changes, although a client may hold such a stream open.
+    // A client may hold one stream open, although the service sends no notifications.
   }, { maxRequestBodySize, maxSubscriptions: 1 });
   return async (call) => {
-    // The SDK copies the request and passes this object on unchanged.
+    // The SDK copies the request, but passes this object on to the tools unchanged.
     const extra = {};
     calls.set(extra, call);
     const authInfo = { token: "", clientId: "", scopes: [], extra };
@@ -35,13 +35,13 @@ export function createMcp(parts: McpParts): AnswerMcp {
   };
 }
 
-/** Serves the client that has started the process. All its requests are made as `call`. */
+/** Serves the client that started this process. `call` is the caller of all requests. */
 export function serveMcpOverStdio(parts: McpParts, call: McpCall): { close(): Promise<void> } {
   const { schema: { basePath }, mountedAt } = parts;
   const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
   const context = {
     send,
-    // The schema may change with the tables.
+    // A getter, because the resources may change with the tables.
     get resources() {
       return toolResources(parts.schema);
     },
@@ -60,7 +60,7 @@ function serverFor(
   { options, version, observe }: McpParts,
 ): McpServer {
   const server = new McpServer({ name: "resource-api", version });
-  // The keys of the table of definitions are the names.
+  // The type requires all tool names as keys, so no other key exists.
   for (const name of Object.keys(toolDefinitions) as ToolName[]) {
     const { description, input, isWrite } = toolDefinitions[name];
     if (isWrite && !options.write) continue;
@@ -98,7 +98,7 @@ function textResult(text: string, isError: boolean) {
   return { content: [{ type: "text" as const, text }], ...(isError ? { isError } : {}) };
 }
 
-/** Returns the question to the user before a row is deleted; null once the user has agreed. */
+/** Returns the question before a row is deleted, or null if the user has confirmed. */
 function questionOf(
   { resource, id, confirm }: ToolArguments,
   { era }: ServedCall,

@@ -1,7 +1,7 @@
 import type { DocumentInfo } from "../openapi/service_facts.ts";
 import { filterGrammar } from "./tool_definitions.ts";
 
-/** Returns `/llms.txt`, which describes the service for a program of a language model. */
+/** Returns the content of `/llms.txt`, which describes the service to language models. */
 export function llmsText({ title, description }: DocumentInfo, root: string): string {
   return `# ${title.slice(0, 100)}
 ${description === undefined ? "" : `\n> ${description.slice(0, 300)}\n`}

@@ -15,13 +15,13 @@ export interface McpParts {
 /** One request of an MCP client. */
 export interface McpCall {
   readonly request: Request;
-  /** Id of the caller; null for an anonymous caller. */
+  /** Id of the user who calls, or null for an anonymous caller. */
   readonly user: string | null;
-  /** Resolves when the current tables are served. Absent if the tables do not change. */
+  /** Resolves when the service uses the current tables. Absent if the tables cannot change. */
   readonly current?: () => Promise<void>;
-  /** Sends a request of the same caller to the service itself. */
+  /** Sends a request to the service itself on behalf of the caller. */
   fetch(request: Request): Promise<Response>;
 }
 
-/** Responds to the requests of MCP clients, each with a separate server object. */
+/** Responds to one request of an MCP client. */
 export type AnswerMcp = (call: McpCall) => Promise<Response>;

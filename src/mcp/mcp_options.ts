@@ -1,11 +1,11 @@
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
 
-/** The options of MCP, through which programs of language models use the service. */
+/** The options of MCP, a protocol by which language models use the service. */
 export interface McpOptions {
-  /** Lets tools write, delete and call procedures within the caller's rights. Default: off. */
+  /** Offers tools that write, delete and call procedures. Default: false. */
   readonly write?: boolean | undefined;
-  /** Host names of the service, in addition to the loopback. */
+  /** Host names at which clients may reach the service, in addition to the loopback. */
   readonly hosts?: readonly string[] | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface ResolvedMcp {
   readonly hosts: readonly string[];
 }
 
-/** Resolves the option `mcp`; null if it is off. */
+/** Returns the MCP options with their defaults, or null if MCP is off. */
 export function resolveMcp(option: boolean | ResolvedMcp): ResolvedMcp | null {
   if (option === false) return null;
   return option === true ? { write: false, hosts: [] } : option;

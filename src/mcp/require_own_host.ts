@@ -2,9 +2,9 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 
 /**
- * Requires that an MCP request comes from a program, or from a page of the service's own host. A
- * page on the web can resolve its name to this machine (DNS rebinding), and a browser then sends
- * the requests of that page here. Each of them has an `Origin`. Throws a 403.
+ * Throws a 403 unless an MCP request comes from a program or from a page of the service's own host.
+ * Otherwise, by DNS rebinding, a page on the web could resolve its name to this machine, and the
+ * browser would send its requests here. Browsers send an `Origin` with such requests.
  */
 export function requireOwnHost(
   { headers, url }: Request,
@@ -14,7 +14,7 @@ export function requireOwnHost(
   const origin = headers.get("origin");
   const host = headers.get("host") ?? URL.parse(url)?.host ?? "";
   const isOwn = isOwnHost(host, hosts);
-  // Without configured hosts, a service does not know its own names: no browser may use it.
+  // If no hosts are configured, the names of the service are unknown, so browsers are refused.
   if (origin === null) {
     if (isOwn || hosts.length === 0) return;
     throw new Problem("forbidden", "Cannot answer under this name: mcp.hosts does not list it");

@@ -8,36 +8,36 @@ import {
   ToolRefusal,
 } from "./tool_request.ts";
 
-/** The context in which tools run: one request of one caller. */
+/** The context in which a tool runs for one request of one caller. */
 export interface ToolContext {
   readonly send: SendToolRequest;
-  /** The path of the resources in the index, including the path at which the app is mounted. */
+  /** The base path of resources in the service index, including the app's mount path. */
   readonly indexBase: string;
-  /** Path of each resource below the base path, and its key, by its name for tools. */
+  /** The resources by the name that tools use. */
   readonly resources: ReadonlyMap<string, ToolResource>;
 }
 
-/** The facts of a resource before it is used. */
+/** The facts about a resource that a tool needs. */
 export interface ToolResource {
-  /** Percent-encoded path below the base path: `/books`. */
+  /** Percent-encoded path of the resource below the base path: `/books`. */
   readonly path: string;
   readonly key: readonly string[];
-  /** True if the rows have no key, so no id identifies them. */
+  /** True if the rows have no key, so that an id cannot address them. */
   readonly isKeyless: boolean;
   readonly fields: readonly string[];
   readonly hasEtag: boolean;
 }
 
-/** The arguments of a tool, which its schema has validated. */
+/** The arguments of a tool call, which the tool's schema has validated. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-/** Maximum number of rows in one response. */
+/** Maximum number of rows in one response of a tool. */
 const maxRows = 20;
 
-/** Number of fields in addition to the key if none are selected. */
+/** Number of fields, besides the key, in a response to a call that selects none. */
 const defaultFields = 8;
 
-/** Runs a tool, with one or two requests to the service. Throws a {@link ToolRefusal}. */
+/** Runs a tool, which sends one or two requests to the service. Throws a {@link ToolRefusal}. */
 export async function runTool(
   name: ToolName,
   args: ToolArguments,
@@ -66,7 +66,7 @@ export async function runTool(
 }
 
 async function indexOf({ send }: ToolContext): Promise<ServiceIndex> {
-  // This is the index of this version of the service.
+  // The service that runs this code has also written the index, so the type is right.
   return requireAnswered(await send({ method: "GET", path: "" })).body as ServiceIndex;
 }
 
@@ -83,7 +83,7 @@ async function listResources(args: ToolArguments, context: ToolContext): Promise
   return { data: page, nextCursor: next < entries.length ? String(next) : null };
 }
 
-/** Returns a function from a path, which may include the mount path, to a resource name. */
+/** Returns a function that finds a resource name by a path, with or without mount path. */
 function namesByPath({ resources, indexBase }: ToolContext): (path: string) => string {
   const names = new Map([...resources].map(([name, one]) => [indexBase + one.path, name]));
   return (path) => names.get(path) ?? path;
@@ -175,7 +175,7 @@ async function writeRow(args: ToolArguments, context: ToolContext): Promise<unkn
   const isNew = args["id"] === undefined;
   const on = listOf(args["on"]);
   if (!isNew && on !== null) throw new ToolRefusal("Use either id or on, not both");
-  // If `on` finds a row, the row is changed like one with an id.
+  // If the unique key in `on` finds a row, that row is updated like a row with an id.
   const condition = isNew && on === null ? {} : conditionOf(args, resource);
   const headers = { ...condition, ...idempotencyOf(args) };
   const collection = resource.path + (on === null ? "" : queryOf({ on: on.join(",") }));
@@ -234,7 +234,7 @@ function shownFields({ key, fields }: ToolResource): readonly string[] {
   return [...key, ...others.slice(0, defaultFields)];
 }
 
-/** Returns the condition of a write: it must not overwrite changes that the model has not seen. */
+/** Returns the If-Match header of a write. It protects changes that the model has not seen. */
 function conditionOf(
   { if_match: tag }: ToolArguments,
   { hasEtag }: ToolResource,
@@ -250,7 +250,7 @@ function idempotencyOf({ idempotency_key: key }: ToolArguments): Readonly<Record
   return typeof key === "string" ? { "idempotency-key": key } : {};
 }
 
-/** Returns the path segment of a row. The parts of a composite key stay separate. */
+/** Returns the path segment that addresses a row. The values of a composite key stay separate. */
 function rowSegment({ id }: ToolArguments, { isKeyless }: ToolResource): string {
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");

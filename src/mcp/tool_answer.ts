@@ -1,19 +1,19 @@
-/** Maximum number of characters in a response. */
+/** Maximum number of characters in one response of a tool. */
 const maxCharacters = 20_000;
 
-/** Maximum number of characters of one string, and of each string if there are too many. */
+/** Maximum length of a string. If a response is still too long, its strings are cut to 80. */
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
-/** A page of rows for a model. */
+/** A page of rows that a tool returns to the model. */
 export interface ToolPage {
   readonly data: unknown;
   readonly nextCursor: string | null;
 }
 
 /**
- * Returns a page that fits, with fewer rows if necessary: its cursor continues after the shown
- * rows. `read` reads this number of rows.
+ * Returns a page within the size limit, with fewer rows if necessary. The cursor of the page
+ * continues after its last row. `read` reads the given number of rows.
  */
 export async function fitRows(
   limit: number,
@@ -26,7 +26,7 @@ export async function fitRows(
   }
 }
 
-/** Returns a value that fits: long strings are cut, and more if there are many. */
+/** Returns a value within the size limit. Long strings are cut, and more if there are many. */
 export function shortened(value: unknown): unknown {
   const cut = cutCells(value, cellCharacters);
   if (sizeOf(cut) <= maxCharacters) return cut;
@@ -39,7 +39,7 @@ function sizeOf(value: unknown): number {
   return JSON.stringify(value ?? null).length;
 }
 
-/** A part of a tag or a cursor is useless. */
+/** Strings that are never cut, because a part of a tag or a cursor is useless. */
 const whole: ReadonlySet<string> = new Set(["nextCursor", "etag"]);
 
 function cutCells(value: unknown, limit: number): unknown {

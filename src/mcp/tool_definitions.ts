@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 
-/** The definition of a tool, as clients list it. */
+/** The definition of a tool, as an MCP server lists it for clients. */
 export interface ToolDefinition {
   readonly description: string;
   readonly input: JsonSchema;
@@ -15,8 +15,8 @@ const id = { ...text, description: "The key; the parts of a composite one with c
 const ifMatch = { ...text, description: "The etag that query_rows gave with this id." };
 
 /**
- * The definitions of all tools, independent of the tables: clients send all of them to their model
- * with each request.
+ * The definitions of all tools. They do not mention the tables, because clients send all
+ * definitions to the model with each request.
  */
 export const toolDefinitions = {
   list_resources: tool("Lists what the caller may use.", { "cursor?": text }),
@@ -83,13 +83,13 @@ function tool(
         entries.map(([name, schema]) => [name.replace("?", ""), schema]),
       ),
       required: entries.map(([name]) => name).filter((name) => !name.endsWith("?")),
-      // A misspelled argument must not extend the effect of a call.
+      // If a misspelled filter were ignored, a call could affect more rows than intended.
       additionalProperties: false,
     },
   };
 }
 
-/** The description of the filter language for a model, as an MCP resource. */
+/** The description of the filter syntax for the model, which is an MCP resource. */
 export const filterGrammar = `Filter (RSQL): comparisons joined by ; (and) or , (or); ( ) groups.
 field==value !=  >  >=  <  <=  (text in code-point order)
 field=in=(a,b) =out=(a,b)  field=between=(1,9) =nbetween=

@@ -1,25 +1,25 @@
 import { callerHeaders } from "../protocol/caller_headers.ts";
 
-/** A request that a tool sends to the service, relative to the base path. */
+/** A request of a tool to the service, with a path below the base path. */
 export interface ToolRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Percent-encoded path with its query: `/books?limit=20`. */
+  /** Percent-encoded path and query: `/books?limit=20`. */
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The response of the service. */
+/** The service's response to a tool's request. */
 export interface ToolAnswer {
   readonly status: number;
   readonly body: unknown;
   readonly etag: string | null;
 }
 
-/** Sends a request with the credentials of the caller. */
+/** Sends a request of a tool with the credentials of the caller. */
 export type SendToolRequest = (request: ToolRequest) => Promise<ToolAnswer>;
 
-/** A refusal for the model: the error and its remedy. */
+/** An error that the model sees. The message states the error and what to do. */
 export class ToolRefusal extends Error {}
 
 /** The options for sending requests of tools. */
@@ -27,7 +27,7 @@ export interface ToolRequestsOptions {
   /** Sends a request to the service itself. */
   fetch(request: Request): Promise<Response>;
   readonly caller: Request;
-  /** The path of the resources, as the service sees it. */
+  /** The base path of the resources inside the app, without a mount path. */
   readonly basePath: string;
 }
 
@@ -58,7 +58,7 @@ export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendTo
   };
 }
 
-/** Returns the response if it is not an error. Throws an error that a model can read. */
+/** Returns a successful response. Throws a `ToolRefusal` for an error response. */
 export function requireAnswered(answer: ToolAnswer): ToolAnswer {
   const { status, body } = answer;
   if (status < 400) return answer;

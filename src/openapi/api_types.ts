@@ -5,9 +5,9 @@ import { propertyName, schemaType } from "./schema_type.ts";
 import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_schema.ts";
 
 /**
- * Returns the TypeScript declarations of a service: for each resource its rows, bodies and related
- * rows, and one interface of all resources. Every type is literal instead of computed, so that an
- * editor has nothing to evaluate.
+ * Returns TypeScript declarations for a service: the rows, bodies and related rows of each
+ * resource, and an interface of all resources. All types are written out, so that editors need not
+ * evaluate computed types.
  */
 export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   const names = typeNames(resources);
@@ -22,7 +22,7 @@ export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   ].join("\n");
 }
 
-/** The name of each resource's type, by the path of the resource. */
+/** The names of the resources' TypeScript types, by the path of the resource. */
 type TypeNames = ReadonlyMap<string, string>;
 
 const suffixes = ["", "Create", "Update", "Relations"] as const;
@@ -111,7 +111,7 @@ function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string):
   ].join("\n");
 }
 
-/** Returns the type of a key's value, or of the values of a composite key. */
+/** Returns the TypeScript type of a row's key. A composite key has a tuple type. */
 function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
   const keys = primaryKey.map((key) => {
     const field = fields.find((one) => one.name === key);
@@ -121,7 +121,7 @@ function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
   return others.length === 0 ? key : `[${keys.join(", ")}]`;
 }
 
-/** A relation whose rows a body may write: its target, and the name of the target's type. */
+/** A relation whose rows a body may write: the relation's target, and the target's type name. */
 interface WrittenRelation {
   readonly relation: RelationSchema;
   readonly target: ResourceSchema;
@@ -145,7 +145,7 @@ function membersType(members: readonly RelationMember[], written: WrittenRelatio
   return `{ ${members.map((one) => `${one}?: ${writtenType(one, written)}`).join("; ")} }`;
 }
 
-/** Returns the type of written rows. New rows get their foreign key from their parent. */
+/** Returns the type for writing rows. Related new rows omit the foreign key to their parent. */
 function writtenType(
   member: RelationMember,
   { relation: { type }, target, name }: WrittenRelation,
@@ -156,7 +156,7 @@ function writtenType(
   return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
-/** Returns the operations whose bodies have no types; `subscribe` enables live lists. */
+/** Returns the operations that have no body types. `subscribe` enables live lists. */
 function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],
@@ -170,7 +170,7 @@ function operationsOf({ capabilities }: ResourceSchema): string {
   return own.length === 0 ? "never" : own.join(" | ");
 }
 
-/** Returns the decoded path of a resource below the base path. */
+/** Returns the decoded path of a resource, relative to the base path. */
 function relativePath(path: string, basePath: string): string {
   return path.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }

@@ -2,7 +2,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import { isAny } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 
-/** Returns the schema of a column's values in responses. */
+/** Returns the JSON Schema of a column's values in responses. */
 export function answeredColumn(column: ColumnInfo): JsonSchema {
   const { kind } = column;
   if (isAny(column)) return numberOrText;
@@ -10,7 +10,7 @@ export function answeredColumn(column: ColumnInfo): JsonSchema {
   return nullable({ ...plainType(column), ...limits }, !column.notNull);
 }
 
-/** Returns the schema of a column's values in bodies: the accepted values in response form. */
+/** Returns the JSON Schema of a column's values in bodies. */
 export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
   const { kind } = column;
   if (isAny(column)) return numberOrText;
@@ -49,7 +49,7 @@ export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
   }
 }
 
-/** OpenAPI 3.0 has no union of types. */
+/** A number or a string. OpenAPI 3.0 cannot combine types, so the schema has no `type`. */
 const numberOrText: JsonSchema = {
   description:
     "A number or a string. With Accept: application/json;numbers=safe an integer beyond " +
@@ -65,7 +65,7 @@ function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): Js
   };
 }
 
-/** Returns the limits of JSON numbers. For numbers in strings, descriptions contain them. */
+/** Returns `minimum` and `maximum` for JSON numbers. Numbers in strings have a description. */
 function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   return {
     ...(min === null ? {} : { minimum: Number(min) }),
@@ -73,7 +73,7 @@ function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   };
 }
 
-/** Returns the limits of a column whose JSON values are strings, in words. */
+/** Returns a description with the limits of a column whose JSON values are strings. */
 function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   const words = [
     ...(min === null ? [] : [`at least ${min}`]),
@@ -82,7 +82,7 @@ function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   return words.length === 0 ? {} : { description: `Must be ${words.join(" and ")}.` };
 }
 
-/** Returns the schema of a column's lists and objects; any value for a column of documents. */
+/** Returns the JSON Schema of a list or object column. A column of documents accepts any value. */
 export function structureOf(
   { databaseType }: ColumnInfo,
   memberOf: (column: ColumnInfo, mayBeNull: boolean) => JsonSchema,
@@ -108,7 +108,7 @@ export function structureOf(
   }
 }
 
-/** Returns the schema of one key column's value in a path. */
+/** Returns the JSON Schema of one key column's value in a path. */
 export function keySegment({ primaryKey }: { readonly primaryKey: readonly ColumnInfo[] }): {
   readonly schema: JsonSchema;
   readonly description: string;
@@ -130,10 +130,10 @@ export function keySegment({ primaryKey }: { readonly primaryKey: readonly Colum
 
 const plainInteger: JsonSchema = { type: "integer", format: "int64" };
 
-/** A wide integer in a body, if a program cannot write all values as numbers. */
+/** The alternative form of an integer in a body, for clients whose numbers are doubles. */
 const digits: JsonSchema = { type: "string", pattern: "^-?[0-9]{1,18}$" };
 
-/** A wide integer with safe numbers. */
+/** An integer as a string of digits in the safe form of JSON. */
 const safeString: JsonSchema = {
   description:
     "With Accept: application/json;numbers=safe it is a string of digits, which bodies always take.",
@@ -171,7 +171,7 @@ function enumOf({ enumValues }: ColumnInfo): JsonSchema {
   return enumValues === null ? {} : { enum: enumValues };
 }
 
-/** Adds null. OpenAPI 3.0 has no type for null, and enumerations must contain it. */
+/** Makes a schema accept null. OpenAPI 3.0 has no null type, and an `enum` must list null too. */
 function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   if (!isNullable || schema["type"] === undefined) return schema;
   const values = schema["enum"];
@@ -182,7 +182,7 @@ function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   };
 }
 
-/** Number of digits that every engine stores exactly. */
+/** Number of digits of a number that every engine stores exactly. */
 const exactDigits = 15;
 
 function decimalPattern({ precision, scale }: ColumnInfo): string {

@@ -1,9 +1,9 @@
 import type { Resource } from "../resource/model/resource.ts";
 
-/** The name of each resource in the names of components and operations. */
+/** For each resource, its name within the names of components and operations. */
 export type ComponentNames = ReadonlyMap<Resource, string>;
 
-/** Suffixes of a resource's name, with which its names must be free too. */
+/** Suffixes of component names. A resource's name must be unique with each suffix, too. */
 const suffixes = [
   ...[
     "",
@@ -18,10 +18,10 @@ const suffixes = [
   ],
 ];
 
-/** Names that the document itself uses. */
+/** Component names that the document itself uses, so no resource may have them. */
 const reserved = ["Problem"];
 
-/** Returns for each resource a unique name of ASCII letters and digits. */
+/** Returns a unique name of ASCII letters and digits for each resource. */
 export function componentNames(resources: readonly Resource[]): ComponentNames {
   const taken = new Set(reserved);
   return new Map(resources.map((resource) => {
@@ -33,7 +33,7 @@ export function componentNames(resources: readonly Resource[]): ComponentNames {
   }));
 }
 
-/** Converts `order line` to `OrderLine`; a non-ASCII letter becomes its code point. */
+/** Converts `order line` to `OrderLine`. A non-ASCII letter becomes its code point. */
 export function pascalName(text: string): string {
   const name = text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "")
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("")

@@ -6,50 +6,50 @@ import type { ColumnKind } from "../schema/kind.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { answeredColumn, structureOf } from "./column_json_schema.ts";
 
-/** The description of one field of a resource. A field that responses never contain has none. */
+/** The description of a field that responses may contain. */
 export interface FieldSchema {
-  /** Name in rows and in bodies. */
+  /** Name of the field in rows and in bodies. */
   readonly name: string;
   /**
-   * The kind of its column; `any` for a column that may contain numbers and strings. A computed
-   * field may have any value.
+   * Column kind of the field. It is `any` if the column may contain numbers and strings. It is
+   * `computed` for a computed field, which may have any value.
    */
   readonly type: ColumnKind | "any" | "computed";
   /**
-   * For an integer: a string of digits with safe numbers, which the client requests. For `any`: the
-   * form in paths, where a value beyond 2^53 is a string of digits, and a string that looks like a
-   * number is quoted.
+   * For an integer, true if the safe form, which the client library requests, is a string of
+   * digits. For `any`, true if values have the form of paths. In paths, a value beyond 2^53 is a
+   * string of digits, and a string that looks like a number is quoted.
    */
   readonly wide?: true;
-  /** True if a row may have null in this field. */
+  /** True if the field may be null in a row. */
   readonly nullable: boolean;
   /** True if the body that creates a row must contain the field. */
   readonly required: boolean;
-  /** The only allowed strings. */
+  /** The allowed strings. Absent if all strings are allowed. */
   readonly enum?: readonly string[];
-  /** Minimum length of a string in characters. */
+  /** Minimum length of the field's strings in characters. */
   readonly minLength?: number;
-  /** Maximum length of a string in characters. */
+  /** Maximum length of the field's strings in characters. */
   readonly maxLength?: number;
-  /** Regular expression with the flag `u` that must match a part of a string. */
+  /** Regular expression with the flag `u` that must match a part of each string. */
   readonly pattern?: string;
-  /** Format of a string. */
+  /** Format that each string must have. */
   readonly format?: "email";
-  /** Lowest value, as in JSON. */
+  /** Lowest allowed value, in JSON form. */
   readonly min?: unknown;
-  /** Highest value, as in JSON. */
+  /** Highest allowed value, in JSON form. */
   readonly max?: unknown;
-  /** JSON Schema (OpenAPI 3.0) of lists, and of objects with known members. */
+  /** JSON Schema (OpenAPI 3.0) of the field, for lists and for objects with known members. */
   readonly schema?: JsonSchema;
-  /** Present if no body sets the field. */
+  /** Present if no body can set the field. */
   readonly readOnly?: true;
-  /** Present if only the body that creates a row sets the field. */
+  /** Present if only the body that creates a row can set the field. */
   readonly createOnly?: true;
-  /** Present if only some users may read the field, which other responses do not contain. */
+  /** Present if only some users may read the field. Responses to other users omit it. */
   readonly perUser?: true;
 }
 
-/** Returns the fields that responses contain: readable columns, then computed fields. */
+/** Returns the fields that responses may contain: readable columns, then computed fields. */
 export function fieldsOf(resource: Resource): readonly FieldSchema[] {
   const columns = resource.fields.readable.map((column) => fieldOf(column, resource));
   const computed = resource.computed.fields.map(([name]): FieldSchema => ({
@@ -58,7 +58,7 @@ export function fieldsOf(resource: Resource): readonly FieldSchema[] {
   return [...columns, ...computed];
 }
 
-/** Returns true if the body that creates a row must contain a writable column. */
+/** Returns true if the body that creates a row must contain this writable column. */
 export function mustSend(column: ColumnInfo, resource: Resource): boolean {
   if (!isRequired(column) || column.default !== null || resource.generated.has(column)) {
     return false;
@@ -99,17 +99,17 @@ function rulesOf(
   };
 }
 
-/** Converts a limit to a JSON number: programs read integers of any length as doubles. */
+/** Converts a limit to a JSON number, because OpenAPI tools read long integers as doubles. */
 function inJson(limit: unknown): unknown {
   return typeof limit === "bigint" ? Number(limit) : limit;
 }
 
-/** Returns true if an update must not change the column: a body may only repeat a key. */
+/** Returns true if updates must not change the column. A body may then only repeat its value. */
 function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
   return column.primaryKey || fields.immutable.has(column);
 }
 
-/** Returns true if a row that the body embeds determines the foreign key. */
+/** Returns true if an embedded related row in the body can determine the foreign key. */
 function isFilledByRelation(column: ColumnInfo, { nestedWrites, relations }: Resource): boolean {
   return nestedWrites &&
     [...relations.values()].some(({ type, steps: [step] }) =>

@@ -7,10 +7,7 @@ import { ProblemResponses, problemSchema } from "./problem_responses.ts";
 import { rowSchemas } from "./row_schemas.ts";
 import type { DescribedRoute, ServiceFacts } from "./service_facts.ts";
 
-/**
- * Returns the OpenAPI 3.0 document of a service, from its resources and its routes. `prefix` is the
- * path at which the whole app is mounted.
- */
+/** Returns the OpenAPI 3.0 document. `prefix` is the path at which the app is mounted. */
 export function openapiDocument(facts: ServiceFacts, prefix: string): JsonSchema {
   const { info, servers, resources, securitySchemes } = facts;
   const names = componentNames(resources);
@@ -128,7 +125,7 @@ function routeDocument(
   };
 }
 
-/** Returns the schemas that the document refers to, directly or indirectly. */
+/** Returns the component schemas to which the document refers, directly or indirectly. */
 function usedOf(all: JsonSchema, document: unknown): JsonSchema {
   const used = new Set<string>();
   const visit = (value: unknown): void => {

@@ -2,11 +2,11 @@ import { type Described, either, group, listOf } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
 import type { DocumentInfo, DocumentServer } from "./service_facts.ts";
 
-/** The options of the descriptions of a service below `/__service`. */
+/** The options of the OpenAPI document and the other descriptions below `/__service`. */
 export interface OpenapiOptions {
-  /** Serves the reference, Swagger UI, at `/__service/reference`. Default: off. */
+  /** Serves Swagger UI at `/__service/reference`. Default: false. */
   readonly ui?: boolean | undefined;
-  /** General information in the document. Default: `API` and `1.0.0`. */
+  /** Title, version and other information in the document. Default: `API` and `1.0.0`. */
   readonly info?: OpenapiInfo | undefined;
   /** URLs of the service. Default: the path at which the app is mounted. */
   readonly servers?: readonly DocumentServer[] | undefined;
@@ -18,7 +18,7 @@ export type OpenapiInfo = Partial<DocumentInfo>;
 const text = () => textLike("a text", /^.{1,10000}$/s);
 const url = () => textLike("a URL or a path", /^(?:https?:\/\/\S+|\/\S*)$/);
 
-/** The SPDX value for an unknown license; linters reject a document without a license. */
+/** The SPDX value for an unknown license. Linters reject a document without a license. */
 const noAssertion = {
   name: "NOASSERTION",
   url: "https://spdx.github.io/spdx-spec/v2.3/document-creation-information/",
@@ -41,15 +41,15 @@ const members = {
 /** The description of the option `openapi`. */
 export const openapiOption = either(flag(), group(members)).default(true);
 
-/** The options of the document with resolved defaults. */
+/** The options of the OpenAPI document with their defaults. */
 export interface ResolvedOpenapi {
   readonly ui: boolean;
   readonly info: DocumentInfo;
-  /** Null for the path at which the app is mounted. */
+  /** The URLs of the service, or null for the path at which the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;
 }
 
-/** Resolves the option `openapi`, even if it is switched off. */
+/** Returns the document's options with their defaults. Also works if the option is `false`. */
 export function resolveOpenapi(
   option: boolean | ReturnType<typeof readGroup>,
 ): ResolvedOpenapi {

@@ -2,6 +2,6 @@ import { stringify } from "@std/yaml";
 import type { JsonSchema } from "../protocol/route_description.ts";
 
 export function openapiYaml(document: JsonSchema): string {
-  // An object that occurs twice would become an anchor and an alias.
+  // A JSON copy has no shared objects, which YAML would write as anchors and aliases.
   return stringify(JSON.parse(JSON.stringify(document)), { lineWidth: 100 });
 }

@@ -15,14 +15,14 @@ import type { ServiceFacts } from "./service_facts.ts";
 import { requestHeaders, securityOf } from "./operation_headers.ts";
 import { successOf } from "./operation_success.ts";
 
-/** A route of a resource, with the name of the resource's components. */
+/** A route of a resource, with the resource's name in component names. */
 export interface NamedRoute {
   readonly route: Route;
   readonly resource: Resource;
   readonly name: string;
 }
 
-/** Returns the operation object of a route. */
+/** Returns the OpenAPI operation object of a route. */
 export function operationDocument(
   { route, resource, name }: NamedRoute,
   facts: ServiceFacts,
@@ -52,7 +52,7 @@ export function operationDocument(
   };
 }
 
-/** Returns the name of the procedure that a route calls; null for another route. */
+/** Returns the name of the procedure that a route calls, or null for other routes. */
 function procedureOf({ endpoint, path }: Route): string | null {
   return endpoint.name === "procedure" ? path.slice("/rpc/".length) : null;
 }
@@ -67,7 +67,7 @@ function idParameter({ table }: Resource): JsonSchema {
   return { name: "id", in: "path", required: true, ...keySegment(table) };
 }
 
-/** Returns the body in each media type that a route accepts; null for a route without a body. */
+/** Returns the body schema for each media type of a route, or null for a route without a body. */
 function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSchema | null {
   if (operation === "import") {
     const lines = { schema: { type: "string" } };
@@ -76,7 +76,7 @@ function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSch
   return schema === null ? null : { "application/json": { schema } };
 }
 
-/** Returns the schema of the JSON body; null for a route without a body. */
+/** Returns the JSON Schema of a route's body, or null for a route without a body. */
 function bodyOf(
   operation: OperationName,
   resource: Resource,
@@ -106,7 +106,7 @@ function bodyOf(
     case "batch-update":
       return {
         type: "object",
-        // A batch writes no related rows.
+        // A batch cannot write related rows.
         properties: { filter, patch: schemaRef(`${name}${isNested ? "Patch" : "Update"}`) },
         required: ["filter", "patch"],
       };
@@ -131,7 +131,7 @@ function bodyOf(
   }
 }
 
-/** Returns the schema of an item of a create: one row, with a client id if streams contain it. */
+/** Returns the schema of one new row. It includes the client's write id if streams contain it. */
 function createdItem(create: JsonSchema, resource: Resource): JsonSchema {
   const members = namedItem(resource);
   return Object.keys(members).length === 0

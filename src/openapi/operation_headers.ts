@@ -6,7 +6,7 @@ import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 
-/** Returns the header parameters of a route. */
+/** Returns the header parameters that requests of a route may have. */
 export function requestHeaders(
   route: Route,
   resource: Resource,
@@ -78,7 +78,7 @@ function shownName(name: string): string {
   return name === captchaHeaders.token ? "Service-Captcha-Token" : name;
 }
 
-/** Returns the authentication of a route as alternatives; the empty one is anonymous. */
+/** Returns a route's authentication schemes as alternatives. Empty means anonymous. */
 export function securityOf(
   { endpoint, path }: Route,
   { policy, procedures }: Resource,
@@ -92,7 +92,7 @@ export function securityOf(
   return alternatives(securitySchemes, isOpen);
 }
 
-/** Returns one alternative for each scheme, after the anonymous one if that is sufficient. */
+/** Returns one alternative for each scheme. Anonymous access, if sufficient, is the first. */
 export function alternatives(
   schemes: ServiceFacts["securitySchemes"],
   isOpen: boolean,

@@ -41,7 +41,7 @@ export function problemsOf(
   ];
 }
 
-/** Returns true if a user may be forbidden to read fields that a search or a stream needs. */
+/** Returns true if a search or stream needs fields that some users may not read. */
 function mayLackFields(name: Route["endpoint"]["name"], { varyingFields }: Resource): boolean {
   return varyingFields.has("readable") && (name === "search" || name === "subscribe");
 }

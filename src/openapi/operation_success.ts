@@ -21,7 +21,7 @@ interface SuccessOf {
   readonly name: string;
 }
 
-/** Returns the responses of a route that are not problems, by status. */
+/** Returns the successful responses of a route, by status. */
 export function successOf(
   { route, resource, name }: SuccessOf,
   procedure: string | null,
@@ -50,7 +50,7 @@ export function successOf(
   };
 }
 
-/** Returns the response of a create with a unique key that has changed an existing row. */
+/** Returns the response of a create by a unique key if it has updated an existing row instead. */
 function changedInstead(
   { Location: _ofNewRow, ...headers }: JsonSchema,
   content: JsonSchema | undefined,
@@ -62,7 +62,7 @@ function changedInstead(
   };
 }
 
-/** Returns true if responses contain rate-limit headers. */
+/** Returns true if a route's responses have rate-limit headers. */
 function isLimited({ endpoint }: Route, resource: Resource): boolean {
   const { rateLimit = null, cost = 0 } = endpoint.protection(resource) ?? {};
   return rateLimit !== null || cost > 0;
@@ -199,7 +199,7 @@ function pageContent({ capabilities }: Resource, name: string): JsonSchema {
   };
 }
 
-/** Returns the schema of groups: exact sums and averages are strings, missing values null. */
+/** Returns the schema of groups. Exact sums and averages are strings, missing values null. */
 function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
     [field, answeredColumn({ ...as, notNull: false })] as const

@@ -106,7 +106,7 @@ function parameter(name: string, schema: JsonSchema, description: string): JsonS
   return { name, in: "query", description, schema };
 }
 
-/** Returns a parameter with a comma-separated list. */
+/** Returns a parameter whose value is a comma-separated list. */
 function listParameter(
   name: string,
   members: readonly string[],
@@ -128,7 +128,7 @@ function flagParameter(name: string, description: string): JsonSchema {
   return parameter(name, { type: "boolean", default: false }, description);
 }
 
-/** Returns the filter parameter, which names the available operators, including custom ones. */
+/** Returns the `filter` parameter. Its description lists all operators, including custom ones. */
 function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
   const { fields, operators, relations, served } = resource;
   const names = fields.readable.filter((column) => fields.filterable.has(column))
@@ -173,7 +173,7 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-/** Returns the parameter with the unique keys that an upsert may name, in one of their orders. */
+/** Returns the `on` parameter: the unique keys that an upsert may use, each in one field order. */
 function onParameter(resource: Resource, description: string): readonly JsonSchema[] {
   const keys = uniqueKeysOf(resource).map((columns) =>
     columns.map(({ name }) => quoteName(name)).join(",")
@@ -181,7 +181,7 @@ function onParameter(resource: Resource, description: string): readonly JsonSche
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 
-/** Returns a phrase that follows names of fields. */
+/** Returns a phrase that follows field names if only some users may use these fields. */
 function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]): string {
   return lists.some((list) => varyingFields.has(list)) ? ", each where the user may use it" : "";
 }

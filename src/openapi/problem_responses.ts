@@ -2,7 +2,7 @@ import { problemCode, problemCodes, type ProblemSlug } from "../protocol/problem
 import type { JsonSchema } from "../protocol/route_description.ts";
 import { pascalName } from "./component_names.ts";
 
-/** The body of every problem, as a component. */
+/** The schema of the body of every error response. */
 export const problemSchema: JsonSchema = {
   type: "object",
   description: "RFC 9457.",
@@ -17,11 +17,11 @@ export const problemSchema: JsonSchema = {
   required: ["type", "title", "status", "detail"],
 };
 
-/** The problem responses of a document: each kind once, as a component. */
+/** Collects the error responses of a document, so that each is a component only once. */
 export class ProblemResponses {
   readonly #components = new Map<string, JsonSchema>();
 
-  /** Returns the responses by status, each with its codes, as references. */
+  /** Returns references to the error responses, by status, for these problem codes. */
   of(slugs: Iterable<ProblemSlug>): Readonly<Record<string, JsonSchema>> {
     const all = [...new Set(slugs)].sort((a, b) => order.indexOf(a) - order.indexOf(b));
     const byStatus = Map.groupBy(all, (slug) => problemCodes[slug].status);
@@ -30,7 +30,7 @@ export class ProblemResponses {
     );
   }
 
-  /** Returns the components that were referred to, by name. */
+  /** Returns the response components to which the document refers, by name. */
   components(): Readonly<Record<string, JsonSchema>> {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => a < b ? -1 : 1));
   }
@@ -42,7 +42,7 @@ export class ProblemResponses {
   }
 }
 
-// These are the keys of a table whose keys are the slugs.
+// The type requires all problem codes as keys, so no other key exists.
 const order = Object.keys(problemCodes) as ProblemSlug[];
 
 function response(status: number, slugs: readonly ProblemSlug[]): JsonSchema {

@@ -4,13 +4,13 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 
 /** The description of a procedure. */
 export interface ProcedureSchema {
-  /** The last segment of its path. */
+  /** Name of the procedure, which is the last segment of its path. */
   readonly name: string;
-  /** True if the procedure needs no user. */
+  /** True if callers need not be signed in. */
   readonly public: boolean;
-  /** Schema of the body; empty, which accepts any value, if the library provides none. */
+  /** JSON Schema of the body. Empty, to accept any value, if the library provides none. */
   readonly input: JsonSchema;
-  /** Schema of `data` in the response; also empty if there is none. */
+  /** JSON Schema of `data` in the response. Empty if the library provides none. */
   readonly output: JsonSchema;
 }
 
@@ -31,8 +31,8 @@ function jsonSchemaOf(
     const { $schema: _dialect, ...schema } = jsonSchema?.[side]({ target: "openapi-3.0" }) ?? {};
     return schema;
   } catch (error) {
-    // By contract, Standard JSON Schema throws for a schema that JSON Schema cannot express, such
-    // as a Date: the description then permits any value.
+    // Standard JSON Schema throws if JSON Schema cannot express a type, such as a Date. The
+    // description then accepts any value.
     if (error instanceof Error) return {};
     throw error;
   }

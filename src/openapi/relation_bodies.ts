@@ -5,7 +5,7 @@ import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { sentColumn } from "./column_json_schema.ts";
 
-/** Returns the members that write related rows, in the body that creates a row. */
+/** Returns the members for related rows in the body that creates a row. */
 export function createdRelations(resource: Resource): JsonSchema {
   return relationsOf(resource, (relation, members) => {
     const rows = relation.toMany ? { type: "array", items: row } : row;
@@ -16,7 +16,7 @@ export function createdRelations(resource: Resource): JsonSchema {
   });
 }
 
-/** Returns the members that write related rows, in the body that changes a row. */
+/** Returns the members for related rows in the body that updates a row. */
 export function changedRelations(resource: Resource): JsonSchema {
   return relationsOf(
     resource,
@@ -63,7 +63,7 @@ function membersOf(
   };
 }
 
-/** Returns the schema of a row's key: the value, a list of values, or an object. */
+/** Returns the schema of a related row's key: a value, a list of values, or an object. */
 function idOf(key: readonly ColumnInfo[], readable: readonly ColumnInfo[]): JsonSchema {
   if (!key.every((column) => readable.includes(column))) return {};
   const values = key.map((column) => sentColumn(column, false));

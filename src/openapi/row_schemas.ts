@@ -9,12 +9,12 @@ import { mustSend } from "./fields.ts";
 import { changedRelations, createdRelations } from "./relation_bodies.ts";
 import { describeRelation } from "./service_schema.ts";
 
-/** Returns a reference to the schema of a component. */
+/** Returns a `$ref` to a component schema. */
 export function schemaRef(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Returns the schemas of a resource's rows and bodies, by the name of their component. */
+/** Returns the schemas of a resource's rows and bodies, by component name. */
 export function rowSchemas(
   resource: Resource,
   names: ComponentNames,
@@ -57,7 +57,7 @@ export function rowSchemas(
     ...(Object.keys(relations).length === 0 ? {} : { [`${name}Patch`]: update }),
     [`${name}Replace`]: withMembers(replace, relations),
     [`${name}ReplaceItem`]: withMembers(withKey(replace, keys), { ...condition, ...named }),
-    // With another unique key, an item needs no primary key.
+    // An upsert by another unique key needs no primary key in its items.
     [`${name}UpsertItem`]: withMembers(
       uniqueKeysOf(resource).length > 1 ? create : withKey(create, keys),
       { ...condition, ...named },
@@ -65,7 +65,7 @@ export function rowSchemas(
   };
 }
 
-/** Returns additional members of a batch item: the client's write id, if streams contain it. */
+/** Returns the member for the client's write id, if streams of the resource contain such ids. */
 export function namedItem(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}
@@ -79,7 +79,7 @@ function shownIn(column: ColumnInfo, resource: Resource): JsonSchema {
     : { ...schema, readOnly: true };
 }
 
-/** Returns the schemas of the rows that `include` adds. */
+/** Returns the schemas of related rows, which `include` adds to a row. */
 function included(resource: Resource, names: ComponentNames): JsonSchema {
   return Object.fromEntries(
     [...resource.relations.values()].flatMap((relation) => {
@@ -104,7 +104,7 @@ function bodyOf(
     const schema = sentColumn(column, !isRequired(column));
     const { default: source } = column;
     const words = schema["description"] === undefined ? [] : [schema["description"]];
-    // Generators of clients treat a property with the keyword `default` as required.
+    // Client generators treat a property that has a `default` as required.
     return [
       column.name,
       source?.kind === "value" && fillsIn

@@ -1,18 +1,15 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 
-/**
- * Returns the TypeScript type of the values that a JSON Schema accepts, on one line. Unsupported
- * schemas become `unknown`.
- */
+/** Returns a JSON Schema as a TypeScript type on one line. Unsupported schemas become `unknown`. */
 export function schemaType(schema: unknown): string {
   if (!isSchema(schema)) return "unknown";
   const type = plainType(schema);
-  // An enumeration that may be null contains null.
+  // The `enum` of a nullable schema already contains null.
   const namesNull = Array.isArray(schema["enum"]) && schema["enum"].includes(null);
   return schema["nullable"] === true && !namesNull ? `${type} | null` : type;
 }
 
-/** Returns the name of a property in a type, quoted if necessary. */
+/** Returns a property name for a TypeScript type, with quotes if necessary. */
 export function propertyName(name: string): string {
   return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name);
 }
@@ -30,7 +27,7 @@ function plainType(schema: JsonSchema): string {
     case "null":
       return type;
     case "integer":
-      // The client requests safe numbers.
+      // The client library requests the safe form, in which this number is a string.
       return schema["x-safe-type"] === "string" ? "string" : "number";
     case "number":
       return "number";

@@ -3,11 +3,11 @@ import type { DescribedService } from "./service_schema.ts";
 
 /** The general information about the service in the document. */
 export interface DocumentInfo {
-  /** The name of the service. */
+  /** Title of the document, usually the name of the service. */
   readonly title: string;
-  /** The version of the service. */
+  /** Version of the service's API. */
   readonly version: string;
-  /** A string without line breaks. */
+  /** Description of the service: a string without line breaks. */
   readonly description?: string | undefined;
   /** The license of the API. */
   readonly license?: { readonly name: string; readonly url?: string | undefined } | undefined;
@@ -15,35 +15,35 @@ export interface DocumentInfo {
 
 /** An address of the service. */
 export interface DocumentServer {
-  /** A URL, or a path on the server of the document. */
+  /** Absolute URL of the service, or a path relative to the document's server. */
   readonly url: string;
-  /** Description for people. */
+  /** Description of this address for people. */
   readonly description?: string | undefined;
 }
 
-/** A route outside of resources, with its description. */
+/** A described route that belongs to no resource, such as login. */
 export interface DescribedRoute {
   readonly method: string;
-  /** Path as in Hono: `/api/auth/login`. */
+  /** Path with parameters as in Hono, such as `/api/auth/login`. */
   readonly path: string;
   readonly description: RouteDescription;
 }
 
-/** The facts in a document, in addition to the resources. */
+/** The facts from which the OpenAPI document is created, besides the resources. */
 export interface ServiceFacts extends DescribedService {
   readonly info: DocumentInfo;
-  /** Null for the path at which the app is mounted. */
+  /** The addresses of the service, or null for the path at which the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;
   readonly hasAuthentication: boolean;
-  /** The schemes by name; a request that needs a user needs one of them. */
+  /** The authentication schemes by name. Any one of them identifies a user. */
   readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly isIdempotent: boolean;
-  /** True if an exhausted budget requests proof of work. */
+  /** True if a caller with an exhausted budget may continue by proof of work. */
   readonly challengesByWork: boolean;
-  /** The header for the token of a CAPTCHA. */
+  /** Name of the request header that contains a CAPTCHA token. */
   readonly captchaHeader: string;
-  /** Returns the current routes outside of resources. */
+  /** Returns all routes that currently exist outside of resources. */
   routes(): readonly DescribedRoute[];
-  /** Returns the current number of routes of the app, including routes without a description. */
+  /** Returns how many routes the app currently has, including those without a description. */
   routeCount(): number;
 }

@@ -9,7 +9,7 @@ import { routesOf } from "../resource/routes/routes.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeRelation, type RelationSchema } from "./service_schema.ts";
 
-/** The index of a service: the operations of one caller. */
+/** The index of a service: the operations that one caller may use. */
 export interface ServiceIndex {
   readonly resources: readonly IndexEntry[];
 }
@@ -20,7 +20,7 @@ export interface IndexEntry {
   readonly path: string;
   readonly primaryKey: readonly string[];
   readonly fields: readonly FieldSchema[];
-  /** Relations to resources that the caller may read. */
+  /** Relations to other resources that the caller may read. */
   readonly relations: readonly RelationSchema[];
   /** The requests that the caller has a right to send. */
   readonly requests: readonly IndexRequest[];
@@ -30,13 +30,13 @@ export interface IndexEntry {
 export interface IndexRequest {
   readonly operation: string;
   readonly method: string;
-  /** Path with `{id}` instead of a key. */
+  /** Path of the request, with `{id}` in place of a key. */
   readonly path: string;
 }
 
 /**
- * Returns the index of a service for one caller, without the resources to which the caller has no
- * right. An error of a scope, except a refusal, propagates.
+ * Returns the service index for one caller. It omits resources to which the caller has no access.
+ * Rejects if a scope function fails, unless it refuses the caller.
  */
 export async function indexFor(
   user: User | null,
@@ -73,7 +73,7 @@ export async function indexFor(
   };
 }
 
-/** Returns the accesses of the caller, to all rows or to some. */
+/** Returns the accesses that the caller has, for all rows or for some of them. */
 async function accessesOf(
   user: User | null,
   resource: Resource,
@@ -96,7 +96,7 @@ function mayUse(
   accesses: ReadonlySet<Access>,
 ): boolean {
   if (!endpoint.accesses.every((access) => accesses.has(access))) return false;
-  // Procedures have no scope, but may require a user.
+  // Procedures have no scope, but a call may require a user.
   try {
     endpoint.requireAccess(user, resource);
     return true;

@@ -6,15 +6,15 @@ import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeProcedure, type ProcedureSchema } from "./procedure_schema.ts";
 
 /**
- * The schema of a service, `GET /__service/schema`: its resources and their operations. It contains
- * no column that responses never contain.
+ * The schema of a service at `GET /__service/schema`: its resources and their operations. Columns
+ * that responses never contain are omitted.
  */
 export interface ServiceSchema {
-  /** Version of this format. */
+  /** Version of the schema's format. */
   readonly version: 1;
-  /** The path of the resources. */
+  /** The base path of all resources. */
   readonly basePath: string;
-  /** The resources in the order of the configuration. */
+  /** The resources in the order in which the app configures them. */
   readonly resources: readonly ResourceSchema[];
 }
 
@@ -24,19 +24,19 @@ export interface ResourceSchema {
   readonly name: string;
   /** Percent-encoded path of the resource: `/api/notes`. */
   readonly path: string;
-  /** The fields of the key in order, except those that responses never contain. */
+  /** Names of the key's fields in order, except hidden ones. */
   readonly primaryKey: readonly string[];
-  /** Present for a view or table without a key, whose rows have no separate paths. */
+  /** Present for a view or table without a key, whose single rows have no paths. */
   readonly keyless?: true;
   /** The fields in the order of the table, then the computed fields. */
   readonly fields: readonly FieldSchema[];
   /** The relations that `include` loads. */
   readonly relations: readonly RelationSchema[];
-  /** The operations of the resource. */
+  /** The operations that the resource supports. */
   readonly capabilities: ResolvedCapabilities;
-  /** The ETags of the resource; null if there are none. */
+  /** The ETags of the resource's rows, or null if rows have none. */
   readonly etag: EtagSchema | null;
-  /** The procedures at `/rpc/:name` below its path. */
+  /** The procedures of the resource, at `/rpc/:name` below its path. */
   readonly procedures: readonly ProcedureSchema[];
 }
 
@@ -44,19 +44,22 @@ export interface ResourceSchema {
 export interface RelationSchema {
   /** Name in `include`, in filters and in responses. */
   readonly name: string;
-  /** The kind of the relation: number of rows, and table of the foreign key. */
+  /** The type of the relation, which determines the number of related rows. */
   readonly type: Relation["type"];
   /** The name of the related resource. */
   readonly resource: string;
   /** The path of the related resource. */
   readonly path: string;
-  /** True if `filter` may follow the relation. */
+  /** True if the `filter` parameter may use the relation. */
   readonly filterable: boolean;
-  /** Members for related rows in bodies, if writable. In a POST only `connect` and `create`. */
+  /**
+   * The members for related rows in bodies. In a POST, only `connect` and `create` work. Absent if
+   * bodies cannot write related rows.
+   */
   readonly writes?: readonly RelationMember[];
   /**
-   * The equal fields of a relation without a link table: lists if the foreign key has several
-   * columns. Absent if one is hidden.
+   * The fields that are equal in related rows. They are lists if the foreign key has several
+   * columns. Absent for a relation through a link table, or if a field is hidden.
    */
   readonly on?: {
     readonly field: string | readonly string[];
@@ -64,23 +67,23 @@ export interface RelationSchema {
   };
 }
 
-/** The facts about a resource's ETags. */
+/** The facts about the ETags of a resource's rows. */
 export interface EtagSchema {
-  /** True if they are weak: `W/"…"`. */
+  /** True if the ETags are weak: `W/"…"`. */
   readonly weak: boolean;
-  /** True if a write of one row requires `If-Match`. */
+  /** True if a write of a single row must send `If-Match`. */
   readonly required: boolean;
-  /** The field that every write increments; absent without one, or if it is hidden. */
+  /** The field that every write increments. Absent if none exists or if it is hidden. */
   readonly versionField?: string;
 }
 
-/** The facts from which a service is described. */
+/** The resources from which a service schema is created. */
 export interface DescribedService {
   readonly resources: readonly Resource[];
   readonly basePath: string;
 }
 
-/** Describes a service; `prefix` is the path at which the whole app is mounted. */
+/** Returns the schema of a service. `prefix` is the path at which the whole app is mounted. */
 export function describeService(
   { resources, basePath }: DescribedService,
   prefix: string,
@@ -110,7 +113,7 @@ function describeResource(resource: Resource, prefix: string): ResourceSchema {
   };
 }
 
-/** Describes a relation; empty if no resource serves the related table: no row is shown. */
+/** Describes a relation. Returns none if no resource serves the related table. */
 export function describeRelation(
   relation: Relation,
   resource: Resource,

@@ -1,15 +1,15 @@
 import { nearestName } from "../problem/nearest_name.ts";
 import { showValue } from "../problem/show_value.ts";
 
-/** The place of an option, for messages. */
+/** The place of an option in the configuration, for error messages. */
 export interface OptionPlace {
-  /** The beginning of the message: `Cannot start`, `Cannot serve "notes"`. */
+  /** The beginning of a message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The path of the option: `abuseProtection.pow.difficulty`; empty for all options together. */
+  /** The path of the option: `abuseProtection.pow.difficulty`. Empty for all options together. */
   readonly path: string;
 }
 
-/** The values that an option accepts, as data for programs that read the description. */
+/** The values that an option accepts, as data for programs that read the option's description. */
 export type OptionShape =
   | { readonly kind: "number"; readonly whole: boolean; readonly from: number; readonly to: number }
   | { readonly kind: "name"; readonly names: readonly string[] }
@@ -20,28 +20,28 @@ export type OptionShape =
   | { readonly kind: "flag" | "text" | "function" | "other" };
 
 export interface OptionRules {
-  /** The words after "must be" in messages: `a whole number from 1 to 32`. */
+  /** The words that follow "must be" in messages: `a whole number from 1 to 32`. */
   readonly takes: string;
-  /** Returns true if the option accepts a value. The parts of the value are checked separately. */
+  /** Returns true if the option accepts a value. `readParts` checks the members of the value. */
   readonly fits: (given: unknown) => boolean;
   readonly shape: OptionShape;
-  /** Reads the parts of a value that fits. Without this function, the value is used unchanged. */
+  /** Reads the members of an accepted value. If absent, the value is used unchanged. */
   readonly readParts?: (given: unknown, place: OptionPlace) => unknown;
   /**
-   * Returns the words after the path in a message, in place of "must be …", for frequent mistakes.
-   * Returns null otherwise.
+   * Returns words for frequent mistakes, which replace "must be …" in the message. Returns null for
+   * other values.
    */
   readonly advice?: (given: unknown) => string | null;
-  /** True if messages may show an invalid string, which is never a secret. */
+  /** True if messages may show an invalid string. Not for options with a secret. */
   readonly showsTexts?: boolean;
   readonly isRequired?: boolean;
-  /** The default, in the form in which a caller could set it. Its parts have their own defaults. */
+  /** The default value, in the form in which a caller sets the option. */
   readonly defaultValue?: unknown;
 }
 
 /**
- * The description of one option: its values and its default. `T` is the type of the option after
- * reading. Checks, defaults, and the tests of the docs all use it.
+ * The description of one option: the accepted values and the default. `T` is the type of the read
+ * value. The checks, the defaults and the tests of the docs use it.
  */
 export class Option<T> {
   readonly rules: OptionRules;
@@ -54,14 +54,14 @@ export class Option<T> {
     return new Option({ ...this.rules, defaultValue: value });
   }
 
-  /** Returns this option, and its absence is an error. */
+  /** Returns a copy of this option that throws if no value is set. */
   required(): Option<NonNullable<T>> {
     return new Option({ ...this.rules, isRequired: true });
   }
 
   /**
-   * Returns this option, checked as before but read without conversion. It is for an object whose
-   * functions the caller uses.
+   * Returns a copy of this option that checks a value but does not convert it. Use it for an object
+   * whose functions the caller passes.
    */
   asGiven<Given>(): Option<Given | undefined> {
     const { readParts } = this.rules;
@@ -74,24 +74,27 @@ export class Option<T> {
     });
   }
 
-  /** Returns this option with advice for frequent mistakes. `advice` returns null for others. */
+  /**
+   * Returns a copy of this option with an extra message for frequent mistakes. `advice` returns
+   * null for any other value.
+   */
   advising(advice: (given: unknown) => string | null): Option<T> {
     return new Option({ ...this.rules, advice });
   }
 
-  /** Returns this option with a further test of its values. `takes` follows "must be". */
+  /** Returns a copy of this option with a further test. `takes` follows "must be" in messages. */
   fitting(takes: string, test: (given: NonNullable<T>) => boolean): Option<T> {
     const { fits } = this.rules;
-    // A value that fits the rules is a T, as in `read`.
+    // `fits` has accepted the value, so the value is a T.
     const passes = (given: unknown) => fits(given) && test(given as NonNullable<T>);
     return new Option({ ...this.rules, takes, fits: passes });
   }
 
-  /** Reads a value. Throws a plain Error of one sentence that names the option. */
+  /** Checks and reads a value. Throws a plain Error of one sentence that names the option. */
   read(given: unknown, place: OptionPlace): T {
     const { takes, fits, readParts, advice, isRequired, defaultValue } = this.rules;
     const value = given === undefined ? defaultValue : given;
-    // The rules of an option without a default read undefined as T, which then includes it.
+    // An option without a default reads undefined, so its T includes undefined.
     if (value === undefined && isRequired !== true) return undefined as T;
     if (!fits(value)) {
       const mistake = advice?.(value) ??
@@ -100,7 +103,7 @@ export class Option<T> {
           : `must be ${takes}, not ${this.#show(value)}`);
       throw new Error(`${place.subject}: ${place.path || "the options"} ${mistake}`);
     }
-    // A value that fits the rules is a T, because the functions below create only such rules.
+    // The rules have accepted the value, and only the functions below create rules.
     return (readParts === undefined ? value : readParts(value, place)) as T;
   }
 
@@ -110,7 +113,7 @@ export class Option<T> {
   }
 }
 
-/** The descriptions of all options of the type `Options`. */
+/** A description for each option in the type `Options`. */
 export type Described<Options> = {
   readonly [Name in keyof Required<Options>]: Option<
     Name extends keyof Options
@@ -120,12 +123,12 @@ export type Described<Options> = {
   >;
 };
 
-/** The result of reading a group: its members, with their defaults. */
+/** The members of an option group after reading, with defaults filled in. */
 export type ReadGroup<Members> = {
   readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
 };
 
-/** Describes a group of options. An unknown option is an error, which suggests the nearest name. */
+/** Describes a group of options. An unknown name throws an Error that suggests the nearest name. */
 export function group<Members extends Readonly<Record<string, Option<unknown>>>>(
   members: Members,
 ): Option<ReadGroup<Members> | undefined> {
@@ -145,7 +148,7 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
   });
 }
 
-/** Describes an object that holds one kind of option under any name. */
+/** Describes an object with arbitrary names, whose values all follow one description. */
 export function named<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({
     takes: "an object",
@@ -161,7 +164,7 @@ export function named<T>(each: Option<T>): Option<Readonly<Record<string, T>> | 
   });
 }
 
-/** Describes a list of one kind of option. `of` follows "a list of" in messages. */
+/** Describes a list with one description for all items. `of` follows "a list of" in messages. */
 export function listOf<T>(
   of: string,
   each: Option<T>,
@@ -171,7 +174,7 @@ export function listOf<T>(
     takes: `a list of ${of}`,
     fits: Array.isArray,
     shape: { kind: "list", each },
-    // `fits` has required a list. Array.from also reads the holes of a list.
+    // `fits` has checked that the value is a list. Array.from also visits the holes of a list.
     readParts: (given, { subject, path }) =>
       Array.from(
         given as readonly unknown[],
@@ -180,7 +183,7 @@ export function listOf<T>(
   });
 }
 
-/** Describes an option of several kinds. The first kind that fits a value reads it. */
+/** Describes an option with two alternative forms. The first that accepts a value reads it. */
 export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B> {
   const options = [first, second];
   return new Option({
@@ -193,13 +196,11 @@ export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B>
 }
 
 function isObject(given: unknown): boolean {
-  // A list, a promise, a Map, or another object whose content is not its members does not match.
+  // The pattern rejects lists, promises, Maps and objects whose content is not their members.
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(given));
 }
 
-/**
- * Returns the names of all members, including inherited ones, because these would have an effect.
- */
+/** Returns the names of all members. Inherited members count, because they would have an effect. */
 function namesOf(given: unknown): readonly string[] {
   const names: string[] = [];
   for (const name in Object(given)) names.push(name);

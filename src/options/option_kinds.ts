@@ -1,12 +1,12 @@
 import { Option } from "./option.ts";
 
-/** The range of a number; without `to` there is no upper limit. */
+/** The range of a number. Without `to`, there is no upper limit. */
 export interface NumberRange {
   readonly from: number;
   readonly to?: number;
 }
 
-/** Describes a whole number in a range. */
+/** Describes an option that is a whole number in a range. */
 export function whole({ from, to = Number.MAX_SAFE_INTEGER }: NumberRange): Option<
   number | undefined
 > {
@@ -21,12 +21,12 @@ export function whole({ from, to = Number.MAX_SAFE_INTEGER }: NumberRange): Opti
   });
 }
 
-/** Describes a time for a timer, in milliseconds. A timer with more would fire immediately. */
+/** Describes a timer's duration in milliseconds. A longer timer would fire immediately. */
 export function timerMs(): Option<number | undefined> {
   return whole({ from: 1, to: 2_147_483_647 });
 }
 
-/** Describes a finite number, in a range if the caller sets one. */
+/** Describes an option that is a finite number, optionally in a range. */
 export function number(
   { from, to = Number.MAX_VALUE }: NumberRange = { from: -Number.MAX_VALUE },
 ): Option<number | undefined> {
@@ -53,7 +53,7 @@ export function flag(): Option<boolean | undefined> {
   });
 }
 
-/** Describes an option with one of these names. */
+/** Describes an option that is one of these strings. */
 export function oneOf<const Name extends string>(
   ...names: readonly Name[]
 ): Option<Name | undefined> {
@@ -66,8 +66,8 @@ export function oneOf<const Name extends string>(
 }
 
 /**
- * Describes a string that matches a pattern and has no control characters. Messages show it, so it
- * must not be a secret. `takes` follows "must be" in messages.
+ * Describes a string that matches a pattern and has no control characters. Messages show the
+ * string, so it must not be a secret. `takes` follows "must be" in messages.
  */
 export function textLike(takes: string, pattern: RegExp): Option<string | undefined> {
   return new Option({
@@ -79,8 +79,8 @@ export function textLike(takes: string, pattern: RegExp): Option<string | undefi
 }
 
 /**
- * Describes a function, which may be asynchronous. A generator does not match, because its body
- * would never run.
+ * Describes a function, which may be asynchronous. A generator function is rejected, because the
+ * body would never run.
  */
 export function callback<Callback>(takes = "a function"): Option<Callback | undefined> {
   return new Option({
@@ -95,8 +95,8 @@ export function callback<Callback>(takes = "a function"): Option<Callback | unde
 }
 
 /**
- * Describes a function whose result is used immediately. An asynchronous function does not match,
- * because its promise would be used as the result.
+ * Describes a synchronous function. An asynchronous one is rejected, because the caller would use
+ * the promise as the result.
  */
 export function synchronous<Callback>(): Option<Callback | undefined> {
   return new Option({
@@ -108,7 +108,7 @@ export function synchronous<Callback>(): Option<Callback | undefined> {
   });
 }
 
-/** Describes an object of the caller, recognized by its members. `takes` follows "must be". */
+/** Describes an object that is recognized by its members. `takes` follows "must be". */
 export function having<Made>(
   takes: string,
   ...members: readonly string[]
@@ -120,12 +120,12 @@ export function having<Made>(
   );
 }
 
-/** Describes any other value, with its own test. `takes` follows "must be" in messages. */
+/** Describes any other value by a test. `takes` follows "must be" in messages. */
 export function other<T>(takes: string, fits: (given: unknown) => boolean): Option<T | undefined> {
   return new Option({ takes, fits, shape: { kind: "other" } });
 }
 
-/** `Function`, `AsyncFunction`, `GeneratorFunction`, `AsyncGeneratorFunction`. */
+/** Returns `Function`, `AsyncFunction`, `GeneratorFunction` or `AsyncGeneratorFunction`. */
 function tagOf(given: unknown): string {
   return Object.prototype.toString.call(given).slice("[object ".length, -1);
 }

@@ -9,22 +9,22 @@ import {
 import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
 
 /**
- * The schema of an aggregate over a table: each key and each metric is a column of a virtual table,
- * so that `having` and `orderBy` are parsed like the filter and the order of any table.
+ * The schema of an aggregate over a table. Each key and each metric is a column of a virtual table,
+ * so `having` and `orderBy` are parsed like the filter and order of any table.
  */
 export interface AggregateSchema {
-  /** The table. If a column has the name of a metric, the name means the metric. */
+  /** The virtual table. If a column and a metric have the same name, the name means the metric. */
   readonly table: TableInfo;
   readonly count: CountMetric;
-  /** The keys, by the name of the column. */
+  /** The keys by which rows are grouped, by column name. */
   readonly keys: ReadonlyMap<string, GroupKey>;
-  /** The metrics, by `count`, `sum_x`, `avg_x`, `min_x` and `max_x`. */
+  /** The metrics by name: `count`, `sum_x`, `avg_x`, `min_x` and `max_x` for a column `x`. */
   readonly metrics: ReadonlyMap<string, Metric>;
-  /** The metrics of columns, by their name and that of the column. */
+  /** The metrics of columns, by kind of metric (such as `sum`), and then by column name. */
   readonly ofColumns: ReadonlyMap<ColumnMetric["name"], ReadonlyMap<string, ColumnMetric>>;
 }
 
-/** Creates the schema of an aggregate. `columns` may be used by keys and metrics. */
+/** Creates the schema of an aggregate. Only `columns` may be keys or columns of metrics. */
 export function aggregateSchema(
   { name, schema, own }: TableInfo,
   columns: readonly ColumnInfo[],
@@ -64,12 +64,12 @@ export function aggregateSchema(
   };
 }
 
-/** Returns the number of digits after the point of a decimal column's average. */
+/** Returns how many digits after the point the average of a decimal column has. */
 export function averageDigits({ scale }: ColumnInfo): number {
   return scale === null ? openAverageDigits : scale + furtherAverageDigits;
 }
 
-/** The digits for a column whose values each have their own scale. */
+/** The digits of an average if the column's values each have their own scale. */
 const openAverageDigits = 16;
 const furtherAverageDigits = 6;
 
@@ -101,7 +101,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
   ];
 }
 
-/** The name in the database is numbered, because engines truncate long names. */
+/** The database name ends in a number, not the column's name: engines truncate long names. */
 function called(
   name: string,
   column: ColumnInfo,
@@ -110,5 +110,5 @@ function called(
   return { name: `${name}_${column.name}`, dbName: `${name}${index}` };
 }
 
-/** The attributes of a column that no table declares. */
+/** The attributes of a key or metric as a column, which no table declares. */
 const neutral: Omit<ColumnInfo, "name" | "dbName"> = { ...plainColumn, kind: "integer" };

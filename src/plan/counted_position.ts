@@ -4,12 +4,12 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
 import type { OrderKey } from "./plan.ts";
 
-/** Returns the position after a number of rows of an order. */
+/** Returns the position after the first `rows` rows of an order. */
 export function countedFrom(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
-/** Rows read from a counted position, after the previous rows that are compared. */
+/** Rows that were read at a counted position: first the compared rows before it, then new rows. */
 export interface CountedRows {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
@@ -18,7 +18,7 @@ export interface CountedRows {
 
 /**
  * Returns the position after some of the rows that were read from `from`. Throws a 400 if the rows
- * before `from` have changed.
+ * before `from` have changed since then.
  */
 export function countedAfter(
   from: CountedPosition,
@@ -41,5 +41,5 @@ export function countedAfter(
   return { rows: from.rows + given, compared: last.length, hash: positionHash(last.join("\n")) };
 }
 
-/** The number of compared rows, which are not equal by chance in an order that varies. */
+/** Number of rows that are compared. So many rows do not match by chance in a changing order. */
 const maxCompared = 100;

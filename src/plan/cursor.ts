@@ -7,7 +7,7 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { printOrder } from "./order.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
 
-/** The position after which a page begins, as a cursor contains it. */
+/** The position in a list that a cursor contains. The next page begins after this position. */
 export type CursorPosition =
   | { readonly kind: "values"; readonly values: readonly SqlValue[] }
   | ({ readonly kind: "reached" } & OffsetPosition)
@@ -15,27 +15,28 @@ export type CursorPosition =
   | RowPosition;
 
 /**
- * A position in an order whose values may differ between two statements. No value then identifies
- * the end of a page, so the position is the number of rows before it and the hash of the last row.
+ * A position in an order whose values may differ between two statements. No value identifies the
+ * end of a page in such an order. The position therefore counts the rows before it, and contains a
+ * hash of the last rows.
  */
 export interface CountedPosition {
   readonly rows: number;
-  /** The number of rows before the position that are read again and compared. */
+  /** Number of rows before the position that the next page reads again and compares. */
   readonly compared: number;
-  /** The hash of the rows' values. */
+  /** The hash of the compared rows' values. */
   readonly hash: string;
 }
 
-/** A position that is too large for a cursor: the key of a row, whose values are read again. */
+/** The key of a page's last row, whose values are read again. Used for large positions. */
 export interface RowPosition {
   readonly kind: "row";
-  /** The stored values of the row's key. */
+  /** The stored values of the row's primary key. */
   readonly key: readonly SqlValue[];
-  /** The hash of the position, which changes with the row. */
+  /** The hash of the row's position. A changed position has a different hash. */
   readonly hash: string;
 }
 
-/** The list that a cursor belongs to. */
+/** The list to which a cursor belongs. */
 export interface CursorList {
   /** The URL of the resource. */
   readonly resource: string;
@@ -43,16 +44,16 @@ export interface CursorList {
   readonly sealer: Sealer;
 }
 
-/** The maximum size of a position in bytes. Most proxies reject URLs of more than 8 kB. */
+/** Maximum size of a position, in bytes. Most proxies reject URLs of more than 8 kB. */
 const maxPositionBytes = 3_000;
 
-/** The largest size of a cursor, in bytes, that a service without proxies still receives. */
+/** Maximum size of a cursor, in bytes. Services without proxies still receive such URLs. */
 const maxCursorBytes = 12_000;
 
 /**
- * Returns a cursor, the sealed keyset position of a page's last row: the stored values of the
- * order's keys at full precision, or the key of the row if these are long. It is bound to the
- * resource and the order, and reveals nothing. Throws a 422 for a row whose key is also too long.
+ * Returns an encrypted cursor for the last row of a page. It contains the stored values of the
+ * order's keys, or the primary key of the row if these values are long. The cursor is valid only
+ * for this resource and order. Throws a 422 for a row whose primary key is also too long.
  */
 export function sealCursor(position: readonly SqlValue[], list: CursorList): string {
   const text = positionText(position);
@@ -69,22 +70,22 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
   return list.sealer.seal(sealed, cursorContext(list));
 }
 
-/** Returns a cursor of a position among rows that may be equal. */
+/** Returns a cursor for a position in an order in which rows may be equal. */
 export function sealOffset({ values, skip }: OffsetPosition, list: CursorList): string {
   const text = JSON.stringify({ reached: values.map(toJson), skip });
   return list.sealer.seal(text, cursorContext(list));
 }
 
-/** Returns a cursor of a position in an order that varies. */
+/** Returns a cursor for a position in an order whose values may differ between statements. */
 export function sealCounted({ rows, compared, hash }: CountedPosition, list: CursorList): string {
   return list.sealer.seal(JSON.stringify({ rows, compared, hash }), cursorContext(list));
 }
 
-/** Returns how many of the first values of a position fit into a cursor. */
+/** Returns how many of a position's first values fit into a cursor. */
 export function fittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {
-    // Writing a long string is slower than skipping rows.
+    // A long string ends the values, because skipping rows is faster than writing the string.
     const isLong = (typeof value === "string" || value instanceof Uint8Array) &&
       value.length > maxPositionBytes;
     bytes += isLong ? value.length : Buffer.byteLength(JSON.stringify(toJson(value))) + 1;
@@ -94,8 +95,8 @@ export function fittingValues(values: readonly SqlValue[]): number {
 }
 
 /**
- * Opens a client's cursor, and returns the position that is sealed in it. Throws a 400 for a
- * damaged or outdated cursor and for a cursor of another list. It never restarts at the first page.
+ * Decrypts a cursor from a client and returns its position. Throws a 400 for a damaged or outdated
+ * cursor, and for a cursor of another list. The list never restarts at the first page.
  */
 export function openCursor(cursor: string, list: CursorList): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));
@@ -124,8 +125,8 @@ export function openCursor(cursor: string, list: CursorList): CursorPosition {
 }
 
 /**
- * Requires that a row still has the position of a cursor. `stored` are its current values, or
- * undefined without such a row. Throws a 400.
+ * Requires that a row is still at the position of a cursor. `stored` are the row's current values,
+ * or undefined if the row no longer exists. Throws a 400.
  */
 export function requirePosition(
   stored: readonly SqlValue[] | undefined,
@@ -147,12 +148,12 @@ function rowText(
   return JSON.stringify({ key: key.map(toJson), hash });
 }
 
-/** Returns stored values as a string, which a cursor contains or compares. */
+/** Converts stored values to a string for a cursor. */
 export function positionText(position: readonly SqlValue[]): string {
   return JSON.stringify(position.map(toJson));
 }
 
-/** Returns the hash by which a cursor compares values. */
+/** Returns the hash of a string that {@link positionText} has created. */
 export function positionHash(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
@@ -162,7 +163,7 @@ function cursorContext({ resource, order }: CursorList): string {
   return `cursor 1 ${resource} ${printOrder(order)} ${kinds}`;
 }
 
-// JSON has no 64-bit integers, no bytes and no infinities: those are tagged.
+// 64-bit integers, bytes and infinities get a tag, because JSON cannot represent them.
 function toJson(value: SqlValue): unknown {
   if (typeof value === "bigint") return { int: value.toString() };
   if (value instanceof Uint8Array) return { bytes: bytesToBase64(value) };

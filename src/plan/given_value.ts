@@ -1,18 +1,18 @@
 import type { Assignments } from "./plan.ts";
 
 /**
- * A value of a body that may be the one that the row already shows. In this case the stored value
- * stays, even if it is invalid for the column's kind or has another form.
+ * A value from a body that may equal the value that the row already shows. In this case the stored
+ * value stays unchanged, even if it is invalid for the column's kind or has another form.
  */
 export class GivenValue {
   /** The value in the body. */
   readonly given: unknown;
-  /** The value as the column's kind reads it, or undefined if it is invalid. */
+  /** The value that the column's kind has parsed, or undefined if it is invalid. */
   readonly read: unknown;
-  /** The error of an invalid value, or null. */
+  /** The error message for an invalid value, or null if the value is valid. */
   readonly fault: string | null;
 
-  /** Creates a value that its kind has read, or rejected: `fault` completes "title …". */
+  /** Creates a value that its kind has parsed or rejected. `fault` follows the field's name. */
   constructor(given: unknown, read: unknown, fault: string | null) {
     this.given = given;
     this.read = read;
@@ -20,7 +20,7 @@ export class GivenValue {
   }
 }
 
-/** Returns true if an update must read the row, because some values may be those that it shows. */
+/** Returns true if an update must first read the row, because it may repeat the row's values. */
 export function hasUnchangedInput(values: Assignments): boolean {
   for (const value of values.values()) {
     if (value instanceof GivenValue) return true;
@@ -28,12 +28,12 @@ export function hasUnchangedInput(values: Assignments): boolean {
   return false;
 }
 
-/** Returns the values, each converted by {@link plainOf}. */
+/** Returns the values with every {@link GivenValue} converted by {@link plainOf}. */
 export function plainValues(values: Assignments): Assignments {
   return new Map([...values].map(([column, value]) => [column, plainOf(value)]));
 }
 
-/** Returns the value for a hook: as its kind has read it, or as in the body. */
+/** Returns the value that a hook receives: the parsed value, or the one in the body if invalid. */
 export function plainOf(value: unknown): unknown {
   if (!(value instanceof GivenValue)) return value;
   return value.fault === null ? value.read : value.given;

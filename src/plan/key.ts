@@ -9,16 +9,16 @@ import { compareText } from "../schema/kinds/text_kind.ts";
 import { anyKeyText, quotedKeyText } from "../schema/kinds/any_key.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
 
-/** A key, the values of a row's primary key in key order. */
+/** The primary key of a row: its values in key order. */
 export type Key = readonly unknown[];
 
-/** The columns that distinguish rows: a table, for those of its primary key, or another unique key. */
+/** The columns by which rows are identified: the primary key, or another unique key. */
 export type KeyColumns = Pick<TableInfo, "primaryKey">;
 
 /**
- * Parses the raw path segment of an id to the key, or null when no row can have that key. The
- * values of a composite key are percent-encoded one by one and joined by `,`. Throws a 400 for a
- * malformed percent sequence.
+ * Parses an id in a raw path segment. Returns null if no row can have that key. The values of a
+ * composite key are percent-encoded separately and joined by `,`. Throws a 400 for a malformed
+ * percent sequence.
  */
 export function parseKey(segment: string, table: TableInfo): Key | null {
   const columns = table.primaryKey;
@@ -27,7 +27,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
   const key: unknown[] = [];
   for (let i = 0; i < columns.length; i++) {
     const text = decodeSegment(parts[i] ?? "");
-    // The lengths were compared above.
+    // The number of values was compared with the number of columns above.
     const column = columns[i] as ColumnInfo;
     const quoted = isAny(column) ? quotedKeyText(text) : undefined;
     try {
@@ -41,8 +41,8 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
 }
 
 /**
- * Returns a key as a path segment that {@link parseKey} parses and no route of the resource
- * shadows. With its columns, a string is quoted if the path would mean a number.
+ * Returns a key as a path segment. {@link parseKey} can parse it, and no route of the resource has
+ * the same segment. If `columns` are passed, a string that looks like a number is quoted.
  */
 export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string {
   const segment = key.map((value, index) => {
@@ -54,15 +54,15 @@ export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
 }
 
-/** Returns a value of a key as a string. A list is written as JSON. */
+/** Converts a value of a key to a string. Lists become JSON. */
 function keyText(value: unknown): string {
   return typeof value === "object" && value !== null ? writeJson(value) : String(value);
 }
 
 /**
- * Path segments that are never the key of a row, whether or not their operation is enabled: the
- * first ones below a resource's path. A row with such an id is addressed with an encoded letter:
- * `%63ount`.
+ * Path segments that never are the key of a row, because routes of a resource begin with them. This
+ * also holds for disabled operations. A row with such an id has a path with an encoded letter, such
+ * as `%63ount`.
  */
 export const reservedSegments: ReadonlySet<string> = new Set([
   "aggregate",
@@ -74,12 +74,12 @@ export const reservedSegments: ReadonlySet<string> = new Set([
   "subscribe",
 ]);
 
-/** Returns the key of a row that contains its key columns. */
+/** Returns the primary key of a row. The row must contain the key columns. */
 export function keyOf(row: Row, table: KeyColumns): Key {
   return table.primaryKey.map((column) => row[column.name]);
 }
 
-/** Returns a filter for the row with this key. */
+/** Returns a filter that matches only the row with this key. */
 export function keyFilter(key: Key, { primaryKey }: KeyColumns): Filter {
   const [only, another] = primaryKey;
   if (only === undefined) return noRows;
@@ -89,12 +89,12 @@ export function keyFilter(key: Key, { primaryKey }: KeyColumns): Filter {
   );
 }
 
-/** Returns a filter for the rows with one of these keys. */
+/** Returns a filter that matches the rows with these keys. */
 export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
   if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));
-  // Nested groups: SQLite counts every OR of a flat chain as a level of depth, and allows 1,000.
+  // Groups are nested: SQLite counts each OR of a flat chain as a level, and allows 1,000.
   const groups = chunksOf(keys, keysOfGroup).map((some): Filter => ({
     kind: "or",
     terms: some.map((key) => keyFilter(key, table)),
@@ -104,7 +104,7 @@ export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
 
 const keysOfGroup = 100;
 
-/** Splits a long list of keys or rows into lists of at most `size` items, in order. */
+/** Splits a list into consecutive lists of at most `size` items. */
 export function chunksOf<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
   if (list.length <= size) return list.length === 0 ? [] : [list];
   return Array.from(
@@ -114,8 +114,8 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
 }
 
 /**
- * Returns the identity of a key as a string. Two keys are equal if and only if it is equal, in
- * whichever form they are stored.
+ * Returns a string that identifies a key. Two keys are equal if and only if their strings are
+ * equal, even if the keys are stored in different forms.
  */
 export function keyId(key: Key, table: KeyColumns): string {
   return JSON.stringify(
@@ -123,7 +123,7 @@ export function keyId(key: Key, table: KeyColumns): string {
   );
 }
 
-/** Returns true if two values of a key column lead to the same row. */
+/** Returns true if two values of a key column identify the same row. */
 export function isSameKeyValue(left: unknown, right: unknown, column: ColumnInfo): boolean {
   return kindOfColumn(column).compare?.(left, right) === 0 ||
     identityText(left, column) === identityText(right, column);
@@ -134,10 +134,7 @@ function identityText(value: unknown, column: ColumnInfo): string {
   return column.databaseType?.ignoresCase === true ? text.toLowerCase() : text;
 }
 
-/**
- * Compares two keys in memory: the order of keys. Transactions that lock several rows lock them in
- * this order.
- */
+/** Compares two keys in memory. Transactions that lock several rows lock them in this order. */
 export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   for (const [index, column] of table.primaryKey.entries()) {
     const compare = kindOfColumn(column).compare ?? ((a, b) => compareText(String(a), String(b)));
@@ -147,7 +144,7 @@ export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   return 0;
 }
 
-/** Decodes the percent-encoded path segment of a key. Throws a 400 for a malformed sequence. */
+/** Percent-decodes a path segment of a key. Throws a 400 for a malformed sequence. */
 export function decodeSegment(segment: string): string {
   if (!segment.includes("%")) return segment;
   try {

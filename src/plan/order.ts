@@ -8,16 +8,16 @@ import type { OrderKey } from "./plan.ts";
 
 const maxKeys = 8;
 
-/** The columns that an order may name, and those that a message may. */
+/** The columns by which a client may order, and the columns that error messages may name. */
 export interface OrderFields {
   readonly sortable: Pick<ReadonlySet<ColumnInfo>, "has">;
   readonly readable: readonly ColumnInfo[];
 }
 
 /**
- * Parses `orderBy=rank:desc,-created,title` to the order of rows. It ends in the primary key so
- * that it is total, or in all readable columns of a table without one. Unknown columns, unsortable
- * columns and columns whose kind has no order cause the same 400.
+ * Parses `orderBy=rank:desc,-created,title`. The primary key is appended to make the order total.
+ * For a table without a key, all readable columns are appended. Unknown columns and columns that
+ * cannot be sorted all fail with the same 400.
  */
 export function parseOrder(
   text: string | null,
@@ -28,7 +28,7 @@ export function parseOrder(
   return table.primaryKey.length === 0 ? widestOrder(keys, fields) : completeOrder(keys, table);
 }
 
-/** Parses the order of groups, whose keys are the primary key of `table`, if any. */
+/** Parses the order of groups. The order ends in the group keys, if there are any. */
 export function parseGroupOrder(
   text: string | null,
   table: TableInfo,
@@ -37,7 +37,7 @@ export function parseGroupOrder(
   return completeOrder(parseOrderKeys(text, table, fields), table);
 }
 
-/** Returns the canonical string of an order, to which cursors are bound. */
+/** Returns the canonical string of an order. A cursor is valid only for the same string. */
 export function printOrder(order: readonly OrderKey[]): string {
   return order.map(({ column, descending }) =>
     `${quoteName(column.name)}:${descending ? "desc" : "asc"}`
@@ -46,8 +46,8 @@ export function printOrder(order: readonly OrderKey[]): string {
 }
 
 /**
- * Returns the position of a row in an order: the stored values of the order's keys, after which the
- * next page begins.
+ * Returns the position of a row in an order: the stored values of the order's keys. The next page
+ * begins after this position.
  */
 export function keysetPosition(
   stored: readonly SqlValue[],
@@ -92,7 +92,7 @@ function parseOrderKey(
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
   if (column === undefined || !sortable.has(column) || !isSortable(column)) {
-    // SQL and other services write `name desc`. The message must not reveal whether the name exists.
+    // Clients may write `name desc`, as in SQL. The message must not reveal whether `name` exists.
     if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);
     if (column !== undefined && sortable.has(column) && readable.includes(column)) {
       throw new Problem(
@@ -116,7 +116,7 @@ function parseOrderKey(
   return { column, descending: direction === "desc" };
 }
 
-/** Returns true for a path that begins with a column of documents, which a filter would follow. */
+/** Returns true for a path into a column of JSON documents. Only filters may use such a path. */
 function leadsIntoDocument(
   name: string,
   table: TableInfo,
@@ -142,7 +142,7 @@ function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly Or
   return order;
 }
 
-/** Appends all other columns with an order, because no key distinguishes the rows. */
+/** Appends all other columns that can be sorted, for a table without a key. */
 function widestOrder(keys: readonly OrderKey[], { readable }: OrderFields): readonly OrderKey[] {
   const named = new Set(keys.map(({ column }) => column));
   const others = readable.filter((column) => !named.has(column) && isSortable(column));
@@ -157,8 +157,8 @@ function badDirection(item: string): Problem {
 }
 
 /**
- * Returns true if positions in an order are counted. The values of a key do not vary, which a
- * deployer asserts by naming a key of a view.
+ * Returns true if positions in an order are counted, because its values may vary. Values of a key
+ * do not vary: a deployer who names a key for a view asserts that.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

@@ -2,33 +2,30 @@ import { excerptOf, filterError } from "../filter/syntax/filter_error.ts";
 import { findQuotedNames, readQuotedName } from "../filter/syntax/quoted_name.ts";
 import { Problem } from "../problem/problem.ts";
 
-/**
- * An option that `include` was parsed to: those between the parentheses of an item, apart from
- * nested includes.
- */
+/** An option in the parentheses of an `include` item, except a nested `include`. */
 export type IncludeOption = "select" | "filter" | "limit" | "orderBy";
 
-/** One item of a parsed `include`, as written: names are not resolved yet. */
+/** One item of a parsed `include`. Names are as written, and not yet looked up. */
 export interface IncludeSyntax {
   readonly name: string;
-  /** The options as written. Their meaning depends on the target of the relation. */
+  /** The options as written. Their meaning depends on the related table. */
   readonly options: ReadonlyMap<IncludeOption, string>;
   readonly include: readonly IncludeSyntax[];
 }
 
 /** The limits for parsing an `include`. */
 export const includeLimits = {
-  /** UTF-16 units of the whole text. */
+  /** Maximum length of the whole parameter, in UTF-16 units. */
   length: 4096,
-  /** Levels of nested relations. */
+  /** Maximum number of nested relations. */
   depth: 3,
   relations: 16,
 } as const;
 
 /**
- * Parses `include` in one pass: items separated by `,`, each a name with `(option;option…)`. `a.b`
- * is `a(include:b)`. Items of the same name are merged, and only one of them may have options.
- * Throws a 400.
+ * Parses `include` in one pass. Items are separated by `,`, and each is a name with optional
+ * `(option;option…)`. `a.b` means `a(include:b)`. Items with the same name are merged, and at most
+ * one of them may have options. Throws a 400.
  */
 export function parseInclude(text: string): readonly IncludeSyntax[] {
   if (text.trim() === "") return [];
@@ -50,7 +47,7 @@ interface State {
 
 interface Item {
   readonly name: string;
-  /** The options, or null until parentheses have followed the name. */
+  /** The options, or null if no parentheses have followed the name yet. */
   options: Map<OptionName, string> | null;
   readonly include: Items;
 }
@@ -62,7 +59,7 @@ function parseItems(state: State, into: Items, depth: number): void {
   do parseItem(state, into, depth); while (take(state, ","));
 }
 
-/** Recurses once for each level of the item, which {@link includeLimits} bounds. */
+/** Parses one item. The recursion depth is limited by {@link includeLimits}. */
 function parseItem(state: State, into: Items, depth: number): void {
   let item = findItem(state, into, depth);
   while (take(state, ".")) item = findItem(state, item.include, ++depth);
@@ -115,7 +112,7 @@ function parseOption(
   }
 }
 
-/** Consumes a relation's name, which may be quoted. White space inside belongs to the name. */
+/** Reads the name of a relation, which may be quoted. White space inside belongs to the name. */
 function scanName(state: State): string {
   const { text, at } = state;
   if (text.charAt(at) === '"') return scanQuotedName(state);
@@ -135,7 +132,7 @@ function scanQuotedName(state: State): string {
   return quoted.name;
 }
 
-/** Consumes text up to the next `;` or `)` outside nested parentheses and quoted names. */
+/** Reads up to the next `;` or `)` that is neither nested in parentheses nor quoted. */
 function scanPlain(state: State): string {
   const from = state.at;
   const quoted = findQuotedNames(state.text);
@@ -154,8 +151,8 @@ function scanPlain(state: State): string {
 }
 
 /**
- * Consumes a filter, including quotes and parentheses. A `;` outside of them ends the filter only
- * if an option follows. Otherwise it is the AND of the filter.
+ * Reads a filter with its quotes and parentheses. Outside of them, a `;` ends the filter only if
+ * the name of an option follows. Otherwise the `;` is the AND of the filter.
  */
 function scanFilter(state: State): string {
   const { text, at: from } = state;
@@ -185,11 +182,11 @@ function closingQuote({ text, at }: State, quote: string, from: number): number 
 
 function optionAt(text: string, at: number): OptionName | null {
   optionStart.lastIndex = at;
-  // The pattern has no other names.
+  // The pattern contains only names of options.
   return (optionStart.exec(text)?.[1] ?? null) as OptionName | null;
 }
 
-/** Consumes the character, and the white space around it, if it is next. */
+/** Skips the character and the white space around it. Returns false if another one is next. */
 function take(state: State, character: string): boolean {
   let at = state.at;
   while (isSpace(state.text, at)) at++;
@@ -207,7 +204,7 @@ function finished(items: Items): readonly IncludeSyntax[] {
   return [...items.values()].map(({ name, options, include }) => {
     const written = new Map(options ?? []);
     written.delete("include");
-    // `include` was the only other name of an option.
+    // The only other option, `include`, is handled above.
     return { name, options: written as Map<IncludeOption, string>, include: finished(include) };
   });
 }

@@ -3,22 +3,25 @@ import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Fragment, SqlValue } from "../sql/fragment.ts";
 
-/** One key of the order in a plan. NULLs come last in either direction. */
+/** One key of the order in a plan. NULLs come last in both directions. */
 export interface OrderKey {
   readonly column: ColumnInfo;
   readonly descending: boolean;
 }
 
-/** A position among rows that may be equal: a number of rows after the first row with values. */
+/**
+ * A position in an order in which rows may be equal. The position skips a number of rows, counted
+ * from the first row with the given values.
+ */
 export interface OffsetPosition {
-  /** Stored values of the first keys of the order, or none at its start. */
+  /** Stored values of the order's first keys. Empty at the start of the order. */
   readonly values: readonly SqlValue[];
   readonly skip: number;
 }
 
 /**
- * A plan that reads rows in an order that ends in the primary key, or in all columns that have an
- * order, of a table without a key.
+ * A plan that reads rows in an order. The order ends in the primary key. For a table without a key,
+ * it ends in all columns that can be sorted.
  */
 export interface ReadPlan {
   readonly kind: "read";
@@ -26,69 +29,69 @@ export interface ReadPlan {
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
   readonly order: readonly OrderKey[];
-  /** The keyset position to continue from: only rows after it are read. */
+  /** Stored values of the order's keys: only rows after them are read. Null for the first page. */
   readonly after: readonly SqlValue[] | null;
-  /** The position to continue from if rows may share a key or have none. Then `after` is null. */
+  /** The position to continue from if rows may be equal. Then `after` is null. */
   readonly from?: OffsetPosition;
-  /** The number of skipped rows. Absent for none, and with a position. */
+  /** Number of rows to skip. Absent for none, or if a position is set. */
   readonly offset?: number;
-  /** Null if at most one row can match. */
+  /** Maximum number of rows. Null if at most one row can match. */
   readonly limit: number | null;
-  /** Locks the rows until the transaction ends. */
+  /** Locks the rows until the end of the transaction. */
   readonly lock?: true;
-  /** Cuts long values. Absent if all values are read whole. */
+  /** How long values are cut. Absent if all values are read whole. */
   readonly preview?: Preview;
 }
 
-/** How a plan that reads rows cuts their long values in the database. */
+/** The settings for cutting long values in the database when a plan reads rows. */
 export interface Preview {
-  /** The maximum number of characters of a string or a document, or of bytes. */
+  /** Maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
-  /** The columns whose values are cut, none of them a key. */
+  /** The columns whose values are cut. Key columns never are. */
   readonly cut: ReadonlySet<ColumnInfo>;
   /**
-   * The cut columns of the order. Their whole values follow the columns in the last row but one,
-   * after which the next page begins. In all other rows these cells are NULL.
+   * The columns of the order that are cut. Their uncut values follow the other columns, but only in
+   * the row after which the next page begins, the last but one. In other rows these cells are NULL.
    */
   readonly whole: readonly ColumnInfo[];
 }
 
-/** The values of a row by which a relation finds other rows, one for each pair of columns. */
+/** The values of a row by which a relation finds related rows, one for each pair of columns. */
 export type RelatedKey = readonly unknown[];
 
-/** A plan that reads the rows related to given ones, in one statement for all of them. */
+/** A plan that reads the rows related to given rows, in one statement for all of them. */
 export interface RelatedPlan {
   readonly kind: "related";
   readonly relation: Relation;
-  /** In-process values of the columns at which the relation starts. None is null. */
+  /** In-process values of the columns at which the relation starts. No value is null. */
   readonly keys: readonly RelatedKey[];
   readonly columns: readonly ColumnInfo[];
-  /** Over the relation's target. */
+  /** Filter for rows of the related table. */
   readonly where: Filter;
-  /** Over the link table of `manyToMany`. */
+  /** Filter for rows of the link table in a `manyToMany` relation. */
   readonly links: Filter;
-  /** Ends in the primary key. */
+  /** Order of the related rows. It ends in the primary key. */
   readonly order: readonly OrderKey[];
-  /** The maximum number of rows for each key. */
+  /** Maximum number of related rows for each key. */
   readonly limit: number;
-  /** The maximum number of rows in total. */
+  /** Maximum number of related rows for all keys together. */
   readonly most: number;
-  /** True if an index finds the rows of a key and no primary key is NULL. */
+  /** True if an index finds the rows of a key, and no column of the primary key is NULL. */
   readonly byIndex: boolean;
-  /** True if no index finds the rows of the first step by a key. */
+  /** True if no index finds the rows of the relation's first step. */
   readonly isUnindexed: boolean;
 }
 
 /**
- * A plan that reads the rows of matching documents, by rank and then by key: the columns, then the
- * total of all pages.
+ * A plan that reads the rows of documents that match a search, ordered by rank and then by key.
+ * Each result row has the columns, then the total number of matches on all pages.
  */
 export interface SearchPlan {
   readonly kind: "search";
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
-  /** A SELECT of the matching documents: their keys, each once, and their ranks. */
+  /** A SELECT of the keys and ranks of the matching documents, without duplicates. */
   readonly matches: Fragment;
   readonly limit: number;
   readonly offset: number;
@@ -101,40 +104,38 @@ export interface CountPlan {
   readonly where: Filter;
 }
 
-/**
- * A plan that estimates the number of rows from the engine's statistics, without reading the rows.
- */
+/** A plan that estimates the number of rows from the engine's statistics. */
 export interface EstimatePlan {
   readonly kind: "estimate";
   readonly table: TableInfo;
   readonly where: Filter;
 }
 
-/** Replaces a value in a write plan: the column's default in the database. */
+/** Placeholder for a value in a write plan: the database uses the column's default. */
 export const databaseDefault: unique symbol = Symbol("database default");
 
-/** Replaces the value of an integer column in an update plan: the stored value plus one. */
+/** Placeholder for an integer in an update plan: the database adds one to the stored value. */
 export const oneMore: unique symbol = Symbol("one more");
 
-/** Replaces a value in an update plan: the stored value. */
+/** Placeholder for a value in an update plan: the stored value stays. */
 export const storedValue: unique symbol = Symbol("stored value");
 
 /**
- * The values of a write plan: in-process values by column, or {@link databaseDefault}, {@link
- * oneMore} or {@link storedValue}. An absent column keeps its value.
+ * The values of a write plan, by column. A value is an in-process value or a placeholder:
+ * {@link databaseDefault}, {@link oneMore} or {@link storedValue}. An absent column is not changed.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
-/** The values of one row to insert, as {@link Assignments} are. */
+/** The values of one new row, as in {@link Assignments}. */
 export type InsertValues = Pick<Assignments, "get" | "has">;
 
-/** A plan that inserts rows in one statement. */
+/** A plan that inserts one or more rows in one statement. */
 export interface InsertPlan {
   readonly kind: "insert";
   readonly table: TableInfo;
-  /** The columns that the statement names. Only a single row may have none. */
+  /** The columns that the INSERT names. The list may be empty only if there is a single row. */
   readonly columns: readonly ColumnInfo[];
-  /** Never empty. A column that a row omits gets its default in the database. */
+  /** The values of each row. Never empty. The database sets the default of an omitted column. */
   readonly rows: readonly InsertValues[];
   readonly returning: readonly ColumnInfo[];
 }
@@ -153,57 +154,54 @@ export interface DeletePlan {
   readonly kind: "delete";
   readonly table: TableInfo;
   readonly where: Filter;
-  /** The columns of the deleted rows to return. */
+  /** The columns of the deleted rows that the statement returns. */
   readonly returning: readonly ColumnInfo[];
 }
 
-/** A column that an aggregate plan groups rows by. */
+/** A column by which an aggregate plan groups rows. */
 export interface GroupKey {
   readonly column: ColumnInfo;
-  /** The column of the result, which `having` and the order refer to. */
+  /** The key as a column of the result. `having` and the order use this column. */
   readonly as: ColumnInfo;
 }
 
-/** A metric of an aggregate plan: a value that is computed over the rows of a group. */
+/** A metric of an aggregate plan: a value computed from the rows of one group. */
 export type Metric = CountMetric | ColumnMetric;
 
-/** A metric of an aggregate plan: the number of rows, or of the values of a column. */
+/** A metric that counts the rows of a group, or the non-NULL values of a column. */
 export interface CountMetric {
   readonly name: "count";
-  /** The column, or null to count the rows. */
+  /** The column whose values are counted, or null to count rows. */
   readonly column: ColumnInfo | null;
   readonly as: ColumnInfo;
 }
 
-/**
- * A metric of an aggregate plan over the values of a column, ignoring NULLs. It is NULL if there
- * are no values.
- */
+/** A metric over a column, such as a sum, that ignores NULLs. NULL if there are no values. */
 export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** True if the engine computes it exactly, in a representation that the dialect decodes. */
+  /** True if the engine computes the metric exactly, in a form that the dialect decodes. */
   readonly exact: boolean;
 }
 
-/** A plan that groups rows and computes metrics over each group. */
+/** A plan that groups rows and computes metrics for each group. */
 export interface AggregatePlan {
   readonly kind: "aggregate";
   readonly table: TableInfo;
   readonly where: Filter;
-  /** Empty: all rows are one group, which exists even without rows. */
+  /** The keys of the groups. Without keys, all rows form one group, even if there are no rows. */
   readonly keys: readonly GroupKey[];
   readonly metrics: readonly Metric[];
-  /** The filter over the result columns of keys and metrics. The order uses these columns, too. */
+  /** A filter on the groups. Like the order, it uses the columns of keys and metrics. */
   readonly having: Filter;
   readonly order: readonly OrderKey[];
   readonly limit: number;
-  /** Uses the faster metrics of the dialect, if it has some. */
+  /** True to use faster metrics, if the dialect has some. */
   readonly isQuick?: true;
 }
 
-/** A plan of any kind: one statement on one table, as data. */
+/** One statement on one table, as data that a compiler turns into SQL. */
 export type Plan =
   | ReadPlan
   | RelatedPlan

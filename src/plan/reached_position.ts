@@ -3,12 +3,12 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
 
-/** The position before the first row of any order. */
+/** The position before the first row, valid in any order. */
 export const fromTheStart: OffsetPosition = { values: [], skip: 0 };
 
-/** A page of rows that may be equal, which was read from a position. */
+/** A page of rows, some of which may be equal in the order's keys, and its start position. */
 export interface RepeatingPage {
-  /** Stored values, in the order of `columns`. */
+  /** The rows as stored values, in the order of `columns`. */
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
   readonly order: readonly OrderKey[];
@@ -16,10 +16,10 @@ export interface RepeatingPage {
 }
 
 /**
- * Returns the position after a page of rows that may be equal. It consists of the values of one of
- * the last rows, and the number of rows of the page from that row on. That row certainly differs
- * from the previous one, in values that `fitting` allows. If there is no such row, more rows are
- * skipped from the position of the page.
+ * Returns the position after a page of rows that may be equal. It has the values of one of the last
+ * rows, and the number of rows from that row to the end of the page. The chosen row certainly
+ * differs from the previous one in values that `fitting` allows. If no row does, the position of
+ * the page is kept and skips more rows.
  */
 export function offsetAfter(
   { stored, columns, order, from }: RepeatingPage,
@@ -41,12 +41,12 @@ export function offsetAfter(
 }
 
 /**
- * Returns true if the database certainly treats two stored values as different: `a` and `A` may be
- * equal, and so may `1.0` and `1.00`.
+ * Returns true if the database certainly treats two stored values as different. It may treat `a`
+ * and `A` as equal, or `1.0` and `1.00`.
  */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;
-  // Two strings of an interval may be one value.
+  // Two strings may denote the same value, for instance the same interval.
   if (column.databaseType !== undefined) return false;
   if (isNumber(left) && isNumber(right)) return differAsNumbers(left, right);
   if (typeof left !== "string" || typeof right !== "string") return false;
@@ -65,7 +65,7 @@ function differAsNumbers(left: number | bigint, right: number | bigint): boolean
   return left < right || left > right;
 }
 
-/** Returns true if two equal strings of a column differ at most in case and trailing spaces. */
+/** Returns true if equal strings of a column can differ only in case and trailing spaces. */
 function hasPlainTexts({ kind, existingType, enumValues, looseCollation }: ColumnInfo): boolean {
   if (looseCollation) return false;
   return kind !== "text" || existingType === null || enumValues !== null ||

@@ -1,7 +1,7 @@
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { RelatedKey } from "./plan.ts";
 
-/** Returns the key by which a row finds related ones, or null if it contains a NULL. */
+/** Returns the values by which a relation finds rows, or null if one of them is NULL. */
 export function relatedKeyOf(row: Row, columns: readonly ColumnInfo[]): RelatedKey | null {
   const key: unknown[] = [];
   for (const { name } of columns) {
@@ -13,8 +13,8 @@ export function relatedKeyOf(row: Row, columns: readonly ColumnInfo[]): RelatedK
 }
 
 /**
- * Returns the identity of a key among those of the same columns. Values that are equal for the
- * database may have different ids, because the database compares them with rows.
+ * Returns a string or value that identifies a key among keys of the same columns. Different ids may
+ * still be equal for the database, which compares the values itself.
  */
 export function relatedKeyId(key: RelatedKey): unknown {
   return key.length === 1 ? key[0] : JSON.stringify(key.map((value) => [typeof value, `${value}`]));

@@ -3,12 +3,12 @@ import { shortestDecimal } from "./kinds/decimal_kind.ts";
 import { writeJson } from "./exact_json.ts";
 import type { ColumnInfo } from "./table_info.ts";
 
-/** Returns the canonical text of a value. Equal values, and only these, have the same text. */
+/** Returns a string for a column value. Only equal values have the same string. */
 export function canonicalValueText(value: unknown, column: ColumnInfo): string {
-  // A list within a list differs from its items.
+  // A list inside a list must differ from the items of that list, so it stays JSON text.
   const text = typeof value === "object" && value !== null ? writeJson(value) : String(value);
-  // The string "1" differs from the number 1.
+  // A list inside a list must differ from its items, so JSON keeps the brackets.
   if (column.databaseType?.shape.kind === "any" && typeof value === "string") return `"${text}"`;
-  // `1.50` equals `1.5` if the column has no fixed scale.
+  // In a decimal column without a fixed scale, `1.50` equals `1.5`.
   return kindFacts[column.kind].arithmetic === "decimal" ? shortestDecimal(text) : text;
 }

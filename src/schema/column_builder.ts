@@ -23,27 +23,27 @@ import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
 /** The attributes that a column builder has collected. `table()` adds the names. */
 export interface ColumnDeclaration
   extends ValueRules, Pick<ColumnInfo, "writeTimestamp" | "generatedSql" | "formerName"> {
-  /** The kind of its values. */
+  /** Kind of the column's values, such as `text` or `integer`. */
   readonly kind: ColumnKind;
-  /** The name in the database; null for the name of the property. */
+  /** Name of the column in the database, or null if it is the name of the property. */
   readonly dbName: string | null;
-  /** True if every row has a value. */
+  /** True if the column is NOT NULL. */
   readonly notNull: boolean;
   /** True if the column belongs to the primary key. */
   readonly primaryKey: boolean;
-  /** True if no two rows share a value. */
+  /** True if no two rows may have equal values in the column. */
   readonly unique: boolean;
-  /** The default of an omitted value. */
+  /** The value for new rows that omit the column, or null if the column has no default. */
   readonly default: ColumnDefault | null;
-  /** The referenced column, resolved lazily. */
+  /** Returns the referenced column, called lazily; null if the column is no foreign key. */
   readonly references: (() => ColumnLike<unknown>) | null;
-  /** The actions on the row when the referenced row is deleted or changed. */
+  /** The `ON DELETE` and `ON UPDATE` actions of the foreign key. */
   readonly actions: ForeignKeyActions;
 }
 
 /**
- * Declares a column for `table()`. Each call returns a new builder, so a common column can be a
- * constant. `Assigned` marks the kinds whose keys the database can generate.
+ * Declares a column for `table()`. Each call returns a new builder, so a builder can be shared by
+ * several tables. `Assigned` is true for the kinds whose primary keys the database can generate.
  */
 export class ColumnBuilder<
   T,
@@ -51,23 +51,23 @@ export class ColumnBuilder<
   HasDefault extends boolean,
   Assigned extends boolean,
 > {
-  /** Exists for the compiler only. */
+  /** Phantom member for type inference. It does not exist at runtime. */
   declare readonly _: {
     readonly data: T;
     readonly notNull: NotNull;
     readonly hasDefault: HasDefault;
     readonly assigned: Assigned;
   };
-  /** The attributes so far. */
+  /** The column's attributes that the calls so far have set. */
   readonly declaration: ColumnDeclaration;
 
-  /** Starts from `declaration`; use `text()`, `integer()` and the other functions instead. */
+  /** Creates a builder. Programs call `text()`, `integer()` and so on instead. */
   constructor(declaration: ColumnDeclaration) {
     this.declaration = declaration;
   }
 
   /**
-   * Makes the column the primary key, or a part of it: several such columns are a composite key, in
+   * Makes the column the primary key. Several such columns form a composite key in declaration
    * order. The database generates the values of a single integer or bigint key without a default.
    */
   primaryKey(): ColumnBuilder<T, true, Assigned extends true ? true : HasDefault, Assigned> {
@@ -79,12 +79,12 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, notNull: true });
   }
 
-  /** Forbids equal values in two rows; any number of rows may have NULL. */
+  /** Forbids two rows with equal values. Any number of rows may have NULL. */
   unique(): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, unique: true });
   }
 
-  /** Sets the default: a constant, which the database has too, or a function for each row. */
+  /** Sets the default: a constant, also in the database, or a function called for each new row. */
   default(value: T | (() => T)): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({
       ...this.declaration,
@@ -92,15 +92,15 @@ export class ColumnBuilder<
     });
   }
 
-  /** Sets the name in the database, if it differs from the property. */
+  /** Sets the column's name in the database, if it differs from the property name. */
   as(dbName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, dbName });
   }
 
   /**
-   * Declares a foreign key. `target` is called after all tables are declared. For a self-reference
-   * or circular reference, TypeScript needs its type: `(): ColumnLike<unknown> => people.id`. The
-   * column gets an index unless another index begins with it.
+   * Declares a foreign key. `target` is called after all tables are declared. In a circular
+   * reference, TypeScript needs the return type: `(): ColumnLike<unknown> => people.id`. The column
+   * gets an index unless another index begins with it.
    */
   references(
     target: () => ColumnLike<unknown>,
@@ -123,22 +123,22 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, generatedSql: sql });
   }
 
-  /** Sets the former name of the column in the database: a migration renames it. */
+  /** Names the column's former name in the database; a migration then renames the column. */
   was(formerName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, formerName });
   }
 }
 
-/** The builder of a nullable column without default, as the functions below return it. */
+/** The type of a builder for a nullable column without a default. */
 export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
 
-/** The builder of a column whose keys the database can generate. */
+/** The type of a builder for a column whose primary keys the database can generate. */
 export type NewIntegerColumn<T> = ColumnBuilder<T, false, false, true>;
 
 /**
- * Builds a text column. `enum` lists the allowed values. `minLength` and `maxLength` count
- * characters (code points). `pattern` is a regular expression that matches a part of each value.
- * `email` requires an e-mail address.
+ * Declares a column of strings. `enum` lists the allowed values. `minLength` and `maxLength` count code
+ * points. `pattern` is a regular expression that must match a part of each value. With `email`,
+ * each value must be an e-mail address.
  *
  * @example
  * ```ts
@@ -158,8 +158,8 @@ export function text<Member extends string = string>(
 }
 
 /**
- * Builds an integer column of 64 bits; values beyond 2^53 are bigints in process, and JSON numbers
- * in responses. `min` and `max` limit its values.
+ * Declares a column of 64-bit integers. `min` and `max` limit the values. In process, values beyond
+ * 2^53 are bigints. In responses, all values are JSON numbers.
  *
  * @example
  * ```ts
@@ -177,20 +177,20 @@ export function integer(options: ValueLimits<number> = {}): NewIntegerColumn<num
   return declare("integer", readLimits("integer", options, integerColumnOptions));
 }
 
-/** Builds a column of 64-bit integers as strings of digits. */
+/** Declares a column of 64-bit integers whose values are strings of digits. */
 export function bigint(options: ValueLimits<string> = {}): NewIntegerColumn<string> {
   return declare("bigint", readLimits("bigint", options, bigintColumnOptions));
 }
 
-/** Builds a column of doubles. */
+/** Declares a column of double-precision numbers. */
 export function real(options: ValueLimits<number> = {}): NewColumn<number> {
   return declare("real", readLimits("real", options, realColumnOptions));
 }
 
 /**
- * Builds a column of exact decimals as strings. `precision` counts all digits, `scale` those after
- * the decimal point. As in SQL, a precision without a scale means whole numbers. Without both, each
- * value keeps its own scale.
+ * Declares a column of exact decimals, whose values are strings. `precision` limits the total
+ * number of digits, and `scale` the digits after the decimal point. As in SQL, a precision without
+ * a scale means whole numbers. Without both options, each value keeps its own scale.
  */
 export function decimal(options: DecimalColumnOptions = {}): NewColumn<string> {
   const place = { subject: declaring("decimal"), path: "" };
@@ -203,20 +203,20 @@ export function decimal(options: DecimalColumnOptions = {}): NewColumn<string> {
   return declare("decimal", { ...digits, ...limitsOf("decimal", read, digits) });
 }
 
-/** Builds a boolean column. */
+/** Declares a boolean column. */
 export function boolean(): NewColumn<boolean> {
   return declare("boolean");
 }
 
-/** Builds a column of UTC timestamps with microseconds, as RFC 3339 strings. */
+/** Declares a column of UTC timestamps with microseconds, as RFC 3339 strings. */
 export function timestamp(options: ValueLimits<string> = {}): NewColumn<string> {
   return declare("timestamp", readLimits("timestamp", options, timestampColumnOptions));
 }
 
 /**
- * Builds the column of the timestamp at which a row is created. The service sets it, and ignores it
- * in bodies unless `fields.writable` of the resource contains it. For other programs the database
- * sets it.
+ * Declares a column for the time at which a row is created. The service sets the column. It ignores
+ * values in bodies unless the resource's `fields.writable` contains the column. If another program
+ * inserts a row, the database sets the column.
  *
  * @example
  * ```ts
@@ -235,8 +235,8 @@ export function createdAt(): ColumnBuilder<string, true, true, false> {
 }
 
 /**
- * Builds the column of the timestamp of a row's last change. It is like {@link createdAt}, and
- * every update by the service that sets a field changes it.
+ * Declares a column for the time of a row's last change. It works like {@link createdAt}. In
+ * addition, each update by the service that sets a field also sets this column.
  */
 export function updatedAt(): ColumnBuilder<string, true, true, false> {
   return declare("timestamp", { ...filledIn, writeTimestamp: "updated" });
@@ -244,22 +244,22 @@ export function updatedAt(): ColumnBuilder<string, true, true, false> {
 
 const filledIn = { notNull: true, default: { kind: "database", sql: null } } as const;
 
-/** Builds a column of calendar days, `YYYY-MM-DD`. */
+/** Declares a column of calendar days, `YYYY-MM-DD`. */
 export function date(options: ValueLimits<string> = {}): NewColumn<string> {
   return declare("date", readLimits("date", options, dateColumnOptions));
 }
 
-/** Builds a column of UUIDs in lower case. */
+/** Declares a column of UUIDs, which are strings in lower case. */
 export function uuid(): NewColumn<string> {
   return declare("uuid");
 }
 
-/** Builds a column of any JSON values; declare their type if it is known: `json<string[]>()`. */
+/** Declares a column of JSON values. A type argument can state their type: `json<string[]>()`. */
 export function json<T = unknown>(): NewColumn<T> {
   return declare("json");
 }
 
-/** Builds a column of bytes, as base64. */
+/** Declares a column of bytes, whose values are base64 strings. */
 export function bytes(): NewColumn<string> {
   return declare("bytes");
 }

@@ -5,23 +5,23 @@ import { kinds } from "./kind_of.ts";
 import type { ForeignKeyActions, ReferentialAction } from "./table_constraints.ts";
 import { TextPattern } from "./pattern/text_pattern.ts";
 
-/** The inclusive limits of a column's values. */
+/** The inclusive limits for the values of a column. */
 export interface ValueLimits<T> {
-  /** The lowest value. */
+  /** Lowest allowed value. Default: no lower limit. */
   readonly min?: T;
-  /** The highest value. */
+  /** Highest allowed value. Default: no upper limit. */
   readonly max?: T;
 }
 
 /** The options of a text column. */
 export interface TextColumnOptions<Member extends string> {
-  /** The only allowed values. */
+  /** The only values that the column accepts. Default: any string. */
   readonly enum?: readonly Member[];
-  /** Minimum number of characters (code points). */
+  /** Minimum length of a value in characters (code points). */
   readonly minLength?: number;
-  /** Maximum number of characters (code points). */
+  /** Maximum length of a value in characters (code points). */
   readonly maxLength?: number;
-  /** A regular expression, or its source, that must match a part of each value. */
+  /** A regular expression, as RegExp or as string, that must match a part of each value. */
   readonly pattern?: string | RegExp;
   /** True if each value must be an e-mail address. */
   readonly email?: boolean;
@@ -29,9 +29,9 @@ export interface TextColumnOptions<Member extends string> {
 
 /** The options of a decimal column. */
 export interface DecimalColumnOptions extends ValueLimits<string> {
-  /** Number of all digits. */
+  /** Maximum number of digits of a value, before and after the decimal point. */
   readonly precision?: number;
-  /** Number of digits after the decimal point. */
+  /** Number of digits of a value after the decimal point. */
   readonly scale?: number;
 }
 
@@ -71,7 +71,7 @@ export const textColumnOptions = group(
   } satisfies Described<TextColumnOptions<string>>,
 ).required();
 
-/** The description of the options of a decimal column; Postgres accepts no more digits. */
+/** Describes the options of a decimal column. The maxima of 1000 are those of Postgres. */
 export const decimalColumnOptions = group(
   {
     precision: whole({ from: 1, to: 1000 }),
@@ -80,20 +80,20 @@ export const decimalColumnOptions = group(
   } satisfies Described<DecimalColumnOptions>,
 ).required();
 
-/** The description of the options of an integer column. */
+/** Describes the options of an integer column. */
 export const integerColumnOptions = group(limit(whole({ from: Number.MIN_SAFE_INTEGER })))
   .required();
 
-/** The description of the options of a bigint column. */
+/** Describes the options of a bigint column. */
 export const bigintColumnOptions = group(limit(digits())).required();
 
-/** The description of the options of a real column. */
+/** Describes the options of a real column. */
 export const realColumnOptions = group(limit(number())).required();
 
-/** The description of the options of a column of days. */
+/** Describes the options of a date column. */
 export const dateColumnOptions = group(limit(textLike("a date, YYYY-MM-DD", /^\d/))).required();
 
-/** Describes the options of a column of timestamps. */
+/** Describes the options of a timestamp column. */
 export const timestampColumnOptions = group(limit(textLike("an RFC 3339 timestamp", /^\d/)))
   .required();
 
@@ -105,12 +105,12 @@ function limit<T>(each: Option<T | undefined>): Described<ValueLimits<T>> {
   return { min: each, max: each };
 }
 
-/** Returns the beginning of a message about the declaration of a column. */
+/** Returns the beginning of an error message about a column declaration. */
 export function declaring(kind: ColumnKind): string {
   return `Cannot declare ${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind} column`;
 }
 
-/** Returns the rules of a text column's values. Throws an Error if no value can meet them. */
+/** Returns the rules for the values of `text()`. Throws an Error if no value can meet them. */
 export function textRules(options: TextColumnOptions<string>): Partial<ValueRules> {
   const subject = declaring("text");
   const { enum: enumValues = null, minLength = null, maxLength = null, pattern, email = false } =
@@ -134,8 +134,8 @@ function textPattern(pattern: string | RegExp, subject: string): TextPattern {
 }
 
 /**
- * Returns the limits as in-process values. Throws an Error for an invalid value of the kind, and if
- * no value is within the limits.
+ * Converts `min` and `max` to in-process values. Throws an Error if a limit is invalid for the
+ * column kind, or if `min` exceeds `max`.
  */
 export function limitsOf(
   kind: ColumnKind,

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 
 /**
- * Returns the name of an index or constraint, identical at each start: the table, its columns, and
- * the type. A name that is too long for Postgres ends with a hash of the whole.
+ * Returns a name for an index or constraint, which is the same at each start. The name consists of
+ * the table, the columns, and the type. A name that is too long for Postgres ends with a hash of
+ * the whole name.
  */
 export function constraintName(parts: readonly string[], what: string): string {
   const whole = [...parts, what].join("_");
@@ -15,14 +16,12 @@ export function constraintName(parts: readonly string[], what: string): string {
   return `${start}_${hash}_${what}`;
 }
 
-/** Returns a short hash of strings. */
+/** Returns one short hash of several strings. */
 export function hashOf(parts: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 8);
 }
 
-/**
- * The limit of names in bytes. Postgres truncates longer names, and two names could become equal.
- */
+/** Maximum bytes of a name. Postgres truncates longer names, so two could become equal. */
 export const maxNameBytes = 63;
 
 /** Returns the length of a name in bytes. */

@@ -1,11 +1,11 @@
 /**
- * Returns true if a string is an e-mail address as browsers accept it in a form: ASCII, without
- * quotes and comments, at most 254 characters (RFC 5321, 4.5.3.1). The address need not exist.
+ * Returns true if a string is an e-mail address that a browser form accepts: ASCII, without quotes
+ * and comments, at most 254 characters (RFC 5321, 4.5.3.1). The address need not exist.
  */
 export function isEmail(text: string): boolean {
   return text.length <= 254 && address.test(text);
 }
 
-/** The definition of the HTML standard, with at most 64 characters before the `@`. */
+/** The regular expression of the HTML standard, with at most 64 characters before the `@`. */
 const address =
   /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?)*$/i;

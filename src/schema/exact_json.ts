@@ -2,15 +2,16 @@ import { plainDecimal, shortestDecimal } from "./kinds/decimal_kind.ts";
 import { exactNumber } from "./exact_number.ts";
 
 /**
- * More levels than any real use needs. Reading long integers and `JSON.stringify` recurse for each
- * level and overflow the stack at some thousand levels; `JSON.parse` does not.
+ * Maximum nesting depth of arrays and objects, more than any real use needs. `JSON.stringify` and
+ * the reader of long integers recurse for each level, and overflow the stack at some thousand
+ * levels. `JSON.parse` does not.
  */
 const maxLevels = 512;
 
 /**
- * Parses JSON exactly: keeps all digits of integers beyond 2^53, as bigints, and of other numbers
- * that no double can represent, as `ExactNumber`. Returns `undefined`, which is not a JSON value,
- * for invalid JSON and for JSON nested deeper than 512 levels.
+ * Parses JSON without losing digits. Integers beyond 2^53 become bigints, and other numbers that no
+ * double can represent become `ExactNumber`. Returns `undefined` for invalid JSON and for JSON
+ * nested deeper than 512 levels.
  */
 export function parseJson(text: string): unknown {
   return jsonExcess(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
@@ -18,11 +19,11 @@ export function parseJson(text: string): unknown {
     : undefined;
 }
 
-/** Parses like {@link parseJson} a string that {@link jsonExcess} has checked. */
+/** Works like {@link parseJson}, for a string that {@link jsonExcess} has already checked. */
 export function parseShallowJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    // The slower reader accepts only valid JSON.
+    // `readExactly` requires valid JSON, which `JSON.parse` has verified.
     return misread.test(text) ? readExactly(text) : value;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -31,35 +32,35 @@ export function parseShallowJson(text: string): unknown {
 }
 
 /**
- * Matches JSON that `JSON.parse` reads wrongly: long numbers, large exponents, and in Deno 2.9
- * names of one escaped character, which it reads as a backslash: `{"a":{},"\n":1}` then has the
- * name `\`. Text that looks like an exponent may be part of a UUID in quotes.
+ * Matches JSON that `JSON.parse` may read wrongly: long numbers, large exponents, and member names
+ * of one escaped character. Deno 2.9 reads such a name as a backslash: `{"a":{},"\n":1}` gets the
+ * name `\`. Some matches are harmless, such as a UUID that contains an apparent exponent.
  */
 const misread =
   /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;
 
-/** The limits of a JSON string. */
+/** The limits that {@link jsonExcess} checks for a JSON string. */
 export interface JsonLimits {
-  /** Nesting depth of arrays and objects. */
+  /** Maximum nesting depth of arrays and objects. */
   readonly levels: number;
   /**
-   * Number of member names in all objects, counting repetitions, plus an eighth of the number of
-   * arrays and objects.
+   * Maximum number of member names in all objects, counting repetitions. Eight arrays or objects
+   * count as one name.
    */
   readonly names: number;
-  /** Number of consecutive digits: reading them takes more than linear time. */
+  /** Maximum number of consecutive digits, because parsing a number takes superlinear time. */
   readonly digits: number;
 }
 
-/** A document of places in GeoJSON consists mostly of arrays. */
+/** This many arrays and objects count as one name, because GeoJSON consists mostly of arrays. */
 const containersPerName = 8;
 
-/** Returns the limit that a string, which need not be JSON, exceeds; null if none. */
+/** Returns the limit that a string exceeds, or null if none. The string need not be JSON. */
 export function jsonExcess(
   text: string,
   { levels, names, digits }: JsonLimits,
 ): keyof JsonLimits | null {
-  // A level takes two characters, and a member five: `"":1,`.
+  // The shortest level has two characters, and the shortest member has five: `"":1,`.
   const { length } = text;
   if (length <= 2 * levels && length <= 5 * names && length <= digits) return null;
   let open = 0;
@@ -89,13 +90,13 @@ function isDigit(code: number): boolean {
   return code >= zero && code <= nine;
 }
 
-/** Writes JSON exactly, with bigints as plain digits. */
+/** Converts a value to JSON. Bigints become JSON numbers with all their digits. */
 export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // The value contains a bigint, which is rare: a replacer makes writing several times slower.
+    // The value contains a bigint. A replacer for all values would be several times slower.
     return JSON.stringify(
       value,
       (_key, member) => typeof member === "bigint" ? exactNumber(String(member)) : member,
@@ -104,8 +105,8 @@ export function writeJson(value: unknown): string {
 }
 
 /**
- * Returns the exact raw JSON strings of an object's members, by name. `text` must be valid JSON, as
- * a database generates it. Numbers keep all their digits, and nested documents their text.
+ * Returns the members of a JSON object by name, each as its original JSON text. Numbers therefore
+ * keep all digits. `text` must be valid JSON, as a database generates it.
  */
 export function jsonMembers(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
@@ -122,7 +123,7 @@ export function jsonMembers(text: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** Returns the exact raw JSON strings of an array's items; `text` must be valid JSON. */
+/** Returns the items of a JSON array as their original JSON texts. `text` must be valid JSON. */
 export function jsonItems(text: string): readonly string[] {
   const items: string[] = [];
   let at = afterSpace(text, text.indexOf("[") + 1);
@@ -159,7 +160,7 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** Returns the offset of the quote that closes the string at `at`; the length if there is none. */
+/** Returns the offset of the quote that closes the string at `at`, or the length if none does. */
 function closingQuote(text: string, at: number): number {
   let end = at;
   let backslashes: number;
@@ -185,8 +186,8 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * Reads valid JSON and keeps the digits of integers. `JSON.parse` with a reviver would do that too,
- * but is fifty times slower than without one on an array of numbers.
+ * Parses valid JSON and keeps the digits of long integers. `JSON.parse` with a reviver would keep
+ * them too, but takes fifty times longer for an array of numbers.
  */
 function readExactly(text: string): unknown {
   let at = afterSpace(text, 0);
@@ -262,7 +263,7 @@ function isExact(source: string, value: number): boolean {
   return meant !== null && kept !== null && shortestDecimal(meant) === shortestDecimal(kept);
 }
 
-/** Defines a member. Assigning `__proto__` would change the prototype. */
+/** Defines a member of an object. Assigning `__proto__` would change the prototype. */
 function defineOwn(members: object, name: string, value: unknown): void {
   const attributes = { enumerable: true, configurable: true, writable: true };
   Object.defineProperty(members, name, { value, ...attributes });

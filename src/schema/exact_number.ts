@@ -1,18 +1,18 @@
 /**
- * A number in a JSON document that no double can represent, such as `0.1234567890123456789` and
- * `1e400`, with its digits. `JSON.rawJSON` creates it, and `JSON.stringify` writes it unchanged.
+ * A number in a JSON document that no double can represent, such as `0.1234567890123456789` or
+ * `1e400`. `JSON.rawJSON` creates such an object, and `JSON.stringify` writes the digits unchanged.
  */
 export interface ExactNumber {
-  /** The number as JSON text. */
+  /** The digits of the number as JSON text. */
   readonly rawJSON: string;
 }
 
-/** Returns true if a value is an {@link ExactNumber}, which no member of a document can imitate. */
+/** Returns true if a value is an {@link ExactNumber}. No parsed document can imitate one. */
 export function isExactNumber(value: unknown): value is ExactNumber {
   return typeof value === "object" && rawJson.isRawJSON(value);
 }
 
-/** Returns an exact number from its text, which must be a valid JSON number. */
+/** Creates an exact number from its digits, which must be a valid JSON number. */
 export function exactNumber(digits: string): ExactNumber {
   return rawJson.rawJSON(digits);
 }
@@ -23,7 +23,7 @@ const rawJson = JSON as unknown as {
   readonly isRawJSON: (value: unknown) => boolean;
 };
 
-/** Replaces exact numbers in parsed JSON by doubles, in place, for code that expects doubles. */
+/** Replaces the exact numbers in a parsed document by doubles, in place. */
 export function withDoubles(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (isExactNumber(value)) return Number(value.rawJSON);

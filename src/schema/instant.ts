@@ -1,13 +1,13 @@
 /**
- * Timestamps as strings: `2026-01-31T12:00:00.000Z`, with six fraction digits if the microseconds
- * need them, in the years 0001 to 9999. Strings are not parsed with Date, because V8 parses
- * `2024-02-30` as the first of March.
+ * Timestamps are strings in UTC, such as `2026-01-31T12:00:00.000Z`, in the years 0001 to 9999.
+ * They have six fraction digits if the microseconds need them. `Date` does not parse them, because
+ * V8 reads `2024-02-30` as the first of March.
  */
 
 /**
  * Parses an RFC 3339 timestamp with any offset into the canonical string in UTC. Returns null for
- * anything else: days that do not exist, leap seconds, years outside 0001–9999, and nonzero
- * fractions finer than a microsecond. Truncating such a fraction would match a different timestamp.
+ * invalid strings, days that do not exist, leap seconds, and years outside 0001–9999. Also returns
+ * null for nonzero digits finer than a microsecond, because a truncated timestamp would differ.
  */
 export function parseInstant(text: string): string | null {
   const match = rfc3339.exec(text);
@@ -27,10 +27,9 @@ export function parseInstant(text: string): string | null {
 }
 
 /**
- * Parses the timestamps that clients send, in a body or a filter: RFC 3339 with a fraction of any
- * length, a date, which is its midnight in UTC, or whole epoch milliseconds. Returns null for
- * anything else. Digits finer than a microsecond are truncated in both, so that a filter finds a
- * written value.
+ * Parses a timestamp from a body or a filter. Accepts RFC 3339 with any number of fraction digits,
+ * whole epoch milliseconds, or a date, which means midnight UTC. Returns null for anything else.
+ * Digits finer than a microsecond are truncated, so a filter finds the value that a body wrote.
  */
 export function parseMoment(text: string): string | null {
   if (isCalendarDate(text)) return `${text}T00:00:00.000Z`;
@@ -38,7 +37,10 @@ export function parseMoment(text: string): string | null {
   return parseInstant(text.replace(finerThanMicroseconds, "$1"));
 }
 
-/** Returns the canonical string for epoch milliseconds and microseconds. Null out of range. */
+/**
+ * Returns the canonical timestamp for epoch milliseconds and 0–999 microseconds, or null if the
+ * year is out of range.
+ */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
   if (utc === null) return null;
@@ -46,14 +48,14 @@ export function instantFromEpoch(epochMs: number, micros: number): string | null
   return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
 }
 
-/** Returns the canonical string of a clock reading, which must be in the range of years. */
+/** Returns the canonical timestamp for a clock reading, whose year must be in the range. */
 export function instantOf(epochMs: number): string {
   const instant = instantFromEpoch(Math.floor(epochMs), 0);
   if (instant === null) throw new Error(`The clock shows ${epochMs} ms: no year from 1 to 9999`);
   return instant;
 }
 
-/** Returns the whole seconds of a canonical timestamp since 1970. */
+/** Returns the seconds from 1970 to a canonical timestamp, without fractions. */
 export function epochSecond(instant: string): number {
   return Date.parse(`${instant.slice(0, 19)}Z`) / 1000;
 }
@@ -63,7 +65,7 @@ export function isInstant(text: string): boolean {
   return canonicalShape.test(text);
 }
 
-/** Returns the microseconds of a canonical timestamp's second, as six digits. */
+/** Returns the fraction of a canonical timestamp's second as six digits. */
 export function fractionOf(instant: string): string {
   return instant.slice(20, -1).padEnd(6, "0");
 }

@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import { isExactNumber } from "./exact_number.ts";
 
-/** Maximum number of bytes of a character in JSON: a control character is `\u0001`. */
+/** Maximum bytes of one character in JSON: a control character is written as `\u0001`. */
 export const maxBytesOfCharacter = 6;
 
 /**
- * Returns true if the JSON of a value has at most this many bytes. Shared objects count at each
+ * Returns true if the JSON of a value has at most this many bytes. A shared object counts at each
  * occurrence. The JSON is not written, so a value that is far too large is detected early.
  */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
@@ -13,18 +13,18 @@ export function jsonFits(value: unknown, maxBytes: number): boolean {
     leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;
 }
 
-/** Returns true if a string has at most this many bytes. Long strings only are measured. */
+/** Returns true if a string has at most this many UTF-8 bytes. Short strings need no measuring. */
 export function textFits(text: string, maxBytes: number): boolean {
   return text.length * maxUtf8BytesOfUnit <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 }
 
-/** Maximum number of UTF-8 bytes of a UTF-16 unit; a surrogate pair takes four. */
+/** Maximum UTF-8 bytes of one UTF-16 unit. A surrogate pair, which has two units, takes four. */
 const maxUtf8BytesOfUnit = 3;
 
-/** Deeper and circular values are left to the writer, which refuses them. */
+/** Maximum depth that is measured. `writeJson` later refuses deeper and circular values. */
 const maxLevels = 100;
 
-/** Returns the remaining bytes after a value; negative as soon as they are exceeded. */
+/** Returns how many of `left` bytes remain after a value. A negative result means too few. */
 function leftAfter(
   value: unknown,
   left: number,

@@ -1,14 +1,15 @@
 import { writeJson } from "./exact_json.ts";
 
 /**
- * Yields the JSON of a value in parts, which together are the result of {@link writeJson}. A value
- * without nested objects is one part: a part for each member would be several times slower.
+ * Yields the JSON of a value in parts. Their concatenation equals the result of {@link writeJson}.
+ * A value without nested objects is one part, because a part for each member would be several times
+ * slower.
  */
 export function jsonParts(value: unknown): Iterable<string> {
   return holdsObjects(value, maxLevels) ? partsOf(value, maxLevels) : [writeJson(value)];
 }
 
-/** Deeper values are one part. */
+/** Maximum nesting depth that is divided. Deeper values are written as one part. */
 const maxLevels = 8;
 
 function partsOf(value: object, levels: number): Generator<string> {
@@ -22,7 +23,7 @@ function* partsOfArray(items: readonly unknown[], levels: number): Generator<str
       yield before;
       yield* partsOf(item, levels - 1);
     } else {
-      // As in `JSON.stringify`, every item of an array is written.
+      // `JSON.stringify` also writes an item without a JSON form as null.
       yield before + (textOf(item) ?? "null");
     }
     before = ",";
@@ -47,7 +48,7 @@ function* partsOfObject(object: object, levels: number): Generator<string> {
   yield before === "{" ? "{}" : "}";
 }
 
-/** Returns true if a value is written in parts: a value with `toJSON` never is. */
+/** Returns true if a value is written in parts. A value with `toJSON` never is. */
 function holdsObjects(value: unknown, levels: number): value is object {
   if (typeof value !== "object" || value === null || levels === 0 || "toJSON" in value) {
     return false;
@@ -56,7 +57,7 @@ function holdsObjects(value: unknown, levels: number): value is object {
   return members.some((member) => typeof member === "object" && member !== null);
 }
 
-/** Returns undefined for a value without a JSON form, such as a function: its member is omitted. */
+/** Returns the JSON of a value, or undefined if it has none, such as a function. */
 function textOf(value: unknown): string | undefined {
   return writeJson(value);
 }

@@ -1,6 +1,6 @@
 import type { TextPattern } from "./pattern/text_pattern.ts";
 
-/** The kinds of columns. Each kind defines a JSON representation, checks and an order. */
+/** The kinds of columns. A kind defines how values look in JSON, are checked, and are ordered. */
 export type ColumnKind =
   | "text"
   | "integer"
@@ -14,36 +14,36 @@ export type ColumnKind =
   | "json"
   | "bytes";
 
-/** The error of a kind for a value that is invalid for its column. The caller sees the message. */
+/** Thrown by a kind for a value that is invalid for its column. The client sees the message. */
 export class InvalidValue extends Error {
-  /** `message` completes "title …", e.g. `must be a whole number`. */
+  /** `message` follows the column name in responses, for example `must be a whole number`. */
   constructor(message: string) {
     super(message);
     this.name = "InvalidValue";
   }
 }
 
-/** The constraints of a column on its values, which its kind checks too. */
+/** The constraints of a column on its values, which the column's kind checks. */
 export interface ValueRules {
-  /** The allowed strings of an enum column. */
+  /** The allowed strings of an enum column, or null if the column is not an enum. */
   readonly enumValues: readonly string[] | null;
-  /** Number of all digits of a decimal. */
+  /** Maximum number of digits of a decimal, or null for any number. */
   readonly precision: number | null;
-  /** Number of digits of a decimal after the point; null if each value has its own. */
+  /** Number of digits of a decimal after the point, or null if each value has its own number. */
   readonly scale: number | null;
-  /** Maximum length of a string in characters, if declared. */
+  /** Maximum length of a string in characters, or null for no limit. */
   readonly maxLength: number | null;
-  /** Minimum length of a string in characters, if declared. */
+  /** Minimum length of a string in characters, or null for no limit. */
   readonly minLength: number | null;
-  /** Lowest allowed in-process value of an ordered kind; null for any. */
+  /** Lowest allowed in-process value, or null for no lower limit. */
   readonly min: unknown;
-  /** Highest allowed in-process value of an ordered kind; null for any. */
+  /** Highest allowed in-process value, or null for no upper limit. */
   readonly max: unknown;
-  /** Pattern that must match a part of every string, as in JSON Schema. */
+  /** Pattern that must match a part of every string, or null for no pattern. */
   readonly pattern: TextPattern | null;
-  /** Required format of every string. */
+  /** Format that every string must have, or null for any string. */
   readonly format: "email" | null;
-  /** True if the database compares a UUID as a string. The case of letters then matters. */
+  /** True if the database compares UUIDs as strings. The case of letters then matters. */
   readonly exactCase: boolean;
 }
 
@@ -66,18 +66,19 @@ export const anyValue: ValueRules = Object.freeze({
  * uses a kind.
  */
 export interface Kind {
-  /** Converts a JSON value of a body to the in-process value. Throws {@link InvalidValue}. */
+  /** Converts a JSON value from a body to an in-process value. Throws {@link InvalidValue}. */
   fromJson(value: unknown, rules: ValueRules): unknown;
   /**
-   * Converts a filter literal or path segment to the in-process value. Constraints (enum, length)
-   * are not checked: a literal that violates them matches nothing. Throws {@link InvalidValue}.
+   * Converts a filter literal or path segment to an in-process value. Throws {@link InvalidValue}.
+   * The column's enum and length limits are not checked, because a literal that violates them
+   * simply matches no row.
    */
   fromText(text: string, rules: ValueRules): unknown;
   /**
-   * Compares two in-process values as the databases do; null for json and bytes, which have null
-   * tests only. Never throws for an invalid stored value.
+   * Compares two in-process values as the databases do. Null for json and bytes, whose values have
+   * no order. Never throws for an invalid stored value.
    */
   readonly compare: ((left: unknown, right: unknown) => number) | null;
-  /** True if `>` is defined: not for booleans, which can only be sorted. */
+  /** True if filters may use `>`. Booleans can be sorted, but not compared with `>`. */
   readonly ordered: boolean;
 }

@@ -7,7 +7,7 @@ import { textKind } from "./kinds/text_kind.ts";
 import { dateKind, timestampKind } from "./kinds/time_kinds.ts";
 import { uuidKind } from "./kinds/uuid_kind.ts";
 
-/** Booleans, with equality only; false sorts first. */
+/** The kind of booleans. Filters may only test equality; false sorts before true. */
 const booleanKind: Kind = {
   fromJson(value) {
     if (typeof value !== "boolean") throw new InvalidValue("must be true or false");
@@ -22,7 +22,7 @@ const booleanKind: Kind = {
   ordered: false,
 };
 
-/** The kinds of columns by name, each with its checks, strings and order. */
+/** The column kinds by name. */
 export const kinds: Readonly<Record<ColumnKind, Kind>> = {
   text: textKind,
   integer: withLimits(integerKind),
@@ -37,7 +37,7 @@ export const kinds: Readonly<Record<ColumnKind, Kind>> = {
   bytes: bytesKind,
 };
 
-/** Returns the kind, extended by a check of the column's limits for values in bodies. */
+/** Extends a kind so that values in bodies are checked against the column's `min` and `max`. */
 function withLimits(kind: Kind): Kind {
   return {
     ...kind,

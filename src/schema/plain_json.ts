@@ -1,14 +1,14 @@
-/** The limits of each line of JSON. */
+/** The limits for each line of newline-delimited JSON. */
 export interface PlainLimits {
-  /** Number of arrays and objects in a line, which limits their nesting. */
+  /** Maximum number of arrays and objects in a line, which also limits the nesting depth. */
   readonly levels: number;
-  /** Number of colons in a line, which limits its members. */
+  /** Maximum number of colons in a line, which also limits the number of members. */
   readonly names: number;
 }
 
 /**
- * Returns true if `JSON.parse` reads each line of UTF-8 exactly, and no line exceeds the limits. It
- * examines each byte once, unlike an exact check: false means unknown.
+ * Returns true if `JSON.parse` reads each line of UTF-8 exactly, and no line exceeds the limits.
+ * Each byte is examined once, so the check is not exact. False means that the result is unknown.
  */
 export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): boolean {
   let digits = 0;
@@ -37,7 +37,7 @@ export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): 
         break;
       case backslash:
         digits = 0;
-        // Deno 2.9 misreads a name of one escaped character.
+        // Deno 2.9 misreads a member name that is one escaped character.
         if (bytes[at - 1] === quote) return false;
         break;
       case exponent:
@@ -49,7 +49,7 @@ export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): 
   return true;
 }
 
-/** Number of digits of a number without its point: a double represents fewer digits exactly. */
+/** Maximum digits of a number, without the point. A double represents fewer digits exactly. */
 const maxDigits = 15;
 
 const quote = 34;

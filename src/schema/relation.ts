@@ -3,34 +3,35 @@ import type { ColumnInfo, TableInfo } from "./table_info.ts";
 
 /** A relation from rows of one table to rows of another, directly or through a link table. */
 export interface Relation {
-  /** The name in scopes, filters and `include`. */
+  /** Name of the relation in scopes, in filters and in `include`. */
   readonly name: string;
   /** The table at which the relation starts. */
   readonly owner: TableInfo;
   /** The table to which the relation leads. */
   readonly target: TableInfo;
-  /** The kind of the relation, which determines the place of the foreign keys. */
+  /** Type of the relation, which determines the table that has the foreign keys. */
   readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
   /** True if the filter of a request may use the relation. */
   readonly filterable: boolean;
-  /** True if a row may have several related rows. */
+  /** True if one row may have several related rows. */
   readonly toMany: boolean;
-  /** One step, or two through a link table. */
+  /** One step for a direct relation, or two steps for a relation through a link table. */
   readonly steps: readonly [RelationStep] | readonly [RelationStep, RelationStep];
 }
 
 /**
- * One step of a relation: from a row to the rows of `table` whose columns equal those of the row,
- * in all pairs. A row with NULL in one of these columns has no related row.
+ * One step of a relation, from a row to the related rows of `table`. In each pair of columns, both
+ * rows must have equal values. If the starting row has NULL in one of these columns, it has no
+ * related row.
  */
 export interface RelationStep {
   /** The table to which the step leads. */
   readonly table: TableInfo;
-  /** The columns that must be equal. */
+  /** The pairs of columns whose values must be equal. */
   readonly pairs: ColumnPairs;
-  /** The columns of the rows at which the step starts. */
+  /** The columns of the table at which the step starts. */
   readonly own: readonly ColumnInfo[];
-  /** The columns of the rows to which the step leads. */
+  /** The columns of the table to which the step leads. */
   readonly other: readonly ColumnInfo[];
 }
 
@@ -41,11 +42,11 @@ export type ColumnPairs = readonly [ColumnPair, ...ColumnPair[]];
 export interface ColumnPair {
   /** A column of the row at which the step starts. */
   readonly own: ColumnInfo;
-  /** The column of the step's table that must be equal. */
+  /** The column of the related row that must have an equal value. */
   readonly other: ColumnInfo;
 }
 
-/** Returns the pairs as seen from the other table. */
+/** Returns the pairs for the step in the opposite direction. */
 export function reversedPairs([first, ...more]: ColumnPairs): ColumnPairs {
   return [reversedPair(first), ...more.map(reversedPair)];
 }
@@ -54,7 +55,7 @@ function reversedPair({ own, other }: ColumnPair): ColumnPair {
   return { own: other, other: own };
 }
 
-/** Returns the step to the rows of `table` whose columns equal those of a row, in all pairs. */
+/** Creates the step to the rows of `table` whose columns equal those of a row, in all pairs. */
 export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep {
   return {
     table,
@@ -67,16 +68,14 @@ export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep
 /** The relations of one resource, by name. */
 export type Relations = ReadonlyMap<string, Relation>;
 
-/**
- * Returns true if a relation can use these columns: their kinds must have a common, exact equality.
- */
+/** Returns true if a relation can compare two columns. Their kinds must share an exact equality. */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
-  // SQLite compares a stored value with numbers and with strings.
+  // A SQLite column of any type can be compared with numbers and with strings.
   if (isAny(own)) return isAny(other) || anyFamilies.has(kindFacts[other.kind].family);
   if (isAny(other)) return anyFamilies.has(kindFacts[own.kind].family);
   const family = kindFacts[own.kind].family;
   if (family === null || family !== kindFacts[other.kind].family) return false;
-  // Only the database can compare values of such a type, and only with the same type.
+  // Only the database can compare values of such a type, and both types must be the same.
   if (own.databaseType?.sqlName !== other.databaseType?.sqlName) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;
 }

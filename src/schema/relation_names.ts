@@ -1,32 +1,32 @@
-/** The facts that determine the name of a derived relation: a foreign key and its two tables. */
+/** A foreign key with its two tables, from which the name of a relation is derived. */
 export interface NamedKey {
-  /** The names of the columns, in the table that has the key. */
+  /** The names of the referencing columns. */
   readonly columns: readonly string[];
   /** The names of the referenced columns. */
   readonly references: readonly string[];
-  /** The name of the table that has the key. */
+  /** The name of the table that contains the foreign key. */
   readonly from: string;
   /** The name of the referenced table. */
   readonly to: string;
 }
 
-/** Names for one relation, best first. The next name is used if a name is not free. */
+/** Candidate names for one relation, best first. The first name that is free is used. */
 export type NameChoices = readonly string[];
 
-/** Returns names for the relation along a foreign key, to one row, such as `billing_address`. */
+/** Returns candidate names for the relation along a foreign key, such as `billing_address`. */
 export function namesToOne(key: NamedKey): NameChoices {
   const role = roleOf(key);
   const target = singular(key.to);
   const leading = (start: string) =>
     endsInPreposition.test(start) ? joined(key, start, target) : joined(key, start, "to", target);
-  // Within one table, the table name does not distinguish the two directions.
+  // In a self-reference, the table name is the same for both directions, so it is no candidate.
   const names = key.from === key.to ? [role] : [role, target];
   return [...names, leading(role), leading(key.columns.join("_"))];
 }
 
 /**
- * Returns names for the relation against a foreign key, to many rows: `orders`, and if several keys
- * exist, `orders_by_billing_address`.
+ * Returns candidate names for the relation against a foreign key, such as `orders`. If several
+ * foreign keys exist, a candidate is `orders_by_billing_address`.
  */
 export function namesToMany(key: NamedKey): NameChoices {
   const { from, columns } = key;
@@ -34,8 +34,8 @@ export function namesToMany(key: NamedKey): NameChoices {
 }
 
 /**
- * Returns true if a foreign key has the name of the table that it references, like `language_id`
- * next to `original_language_id`: then the name of its table suffices for the relation.
+ * Returns true if a foreign key is named after the referenced table. An example is `language_id`
+ * next to `original_language_id`. The relation then needs only the name of the table.
  */
 export function isPlainKey(key: NamedKey): boolean {
   const role = letters(singular(roleOf(key)));
@@ -44,8 +44,8 @@ export function isPlainKey(key: NamedKey): boolean {
 }
 
 /**
- * Returns names for the relation through a link table, from the key to the link and the key of the
- * target: `tracks`. Within one table the column is more specific than the table: `followee`.
+ * Returns candidate names for the relation through a link table, such as `tracks`. In a link
+ * between rows of one table, the column name comes first, such as `followee`.
  */
 export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
   const role = roleOf(far);
@@ -57,9 +57,10 @@ export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
 }
 
 /**
- * Assigns to each relation the first of its names that is free. Relations of an earlier group have
- * precedence. Within a group, a name that several relations want next is assigned to none of them,
- * so the result does not depend on an order. A relation without a free name gets no name.
+ * Assigns to each relation its first candidate name that is free. Relations of an earlier group
+ * have precedence. If several relations of a group want the same name, none of them gets the name.
+ * The result therefore does not depend on an order. A relation without a free candidate gets no
+ * name.
  */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
@@ -81,16 +82,16 @@ export function chooseNames<Named extends { readonly names: NameChoices }>(
   return chosen;
 }
 
-/** Replaces the characters that separate names in `include` and in filters. */
+/** Replaces the characters that are separators in `include` and in filters. */
 function writable(name: string): string {
   return name.replaceAll(/[,.;()]/g, "_").trim();
 }
 
 /**
- * Returns the role of a referenced row, from the columns: `billing_address` of
- * `billing_address_id`. Of several columns, only those with another name in the referenced table
- * count, as in `(tenant_id, author_id)` to `(tenant_id, id)`. If not exactly one remains, the role
- * is the table.
+ * Returns the role of the referenced row, derived from the columns: `billing_address_id` yields
+ * `billing_address`. In a composite key, columns with equal names on both sides are ignored, as
+ * `tenant_id` in `(tenant_id, author_id)` to `(tenant_id, id)`. If not exactly one column remains,
+ * the role is the name of the table.
  */
 function roleOf({ columns, references, to }: NamedKey): string {
   const telling = columns.length === 1
@@ -100,15 +101,15 @@ function roleOf({ columns, references, to }: NamedKey): string {
   return column === undefined || another !== undefined ? singular(to) : withoutId(column, to);
 }
 
-/** Returns the name of a column without its key suffix or prefix: `CustomerID` is `Customer`. */
+/** Removes the prefix or suffix for "id" from a column name: `CustomerID` becomes `Customer`. */
 function withoutId(column: string, table: string): string {
-  // In a table of grids, "grid_id" and "gridid" mean a grid, and so does "grid".
+  // In a reference to the table `grids`, "grid" is a whole word and does not end in "id".
   if (letters(column) === letters(singular(table))) return column;
   return affixes.reduce((name, affix) => name.replace(affix, ""), column)
     .replace(/^(?:fk|id)\p{Lu}(?=\p{Ll})/u, (start) => start.slice(2).toLowerCase());
 }
 
-/** Without a separator, three letters must remain: "uid" is not "u". */
+/** An affix without a separator must leave three letters, because "uid" is not "u" and "id". */
 const affixes: readonly RegExp[] = [
   /^(?:fk|id)_+(?=.)/i,
   /(?<=[^_])_+fk$|(?<=\p{Ll})F[Kk]$/iu,
@@ -120,7 +121,7 @@ const affixes: readonly RegExp[] = [
 const endsInPreposition =
   /(?:_|\b)(?:by|to|of|for|from|in|at|on|with)$|(?:By|To|Of|For|From|In|At|On|With)$/;
 
-/** Joins words in the style of the key's names: `team_by_lead` or `TeamByLead`. */
+/** Joins words in the spelling of the key's names: `team_by_lead` or `TeamByLead`. */
 function joined({ columns, from, to }: NamedKey, ...words: readonly string[]): string {
   const names = [...columns, from, to];
   const isSnake = names.some((name) => name.includes("_")) ||

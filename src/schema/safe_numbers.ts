@@ -5,19 +5,19 @@ import { isAny, isDocument } from "./structured/kind_of_column.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
 /**
- * Returns true if an `Accept` header requests safe numbers, or a `Content-Type` declares them: JSON
- * for programs whose only numbers are doubles, such as JavaScript's `JSON.parse`. The client uses
- * them.
+ * Returns true if an `Accept` or `Content-Type` header names the safe form of JSON. In this form,
+ * doubles can represent all numbers, so `JSON.parse` of JavaScript loses no digits. The client
+ * library uses the safe form.
  */
 export function asksForSafeNumbers(header: string): boolean {
   return header.includes("numbers=safe");
 }
 
 /**
- * Returns the safe form of a column's value. Integers of a wide column become strings of digits, as
- * do values of other columns that no double can represent. Documents become {@link safeDocument}.
- * In an `any` column a string is another value: such an integer is marked as in documents, and keys
- * become {@link safeKey}.
+ * Returns the safe form of a column's value. All integers of a wide column become strings of
+ * digits, and so do other numbers that no double can represent. Documents become
+ * {@link safeDocument}. In an `any` column, such integers are marked as in documents, because a
+ * string is a different value. Keys become {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
   if (isDocument(column)) return safeDocument(value);
@@ -32,8 +32,9 @@ function safeAny(value: unknown): unknown {
 }
 
 /**
- * Returns the safe form of a JSON document: a number that no double can represent is `{ "$number":
- * "1e400" }`. An object with only this member is wrapped in another, so both can be parsed.
+ * Returns the safe form of a JSON document. A number that no double can represent becomes `{
+ * "$number": "1e400" }`. An object that already has only this member is wrapped in another one, so
+ * both can be parsed.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };
@@ -43,7 +44,7 @@ export function safeDocument(value: unknown): unknown {
   return isMarked(value) ? { [mark]: safe } : safe;
 }
 
-/** Returns the safe form of a value from code: inexact numbers become strings of digits. */
+/** Returns the safe form of a computed value. Inexact numbers become strings of digits. */
 export function safeOutput(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null || "toJSON" in value) return value;
@@ -51,9 +52,8 @@ export function safeOutput(value: unknown): unknown {
 }
 
 /**
- * Returns the meaning of a body in the safe form. A bare number beyond 2^53 is the double of its
- * sender, which may be rounded: all columns except doubles refuse it. A marked number becomes a
- * bigint or an `ExactNumber`.
+ * Parses a body in the safe form. A bare number beyond 2^53 may have been rounded by the client;
+ * all columns except doubles refuse it. A marked number becomes a bigint or an `ExactNumber`.
  */
 export function fromSafeBody(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
@@ -64,7 +64,7 @@ export function fromSafeBody(value: unknown): unknown {
   return isMarked(inner) ? mapMembers(inner, fromSafeBody) : mapMembers(value, fromSafeBody);
 }
 
-/** Returns a value from code. A marked number becomes a number, a bigint or an `ExactNumber`. */
+/** Converts a marked number to a number, a bigint or an `ExactNumber`. */
 export function fromMark(value: unknown): unknown {
   return isMarked(value) ? fromSafeBody(value) : value;
 }
@@ -74,14 +74,14 @@ function markedNumber(text: string): unknown {
   return mayBeRounded(number) ? exactNumber(text) : number;
 }
 
-/** Returns true for a number beyond 2^53, which a program with doubles may have rounded. */
+/** Returns true for a number beyond 2^53, which a client with doubles may have rounded. */
 export function mayBeRounded(value: unknown): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 const mark = "$number";
 
-/** A number with as many consecutive digits as a body may contain. */
+/** Matches a number with at most as many consecutive digits as a body may contain. */
 const numberText = /^-?\d{1,1000}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,1000})?$/;
 
 function isMarked(value: unknown): value is { readonly [mark]: unknown } {
@@ -108,7 +108,7 @@ function safeMember(value: unknown, shape: ValueShape): unknown {
   );
 }
 
-/** Returns a copy with changed members. `fromEntries` also defines a member `__proto__`. */
+/** Returns a copy with changed members. `fromEntries` can define a member named `__proto__`. */
 function mapMembers(value: object, change: (member: unknown) => unknown): object {
   return Array.isArray(value)
     ? value.map(change)

@@ -23,9 +23,9 @@ import {
   type TableInfo,
 } from "./table_info.ts";
 
-/** A column of the table `Of`, created by {@link table}; its values have type `T` or are NULL. */
+/** A column of the table `Of`, created by {@link table}. A value has type `T` or is NULL. */
 export interface Column<T, Of extends string> extends ColumnLike<T, Of> {
-  /** Exists for the compiler only. */
+  /** Phantom member for type inference. It does not exist at runtime. */
   readonly _: { readonly data: T; readonly tableName: Of };
 }
 
@@ -36,7 +36,7 @@ export type ColumnBuilders = Readonly<
 
 /** The row type of a declared table. */
 export type SelectRow<C extends ColumnBuilders> =
-  // The intersection makes editors show the members instead of the name of the type.
+  // With an intersection, editors show the members of the type instead of its name.
   & {
     [Key in keyof C]: C[Key]["_"]["notNull"] extends true ? C[Key]["_"]["data"]
       : C[Key]["_"]["data"] | null;
@@ -55,7 +55,7 @@ export type InsertRow<C extends ColumnBuilders> =
       | undefined;
   } extends infer Row ? { [Key in keyof Row]: Row[Key] } : never;
 
-/** A declared table, with its columns as properties and the types of its rows and new rows. */
+/** A declared table. Its columns are properties, and its types are those of rows and new rows. */
 export type Table<Name extends string, Row, NewRow> =
   & TableLike<Row, NewRow, Name>
   & { readonly [Key in keyof Row & string]: Column<Exclude<Row[Key], null>, Name> };
@@ -63,7 +63,7 @@ export type Table<Name extends string, Row, NewRow> =
 /**
  * Declares a table that works unchanged on every engine. The result has only the columns as
  * members, so a column may have any name except `$inferName`, `$inferSelect` and `$inferInsert`.
- * Throws an Error for a declaration that cannot be served.
+ * Throws an Error for a declaration that the service cannot serve.
  *
  * @example
  * ```ts
@@ -135,19 +135,19 @@ export function table<Name extends string, C extends ColumnBuilders>(
 ): Table<Name, SelectRow<C>, InsertRow<C>> {
   let described = noParts;
   const { info, referencing } = describeTable(name, columns, () => described);
-  // There is no prototype: a column may be called `constructor` or `toString`.
+  // The object has no prototype, so a column may be called `constructor` or `toString`.
   const result: Record<string | symbol, unknown> = Object.create(null);
   result[tableInfoKey] = info;
   for (const column of info.columns) {
     result[column.name] = Object.freeze({ [columnInfoKey]: column, [tableInfoKey]: info });
   }
-  // The compiler cannot follow the loop, and the phantom members never exist.
+  // The loop has set all columns, which TypeScript cannot verify. Phantom members never exist.
   const declared = Object.freeze(result) as unknown as Table<Name, SelectRow<C>, InsertRow<C>>;
   described = describeParts(info, listOf(name, parts(declared)), referencing);
   return declared;
 }
 
-/** Throws for `(notes) => index(notes.title)`, a mistake that only programs with types detect. */
+/** Requires a list from the third argument. A mistake is to return `index(title)` alone. */
 function listOf(table: string, parts: unknown): readonly TablePart[] {
   if (Array.isArray(parts)) return parts;
   throw new Error(`Cannot declare "${table}": its third argument must return a list`);
@@ -155,7 +155,7 @@ function listOf(table: string, parts: unknown): readonly TablePart[] {
 
 interface DescribedTable {
   readonly info: TableInfo;
-  /** The columns with a single-column foreign key, by their names in the database. */
+  /** The database names of the columns that have a single-column foreign key. */
   readonly referencing: readonly string[];
 }
 
@@ -207,7 +207,7 @@ function describeTable(
   return { info, referencing: foreign.map(({ column }) => column.dbName) };
 }
 
-/** Throws a clear message for the common mistake `a: text` instead of `a: text()`. */
+/** Returns a column's declaration. Throws a clear message for `a: text` without `()`. */
 function declarationOf(column: string, builder: unknown): ColumnDeclaration {
   if (typeof builder === "function") {
     const { name } = builder;
@@ -218,11 +218,11 @@ function declarationOf(column: string, builder: unknown): ColumnDeclaration {
       `Cannot declare ${column}: it is ${showValue(builder)}, not a column like text()`,
     );
   }
-  // An object with this member is a builder, of this copy of the package or of another copy.
+  // Another copy of this package may have created the builder, so `instanceof` is not used.
   return builder.declaration as ColumnDeclaration;
 }
 
-/** Marks a single integer key as generated, as engines do, unless it references another row. */
+/** Marks a single integer key as generated, as engines do, unless it is a foreign key. */
 function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
   const isGenerated = column.primaryKey && keyLength === 1 &&
     isWhole(column) &&
@@ -246,7 +246,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     varies: false,
     isWide: false,
     timestampFormat: ownTimestamps,
-    // The target may be declared later, so it is resolved on first access.
+    // The getter resolves the target on first access, because it may be declared later.
     get references() {
       return reference ??= target && resolveReference(`${table}.${name}`, target);
     },
@@ -266,7 +266,7 @@ function requirePossible(
   }
 }
 
-/** Converts a constant default to its in-process form once, like a value of a body. */
+/** Converts a constant default to its in-process form, with the checks of a value in a body. */
 function checkedDefault(column: string, declared: ColumnDeclaration): ColumnDefault | null {
   if (declared.default?.kind !== "value") return declared.default;
   try {
@@ -294,7 +294,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     if (/^\$infer(Name|Select|Insert)$/.test(name)) {
       throw new Error(`Cannot declare ${table}.${name}: the name is reserved`);
     }
-    // SQLite ignores the case of names, so names that differ only in case are not portable.
+    // SQLite ignores case, so two names that differ only in case are not portable.
     const folded = dbName.toLowerCase();
     if (dbName === "" || dbNames.has(folded)) {
       throw new Error(`Cannot declare ${table}.${name}: the name "${dbName}" is empty or taken`);
@@ -309,7 +309,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
       );
     }
     formerNames.add(formerName?.toLowerCase() ?? "");
-    // It would be unclear whether the column has the values of the other column or none.
+    // A former name must not be a current one, or a migration could confuse the columns.
     if (formerName === null || !dbNames.has(formerName.toLowerCase())) continue;
     throw new Error(
       `Cannot declare ${table}.${name}: it was "${formerName}", which is declared as well`,

@@ -1,20 +1,20 @@
 import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
 import type { CheckInfo, ForeignKeyActions, IndexInfo } from "./table_constraints.ts";
 
-/** The source of an omitted value in a column's description. */
+/** The source of a value that a new row omits. */
 export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
   /**
-   * The database supplies it: a DEFAULT clause in SQL, or an identity column. `sql` is the clause,
-   * or null if it cannot be repeated.
+   * The database supplies the value, by a DEFAULT clause or as an identity column. `sql` is the
+   * clause, or null if another table cannot use the clause.
    */
   | { readonly kind: "database"; readonly sql: string | null };
 
 /**
- * The format of timestamps of a column in an existing SQLite table. Tables that the service creates
- * use {@link ownTimestamps}. The format is detected once from the stored rows, and then used for
- * reading, binding and writing.
+ * The format of the timestamps in one column of an existing SQLite table. Tables that the service
+ * creates use {@link ownTimestamps}. The service detects the format once from stored rows, and then
+ * reads, binds and writes values in this format.
  *
  * The strings are in UTC. `.fff` is three digits, or six if the microseconds need them. `[.fff]` is
  * omitted if it is zero. `[.ffffff]` is six digits or none.
@@ -24,36 +24,36 @@ export type TimestampFormat =
   | "epoch-milliseconds"
   | `date${"T" | " "}time${".ffffff" | ".fff" | "[.fff]" | "[.ffffff]"}${"" | "Z" | "+00:00"}`;
 
-/** The timestamp formats of a column that are strings. */
+/** The timestamp formats whose stored values are strings instead of numbers. */
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
 /**
- * The timestamp format in tables that the service creates. Its width is fixed, so that strings sort
- * by time.
+ * The timestamp format in tables that the service creates. All strings have the same width, so they
+ * sort by time.
  */
 export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
 
 /**
- * A type of the database that no kind represents, such as `inet`, an enum or an array. The column's
- * kind determines the JSON of its values; only the database can compare them.
+ * A database type that no column kind represents, such as `inet`, an enum or an array. The column's
+ * kind determines the JSON of the values. Only the database can compare the values.
  */
 export interface DatabaseType {
-  /** The target type of casts: quoted, with its schema, without numbers. A domain's base type. */
+  /** The quoted type name for casts, without numbers. For a domain, its base type. */
   readonly sqlName: string;
-  /** The form of its values in JSON. */
+  /** The JSON form of the type's values. */
   readonly shape: ValueShape;
   /**
-   * True if its values have an order. Strings of other types have equality only; structures of
-   * other types have null tests only.
+   * True if the type's values have an order. For false, strings can only be tested for equality,
+   * and structures only for NULL.
    */
   readonly ordered: boolean;
-  /** True if the database has min() and max() for the type. */
+  /** True if the database supports min() and max() for the type. */
   readonly hasExtremes: boolean;
-  /** True if strings that differ only in case are equal. */
+  /** True if the database treats strings as equal when they differ only in case. */
   readonly ignoresCase: boolean;
 }
 
-/** The type of a SQLite column that may contain numbers and strings. */
+/** The type of a SQLite column that may contain both numbers and strings. */
 export const anyType: DatabaseType = Object.freeze({
   sqlName: "any",
   shape: { kind: "any" } as const,
@@ -64,85 +64,89 @@ export const anyType: DatabaseType = Object.freeze({
 
 /** The JSON form of the values of a {@link DatabaseType}. */
 export type ValueShape =
-  /** A string, as the database prints it. */
+  /** The value is a string, as the database prints it. */
   | { readonly kind: "text" }
-  /** A number or a string, as SQLite stores it: the declared type of the column is ambiguous. */
+  /** The value is a number or a string, because the declared type in SQLite is ambiguous. */
   | { readonly kind: "any" }
-  /** A list of elements, or of lists of elements if there are several dimensions. */
+  /** The value is a list of elements. With several dimensions, the elements are lists too. */
   | {
     readonly kind: "list";
     readonly element: ColumnInfo;
-    /** The delimiter of the elements in the string of the database. */
+    /** The delimiter between elements when the database writes the list as a string. */
     readonly delimiter: string;
-    /** The declared number of dimensions; a value may have another number. */
+    /** The declared number of dimensions. A stored value may have a different number. */
     readonly dimensions: number;
   }
-  /** An object with these members in order. */
+  /** The value is an object with these members, in this order. */
   | { readonly kind: "record"; readonly fields: readonly ColumnInfo[] }
-  /** An object with any names, whose values are strings or null. */
+  /** The value is an object with arbitrary names. Its members are strings or null. */
   | { readonly kind: "map" };
 
-/** The description of a column, declared with `table()` or introspected. */
+/** The description of a column, from `table()` or from introspection. */
 export interface ColumnInfo extends ValueRules {
-  /** The name in request bodies and rows. */
+  /** Name of the column in request bodies and rows. */
   readonly name: string;
-  /** The name in the database. */
+  /** Name of the column in the database. */
   readonly dbName: string;
-  /** The kind of its values. */
+  /** Kind of the column's values, such as `text` or `integer`. */
   readonly kind: ColumnKind;
-  /** True if every row has a value. */
+  /** True if the column is NOT NULL. */
   readonly notNull: boolean;
   /** True if the column belongs to the primary key. */
   readonly primaryKey: boolean;
-  /** True if no two rows share a value. */
+  /** True if no two rows may have equal values in the column. */
   readonly unique: boolean;
-  /** The default of an omitted value. */
+  /** The value for new rows that omit the column, or null if the column has no default. */
   readonly default: ColumnDefault | null;
-  /** True if the database computes the value, which cannot be written. */
+  /** True if the database computes the column. Requests cannot write such a column. */
   readonly generated: boolean;
-  /** The expression of a generated column; null if unknown. */
+  /** The SQL expression of a generated column, or null for other columns and if unknown. */
   readonly generatedSql: string | null;
-  /** The event that sets the timestamp: creation, or every update. Bodies cannot set it. */
+  /**
+   * The event at which the service sets the column to the current time, or null for never. Bodies
+   * cannot set the column.
+   */
   readonly writeTimestamp: "created" | "updated" | null;
-  /** Returns the value for an update that sets none, if the table of another library defines it. */
+  /** Returns the value for updates that set none. Another library's table defines the function. */
   readonly onUpdate?: () => unknown;
-  /** The former name in the database, for migrations. */
+  /** The former name of the column in the database, for migrations; null without one. */
   readonly formerName: string | null;
-  /** The referenced column of a single-column foreign key. */
+  /** The column that a single-column foreign key references, or null without one. */
   readonly references: ColumnReference | null;
   /**
-   * The declared type of a column that the service did not create, e.g. `NVARCHAR(160)` or `inet`;
-   * null for tables of the service, whose types follow from the kind.
+   * The declared type of a column that the service did not create, e.g. `NVARCHAR(160)` or `inet`.
+   * It is null for tables of the service, whose types follow from the kind.
    */
   readonly existingType: string | null;
-  /** The type of an existing column that no kind represents. */
+  /** The database type of an existing column, if no column kind represents that type. */
   readonly databaseType?: DatabaseType;
   /**
-   * True if the collation of an existing column may treat different strings as equal: a
-   * nondeterministic collation of Postgres, or a custom one of SQLite. Filters and keys distinguish
-   * such strings nevertheless.
+   * True if the collation of an existing column may treat different strings as equal. Examples are
+   * a nondeterministic collation of Postgres and a custom one of SQLite. Filters and keys
+   * distinguish such strings nevertheless.
    */
   readonly looseCollation: boolean;
   /**
    * True if the foreign key of an existing column references a missing or undescribed table. SQLite
-   * refuses writes that set it.
+   * refuses writes that set such a column.
    */
   readonly unknownTarget: boolean;
   /**
-   * For an integer column: true if its type contains numbers beyond 2^53, such as `bigint` of an
-   * existing table. Programs with doubles then get all values as strings. For an `any` column: true
-   * if it is a key or references one, so that programs get the form of paths.
+   * For an integer column, true if its type allows numbers beyond 2^53, such as `bigint` of an
+   * existing table. Clients with doubles then receive strings. For an `any` column, true if it is a
+   * key or references a key. Clients then receive the form of paths.
    */
   readonly isWide: boolean;
-  /** The format of a timestamp in a database without a timestamp type. */
+  /** The format of the column's timestamps in a database without a timestamp type. */
   readonly timestampFormat: TimestampFormat;
-  /** True for a possible expression of a view, whose value may vary without a write. */
+  /**
+   * True if the column may be an expression of a view. Its value may then differ between two
+   * statements although nothing was written.
+   */
   readonly varies: boolean;
 }
 
-/**
- * The description of a nullable column without restrictions, in a table that the service creates.
- */
+/** The description of a nullable column without constraints, in a table of the service. */
 export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.freeze({
   ...anyValue,
   notNull: false,
@@ -164,19 +168,19 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
 
 /** The column that a single-column foreign key references. */
 export interface ColumnReference {
-  /** The schema of the table, as in its description. */
+  /** The schema of the referenced table, or null for the default schema. */
   readonly schema: string | null;
-  /** The table, by its name in the database. */
+  /** The database name of the referenced table. */
   readonly table: string;
-  /** The column, by its name in the database. */
+  /** The database name of the referenced column. */
   readonly column: string;
 }
 
-/** A foreign key in a table's description, with one or more columns, in database names. */
+/** A foreign key in a table's description, with the database names of one or more columns. */
 export interface ForeignKey extends ForeignKeyActions {
   /** The referencing columns. */
   readonly columns: readonly string[];
-  /** The schema of the referenced table, as in its description. */
+  /** The schema of the referenced table, or null for the default schema. */
   readonly schema: string | null;
   /** The referenced table. */
   readonly table: string;
@@ -184,7 +188,7 @@ export interface ForeignKey extends ForeignKeyActions {
   readonly references: readonly string[];
 }
 
-/** Returns true if a foreign key refers to the table. */
+/** Returns true if a foreign key references the table. */
 export function refersTo(
   key: Pick<ForeignKey, "schema" | "table">,
   table: Pick<TableInfo, "schema" | "name">,
@@ -193,89 +197,87 @@ export function refersTo(
 }
 
 /**
- * Returns true if a new row needs a value for the column. A key column of SQLite may contain NULL
- * in existing rows, and then is not `notNull`; but a new row without a key could never be
- * addressed.
+ * Returns true if a new row needs a value for the column. Existing SQLite rows may have NULL in a
+ * key column, which then is not `notNull`. A new row needs the key nevertheless, because no request
+ * could address a row without a key.
  */
 export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;
 }
 
-/**
- * The description of a table, declared with `table()` or introspected, in one form for all engines.
- */
+/** The description of a table, from `table()` or from introspection, equal for all engines. */
 export interface TableInfo {
-  /** The name in the database. */
+  /** Name of the table in the database. */
   readonly name: string;
   /** The Postgres schema; null for the default schema. */
   readonly schema: string | null;
   /**
-   * The name in paths and descriptions: the database name, or `schema.table` if several schemas
-   * were introspected and this is not the first of them.
+   * Name of the table in paths and descriptions. It is `schema.table` for a table outside the first
+   * of several introspected schemas, and the database name otherwise.
    */
   readonly label: string;
   /** The columns in declaration order. */
   readonly columns: readonly ColumnInfo[];
-  /** The columns by name. In a Map, inherited names such as `constructor` are unknown. */
+  /** The columns by name. Unlike an object, a Map has no inherited names such as `constructor`. */
   readonly byName: ReadonlyMap<string, ColumnInfo>;
-  /** The key in key order; empty if the rows cannot be distinguished and are read-only. */
+  /** The columns of the primary key, in key order. Empty for a table without a key. */
   readonly primaryKey: readonly ColumnInfo[];
-  /** True if no two rows share a key. The key that is named for a view is not enforced. */
+  /** True if no two rows share a key. No database enforces the key named for a view. */
   readonly distinct: boolean;
-  /** True for the rows of a view, and of a table without a key. */
+  /** True for a view, and for a table without a key: requests cannot write rows. */
   readonly readOnly: boolean;
   /** The foreign keys, of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];
-  /** The indexes except those of the key and of `uniques`. */
+  /** The indexes of the table, except those of the key and of `uniques`. */
   readonly indexes: readonly IndexInfo[];
   /**
-   * Sets of columns, by database name, that no two rows share, in addition to single `unique`
-   * columns and the key.
+   * Sets of columns, by database name, that must be unique together. Excludes the key and columns
+   * that are `unique` alone.
    */
   readonly uniques: readonly (readonly string[])[];
-  /** Conditions that every row meets, in addition to the rules of single columns. */
+  /** The check constraints of the table, in addition to the rules of single columns. */
   readonly checks: readonly CheckInfo[];
-  /** The former name in the database, for migrations. */
+  /** The former name of the table in the database, for migrations; null without one. */
   readonly formerName: string | null;
-  /** True if the service creates the table. Existing tables keep their collations. */
+  /** True if the service creates the table. Existing tables keep their own collations. */
   readonly own: boolean;
-  /** True if `table()` or Drizzle declares the table; false if it was introspected. */
+  /** True if `table()` or Drizzle declares the table, and false if it was introspected. */
   readonly declared: boolean;
-  /** The engine of the declaration; null if it applies to every engine. */
+  /** The engine for which the table is declared, or null if it works on every engine. */
   readonly engine: string | null;
   /**
-   * Reads the labels of the database's enums again into the columns. Resolves to true if any has
-   * changed. Null if no column has such a type.
+   * Reads the labels of the columns' enum types from the database again, and resolves to true if
+   * any label changed. Null if no column has an enum type.
    */
   readonly refreshLabels: (() => Promise<boolean>) | null;
 }
 
 /**
- * An in-process row of a described table, by column name: values as in JSON responses, including
- * hidden columns.
+ * An in-process row of a described table, by column name. The values are those of JSON responses,
+ * including the values of hidden columns.
  */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The parts of a table's description. */
+/** The arguments from which {@link createTableInfo} creates a description. */
 export interface TableInfoOptions
   extends
     Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,
     Partial<Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName" | "refreshLabels">> {
-  /** Name in paths. Default: the name in the database. */
+  /** Name of the table in paths. Default: the name in the database. */
   readonly label?: string;
-  /** The key columns in key order, if it differs from the order of the columns. */
+  /** The columns of the primary key in key order. Default: the order of the columns. */
   readonly primaryKey?: readonly ColumnInfo[];
   /** True if a program declares the table. Default: the value of `own`. */
   readonly declared?: boolean;
-  /** The engine of the declaration. Default: every engine. */
+  /** The engine for which the table is declared. Default: every engine. */
   readonly engine?: string;
-  /** True for a view. Default: false. */
+  /** True if the table is a view. Default: false. */
   readonly readOnly?: boolean;
-  /** True if the key is unique. Default: true. */
+  /** True if no two rows share a key. Default: true. */
   readonly distinct?: boolean;
 }
 
-/** Creates a table's description from its columns. */
+/** Creates the description of a table from its columns and constraints. */
 export function createTableInfo(declared: TableInfoOptions): TableInfo {
   const { name, schema, columns, own, readOnly = false, distinct = true } = declared;
   const primaryKey = declared.primaryKey ?? columns.filter((column) => column.primaryKey);
@@ -288,7 +290,7 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
     primaryKey: Object.freeze(primaryKey),
     distinct: distinct && primaryKey.length > 0,
     readOnly: readOnly || primaryKey.length === 0,
-    // Lazy, because `table()` cannot resolve them before the referenced table is declared.
+    // The getter is lazy, because the referenced table may be declared later.
     get foreignKeys() {
       return declared.foreignKeys;
     },

@@ -10,10 +10,10 @@ import {
 import { describeDrizzleTable } from "./drizzle/drizzle_table.ts";
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
 
-/** The property of tables, and of their columns, that contains the table's description. */
+/** The property under which a table and its columns store the table's description. */
 export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
 
-/** The property of columns that contains the column's description. */
+/** The property under which a column stores its description. */
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
 /**
@@ -24,37 +24,36 @@ export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
 
-/** True if a name is unknown: `any`, or any string. */
+/** True if the compiler does not know a name: its type is `any`, or any string. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**
- * A column whose values have type `T`, possibly of another library with an equal `_`. `Of` is the
- * name of the column's table, so the compiler refuses the column in place of a column of another
- * table.
+ * A column whose values have type `T`. Another library's column also matches if its `_` is equal.
+ * `Of` is the name of the table, so the compiler rejects a column of a different table.
  */
 export interface ColumnLike<T, Of = AnyTable> {
-  /** Exists for the compiler only. */
+  /** Phantom member for type inference. It does not exist at runtime. */
   readonly _: { readonly data: T; readonly tableName?: Of };
 }
 
 /**
- * A table whose rows have type `Select` and whose new rows have type `Insert`. `Name` is its name,
- * if the compiler knows it.
+ * A table whose rows have type `Select` and whose new rows have type `Insert`. `Name` is the
+ * table's name, if the compiler knows it.
  */
 export interface TableLike<Select, Insert, Name = AnyTable> {
-  /** The type of a row; exists for the compiler only. */
+  /** The type of a row. The member does not exist at runtime. */
   readonly $inferSelect: Select;
-  /** The type of a new row; exists for the compiler only. */
+  /** The type of a new row. The member does not exist at runtime. */
   readonly $inferInsert: Insert;
-  /** The name; exists for the compiler only. */
+  /** The name of the table. The member does not exist at runtime. */
   readonly $inferName?: Name;
-  /** The name in Drizzle; exists for the compiler only. */
+  /** The name of a Drizzle table. The member does not exist at runtime. */
   readonly _?: { readonly name?: Name };
 }
 
 /**
- * The type of a value in requests and responses: strings instead of the dates, big integers and
- * bytes of Drizzle tables.
+ * The type of a column's value in requests and responses. The dates, big integers and bytes of
+ * Drizzle tables become strings.
  */
 export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
   : T extends readonly (infer Item)[] ? unknown extends Item ? T
@@ -62,13 +61,13 @@ export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
     : T
   : T;
 
-/** The type of a row, or of a new row, in requests and responses: see {@link ServedValue}. */
+/** The type of a row or new row in requests and responses, with {@link ServedValue} members. */
 export type ServedRow<Row> =
-  // The intersection makes editors show the members instead of the name of the type.
+  // With an intersection, editors show the members of the type instead of its name.
   & { [Key in keyof Row]: ServedValue<Row[Key]> }
   & unknown;
 
-/** Returns the description of a table, or of the table of a column. */
+/** Returns the description of a table. For a column, returns that of its table. */
 export function tableInfoOf(
   source: TableLike<unknown, unknown> | ColumnLike<unknown>,
 ): TableInfo {
@@ -82,14 +81,14 @@ export function tableInfoOf(
   );
 }
 
-/** Returns true if a value is a table that `table()` or Drizzle declares. A description is not. */
+/** Returns true if a value is a table that `table()` or Drizzle declares, not a description. */
 export function isTableLike(value: unknown): value is TableLike<unknown, unknown> {
   return isObject(value) && !hasColumnInfo(value) && (hasTableInfo(value) || isDrizzleTable(value));
 }
 
 /**
- * Returns true if a value is a description and not a declared table. Such a table may have a column
- * called `byName`, but not a Map.
+ * Returns true if a value is a table's description instead of a declared table. A declared table
+ * may have a column called `byName`, but that column is never a Map.
  */
 export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
   return "byName" in table && table.byName instanceof Map;
@@ -100,7 +99,7 @@ export function isColumn(value: unknown): value is ColumnLike<unknown> {
   return isObject(value) && (hasColumnInfo(value) || isDrizzleColumn(value));
 }
 
-/** Returns the description of a column, which is one of the columns of its {@link tableInfoOf}. */
+/** Returns a column's description, which {@link tableInfoOf} also contains. */
 export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   if (isObject(column)) {
     if (hasColumnInfo(column)) return column[columnInfoKey];
@@ -113,8 +112,8 @@ export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
 }
 
 /**
- * Describes a Drizzle table once: the table and its columns store the description like declared
- * tables, so every use has the same description.
+ * Describes a Drizzle table. The description is stored in the table and its columns, so later calls
+ * return the same object.
  */
 function describe(table: DrizzleTable): TableInfo {
   if (hasTableInfo(table)) return table[tableInfoKey];
@@ -127,7 +126,7 @@ function describe(table: DrizzleTable): TableInfo {
   return info;
 }
 
-/** Returns the description of a column. A table's third argument has copies of the columns. */
+/** Returns a column's description. The third argument of a Drizzle table uses copies of columns. */
 function columnOf(table: TableInfo, source: DrizzleColumn): ColumnInfo {
   const dbName = dbNameOf(source, source.table);
   const found = table.columns.find((column) => column.dbName === dbName);

@@ -7,9 +7,9 @@ import { columnInfoOf, type ColumnLike, tableInfoOf } from "./table_like.ts";
 export type TablePart =
   | {
     readonly kind: "index" | "unique";
-    /** At least one column, in order. */
+    /** The columns of an index or unique set, in order. At least one. */
     readonly columns: readonly ColumnLike<unknown>[];
-    /** The name in the database. Null: it is derived from the columns. */
+    /** The name in the database, or null to derive a name from the columns. */
     readonly name: string | null;
     readonly rows: SqlCondition | null;
   }
@@ -20,33 +20,33 @@ export type TablePart =
 
 /** A foreign key in the declaration of a table. */
 export interface ForeignKeyPart {
-  /** Distinguishes this part from the others. */
+  /** Distinguishes foreign keys from the other parts of a declaration. */
   readonly kind: "foreignKey";
   /** The referencing columns. */
   readonly columns: readonly ColumnLike<unknown>[];
-  /** The referenced columns in the same order, of a table that may be declared later. */
+  /** Returns the referenced columns in the order of `columns`, after all tables are declared. */
   readonly references: () => readonly ColumnLike<unknown>[];
-  /** The actions on a row whose referenced row is deleted or gets another key. */
+  /** The `ON DELETE` and `ON UPDATE` actions of the foreign key. */
   readonly actions: ForeignKeyActions;
 }
 
-/** The facts that the parts of a declaration add to the table. */
+/** The indexes, constraints and foreign keys that a table's third argument declares. */
 export interface DescribedParts
   extends Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName"> {
-  /** Each is resolved when it is read, because the other table may be declared later. */
+  /** Functions that return the foreign keys, because a referenced table may be declared later. */
   readonly foreignKeys: readonly (() => ForeignKey)[];
 }
 
-/** The parts of a table that has none. */
+/** The parts of a table whose declaration has no third argument. */
 export const noParts: DescribedParts = {
   ...{ indexes: [], uniques: [], checks: [], foreignKeys: [], formerName: null },
 };
 
 /**
- * Describes the parts of a declared table. Adds an index for each foreign key that no key, unique
- * set or index begins with: otherwise every deletion of a referenced row reads the whole table.
- * `referencing` are the columns with single-column foreign keys. Throws an Error for a column of
- * another table.
+ * Describes the parts of a declared table, and adds missing indexes for foreign keys. A foreign key
+ * needs one unless a key, a unique set or an index begins with its columns. Without an index, each
+ * delete of a referenced row would read the whole table. `referencing` are the columns with
+ * single-column foreign keys. Throws an Error for a column of another table.
  */
 export function describeParts(
   table: TableInfo,
@@ -115,7 +115,7 @@ function describeKey(
   };
 }
 
-/** Returns the indexes of foreign keys. One serves all keys whose columns it begins with. */
+/** Returns the missing indexes of foreign keys. One index may serve several foreign keys. */
 function indexesOfKeys(
   keys: readonly (readonly string[])[],
   { indexes, uniques }: Pick<TableInfo, "indexes" | "uniques">,

@@ -5,9 +5,9 @@ import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
 import type { DrizzleColumn } from "./drizzle_structure.ts";
 
 /**
- * Returns the default of a column of a Drizzle table. `isAssigned` is true if the database
- * generates the keys of the table by it. Throws an `InvalidValue` for a constant that is invalid
- * there.
+ * Returns the default of a Drizzle column. `isAssigned` is true if the database generates the
+ * values of the primary key. Throws an `InvalidValue` for a constant that is invalid for the
+ * column.
  */
 export function columnDefault(
   source: DrizzleColumn,
@@ -17,7 +17,7 @@ export function columnDefault(
   const { default: given, defaultFn, onUpdateFn } = source;
   const assigned = isAssigned ? { kind: "database", sql: null } as const : null;
   if (column.generated) return assigned;
-  // As in Drizzle a function has precedence, and the function for updates sets new rows too.
+  // As in Drizzle, a function precedes a constant. New rows also use the function for updates.
   const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
   if (make !== undefined) return { kind: "function", make: maker(make, source, column) };
   if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };
@@ -26,7 +26,7 @@ export function columnDefault(
   return assigned;
 }
 
-/** Returns the value that `$onUpdate` of Drizzle sets if an update sets none. */
+/** Returns the function of Drizzle's `$onUpdate`, for updates that do not set the column. */
 export function onUpdateOf(
   source: DrizzleColumn,
   column: ColumnInfo,
@@ -47,7 +47,7 @@ function maker(make: () => unknown, source: DrizzleColumn, column: ColumnInfo): 
   };
 }
 
-/** Converts a value of a Drizzle type, such as a Date, to an in-process value of the kind. */
+/** Converts a Drizzle value, such as a Date, to the in-process value of the column kind. */
 function inProcess(value: unknown, source: DrizzleColumn, column: ColumnInfo): unknown {
   if (value === null) return null;
   return kindOfColumn(column).fromJson(jsonOf(value, source, column), column);
@@ -58,14 +58,14 @@ function jsonOf(value: unknown, source: DrizzleColumn, column: ColumnInfo): unkn
     throw new InvalidValue("must be a value: SQL is a default by .default()");
   }
   if (value instanceof Date && column.timestampFormat === "epoch-seconds") {
-    // Drizzle truncates the fraction: the column has whole seconds.
+    // The column stores whole seconds, and Drizzle truncates the fraction.
     return new Date(Math.floor(value.getTime() / 1000) * 1000);
   }
-  // Drizzle writes a document with JSON.stringify, which converts a Date to a string.
+  // Drizzle stores a document as the result of JSON.stringify, which makes strings of Dates.
   if (column.kind === "json" && column.databaseType === undefined && typeof value === "object") {
     return JSON.parse(JSON.stringify(value));
   }
-  // A point and other structures of Drizzle are strings in the database.
+  // In the database, a point or another structure of Drizzle is a string.
   const isText = column.databaseType?.shape.kind === "text";
   return isText && typeof value === "object" ? source.mapToDriverValue(value) : value;
 }

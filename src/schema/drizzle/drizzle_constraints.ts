@@ -15,19 +15,19 @@ import {
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
-/** The constraints of a Drizzle table in addition to its columns, by their database names. */
+/** The constraints that a Drizzle table declares besides its columns, with database names. */
 export interface DrizzleConstraints {
-  /** The columns of the primary key, in key order; null if a column declares it. */
+  /** The columns of a composite primary key in order, or null if a column declares the key. */
   readonly primaryKey: readonly string[] | null;
-  /** Sets of columns that no two rows share. */
+  /** Sets of columns whose values must be unique together. */
   readonly uniques: readonly (readonly string[])[];
   readonly indexes: readonly IndexInfo[];
   readonly checks: readonly CheckInfo[];
-  /** Calls the functions by which tables refer to each other, after all tables are declared. */
+  /** Resolves the foreign keys. Call it after all tables are declared. */
   readonly foreignKeys: () => readonly ForeignKey[];
 }
 
-/** Reads the foreign keys of the columns and the third argument of a Drizzle table. */
+/** Reads the foreign keys of a Drizzle table's columns, and the parts in its third argument. */
 export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints {
   const builders = extraBuilders(table);
   const of = (kind: string) => builders.flatMap((one) => one.kind === kind ? one.builder : []);
@@ -54,11 +54,11 @@ export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints 
   };
 }
 
-/** The members of the builders that this file reads. */
+/** The members of Drizzle's constraint builders that this file reads. */
 interface ConstraintBuilder {
   readonly name?: string;
   readonly columns: readonly unknown[];
-  /** Condition of a check. */
+  /** The condition of a check constraint. */
   readonly value?: unknown;
   readonly config: IndexConfig;
   reference(): References;
@@ -83,24 +83,24 @@ interface NamedBuilder {
   readonly builder: ConstraintBuilder;
 }
 
-/** Returns the result of the third argument: a list, possibly nested, or an object. */
+/** Returns the constraint builders in the third argument, which is a nested list or an object. */
 function extraBuilders(table: DrizzleTable): readonly NamedBuilder[] {
   const given = table[extraConfigKey]?.(table[extraColumnsKey] ?? table[columnsKey]);
   if (typeof given !== "object" || given === null) return [];
   const entries: readonly unknown[] = Array.isArray(given) ? given.flat() : Object.values(given);
   return entries.flatMap((entry) => {
     const kind = entityKindOf(entry)?.replace(/^(SQLite|Pg)/, "");
-    // The class determines which of the members exist.
+    // The class of the builder determines which of these members exist.
     return kind === undefined ? [] : [{ kind, builder: entry as ConstraintBuilder }];
   });
 }
 
-/** Returns true if all rows differ in the columns of the index. */
+/** Returns true if the index guarantees that all rows differ in its columns. */
 function isUnconditional({ unique, where, columns }: IndexConfig): boolean {
   return unique && where === undefined && columns.filter(isNamed).length === columns.length;
 }
 
-/** Describes an index; none for an index of expressions, which descriptions cannot contain. */
+/** Describes an index. Returns none for an index over expressions, which is unsupported. */
 function describeIndex(
   { name, columns, unique, where }: IndexConfig,
   table: DrizzleTable,
@@ -119,7 +119,7 @@ function namesOf(columns: readonly unknown[], table: DrizzleTable): readonly str
   return columns.filter(isNamed).map((column) => dbNameOf(column, table));
 }
 
-/** An index may have expressions in addition to columns. */
+/** Returns true for a column, and false for an expression of an index. */
 function isNamed(column: unknown): column is Pick<DrizzleColumn, "name" | "keyAsName"> {
   return typeof column === "object" && column !== null && "name" in column &&
     typeof column.name === "string";

@@ -1,21 +1,21 @@
 /**
- * A table of Drizzle as this package reads it: by the symbols and members that both of its release
- * lines share, so that nothing here depends on the library.
+ * The members of a Drizzle table that this package reads. Both release lines of Drizzle have these
+ * symbols and members, so nothing here imports Drizzle.
  */
 export interface DrizzleTable {
-  /** The name in the database, or the name of an alias. */
+  /** Name of the table in the database, or the alias of the table in a query. */
   readonly [nameKey]: string;
-  /** The schema of Postgres; undefined for the default schema. */
+  /** The Postgres schema of the table; undefined for the default schema. */
   readonly [schemaKey]: string | undefined;
-  /** The columns by property. */
+  /** The columns of the table, by property name. */
   readonly [columnsKey]: Readonly<Record<string, DrizzleColumn>>;
-  /** The columns as the third argument of the table receives them. */
+  /** The column objects that Drizzle passes to the function in the third argument. */
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
-  /** The third argument of the table. */
+  /** The function in the third argument of the table declaration. */
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;
   /** True if the table is an alias in a query. */
   readonly [aliasKey]?: boolean;
-  /** Returns the database names of columns without explicit names, if the program set them. */
+  /** Converts a property name to a database name for columns without an explicit name. */
   readonly [casingKey]?: (property: string) => string;
   readonly [sqliteForeignKeysKey]?: readonly InlineForeignKey[];
   readonly [postgresForeignKeysKey]?: readonly InlineForeignKey[];
@@ -23,61 +23,61 @@ export interface DrizzleTable {
 
 /** A column of a {@link DrizzleTable}. */
 export interface DrizzleColumn {
-  /** The name in the database. */
+  /** Name of the column in the database. */
   readonly name: string;
-  /** True if the name is that of the property, which the older line may still convert. */
+  /** True if the name is that of the property; Drizzle's older line may still convert the name. */
   readonly keyAsName?: boolean;
-  /** The table of the column. */
+  /** The table that contains the column. */
   readonly table: DrizzleTable;
-  /** Class of the column: identical in both lines, unlike `dataType`. */
+  /** Name of the column's class. It is the same in both release lines, unlike `dataType`. */
   readonly columnType: string;
-  /** The unit in which SQLite stores a timestamp. */
+  /** The unit of a timestamp that SQLite stores as a number. */
   readonly mode?: string;
   readonly notNull: boolean;
   readonly primary: boolean;
   readonly isUnique?: boolean;
   readonly hasDefault: boolean;
-  /** A constant, or a piece of SQL. */
+  /** The default of the column: a constant, or a piece of SQL. */
   readonly default?: unknown;
   readonly defaultFn?: (() => unknown) | undefined;
   readonly onUpdateFn?: (() => unknown) | undefined;
   readonly enumValues?: readonly string[] | undefined;
   readonly generated?: { readonly as: unknown } | undefined;
   readonly generatedIdentity?: { readonly type: string } | undefined;
-  /** The column of an array's elements, in the older line. */
+  /** A column that describes the elements of an array, in Drizzle's older release line. */
   readonly baseColumn?: DrizzleColumn;
-  /** Exists only in the newer line. */
+  /** Marks an alias. The member exists only in Drizzle's newer release line. */
   readonly isAlias?: boolean;
-  /** Number of dimensions of an array, in the newer line. */
+  /** Number of dimensions of an array, in Drizzle's newer release line. */
   readonly dimensions?: number;
-  /** Name of a Postgres enum. */
+  /** Name and schema of a Postgres enum type. */
   readonly enum?: { readonly enumName: string; readonly schema?: string | undefined };
   readonly config?: {
-    /** The conversions of a custom type. */
+    /** The conversion functions of a custom column type. */
     readonly customTypeParams?: { readonly toDriver?: unknown; readonly fromDriver?: unknown };
   };
   getSQLType(): string;
   mapToDriverValue(value: unknown): unknown;
 }
 
-/** The key of a Drizzle table's column names. This package defines it, not Drizzle. */
+/** The property of a Drizzle table for a function that names columns. This package defines it. */
 export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
-/** The key of a Drizzle table's name. */
+/** The property under which a Drizzle table stores its name. */
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");
-/** The key of a Drizzle table's schema. */
+/** The property under which a Drizzle table stores its schema. */
 export const schemaKey: unique symbol = Symbol.for("drizzle:Schema");
-/** The key of a Drizzle table's columns. */
+/** The property under which a Drizzle table stores its columns. */
 export const columnsKey: unique symbol = Symbol.for("drizzle:Columns");
-/** The key of the columns for a Drizzle table's third argument. */
+/** The property for the columns that a Drizzle table passes to its third argument. */
 export const extraColumnsKey: unique symbol = Symbol.for("drizzle:ExtraConfigColumns");
-/** The key of a Drizzle table's third argument. */
+/** The property under which a Drizzle table stores its third argument. */
 export const extraConfigKey: unique symbol = Symbol.for("drizzle:ExtraConfigBuilder");
-/** The key under which a Drizzle table is marked as an alias. */
+/** The property that marks a Drizzle table as an alias. */
 export const aliasKey: unique symbol = Symbol.for("drizzle:IsAlias");
 const tableKey: unique symbol = Symbol.for("drizzle:IsDrizzleTable");
-/** The key of the columns' foreign keys in a Drizzle table for SQLite. */
+/** The property under which a Drizzle table for SQLite stores foreign keys of columns. */
 export const sqliteForeignKeysKey: unique symbol = Symbol.for("drizzle:SQLiteInlineForeignKeys");
-/** The key of the columns' foreign keys in a Drizzle table for Postgres. */
+/** The property under which a Drizzle table for Postgres stores foreign keys of columns. */
 export const postgresForeignKeysKey: unique symbol = Symbol.for("drizzle:PgInlineForeignKeys");
 const entityKindKey: unique symbol = Symbol.for("drizzle:entityKind");
 
@@ -93,9 +93,9 @@ export function dbNameOf(
   return keyAsName === true ? table[casingKey]?.(name) ?? name : name;
 }
 
-/** A foreign key that a column of Drizzle declares by `references()`. */
+/** A foreign key that a Drizzle column declares by `references()`. */
 export interface InlineForeignKey {
-  /** Calls the function that returns the other column. */
+  /** Returns the two columns of the foreign key. */
   reference(): {
     readonly columns: readonly DrizzleColumn[];
     readonly foreignColumns: readonly DrizzleColumn[];
@@ -111,20 +111,20 @@ export function isDrizzleColumn(value: object): value is DrizzleColumn {
 }
 
 /**
- * Returns the name that Drizzle assigns to the class of a value, such as `SQLitePrimaryKeyBuilder`.
- * Drizzle uses it to recognize values across copies of the library. Null for other values.
+ * Returns the class name that Drizzle assigns to a value, such as `SQLitePrimaryKeyBuilder`, or null
+ * for other values. The name is the same in all copies of the library, unlike the class.
  */
 export function entityKindOf(value: unknown): string | null {
   if (typeof value !== "object" || value === null) return null;
   const { constructor } = value;
-  // A class has its own name there, which hides the name of its superclass.
+  // A subclass has a separate name, which hides the name of its superclass.
   const kind: unknown = Reflect.get(constructor ?? value, entityKindKey);
   return typeof kind === "string" ? kind : null;
 }
 
-/** The reason why a column cannot be served. It completes "Cannot serve notes.scan: …". */
+/** Thrown for an unsupported column. The message follows "Cannot serve notes.scan: ". */
 export class UnservableColumn extends Error {
-  /** `reason` begins with the kind of the column. */
+  /** `reason` begins with the column's kind. */
   constructor(reason: string) {
     super(reason);
     this.name = "UnservableColumn";

@@ -27,8 +27,8 @@ import { readDrizzleConstraints } from "./drizzle_constraints.ts";
 import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
 
 /**
- * Returns the description of a table from Drizzle's `sqliteTable` or `pgTable`. Throws an Error
- * that names the column if it cannot be served.
+ * Describes a table that Drizzle's `sqliteTable` or `pgTable` declares. Throws an Error that names
+ * the table or column that cannot be served.
  */
 export function describeDrizzleTable(table: DrizzleTable): TableInfo {
   const name = table[nameKey];
@@ -89,7 +89,7 @@ function describeColumn(name: string, source: DrizzleColumn, table: TableContext
     primaryKey: isKey,
     unique: source.isUnique === true ||
       table.uniques.some((names) => names.length === 1 && names[0] === dbName),
-    // GENERATED ALWAYS AS IDENTITY accepts no value either.
+    // A column that is GENERATED ALWAYS AS IDENTITY also accepts no value.
     generated: generated !== undefined || identity?.type === "always",
     generatedSql: isDrizzleSql(generated?.as) ? sqlTextOf(generated.as) : null,
   };
@@ -129,7 +129,7 @@ function defaultOf(
   }
 }
 
-/** Returns the primary key, or else the smallest set of columns that distinguishes the rows. */
+/** Returns the primary key, or the smallest set of columns that distinguishes rows. */
 function keyColumns(
   columns: readonly ColumnInfo[],
   key: readonly string[],
@@ -153,7 +153,7 @@ function referenceOf(dbName: string, keys: readonly ForeignKey[]): ColumnReferen
   return { schema: alone.schema, table: alone.table, column };
 }
 
-/** Returns a lazy function: the target of a key may be declared later. */
+/** Calls `make` once, on the first access, because a referenced table may be declared later. */
 function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => (made ??= { value: make() }).value;

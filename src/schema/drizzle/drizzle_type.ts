@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../table_info.ts";
 import type { DrizzleColumn } from "./drizzle_structure.ts";
 
-/** The members of a column's description that follow from its Drizzle type. */
+/** The members of a column's description that depend on its Drizzle type. */
 export type DrizzleType = Pick<
   ColumnInfo,
   | "kind"
@@ -14,14 +14,14 @@ export type DrizzleType = Pick<
   | "databaseType"
 >;
 
-/** The common properties of Drizzle's tables for one engine. */
+/** The differences between Drizzle's tables for SQLite and for Postgres. */
 export interface DrizzleDialect {
-  /** The name of the engine, as in the dialects of databases. */
+  /** Name of the engine, as in the database dialects. */
   readonly engine: string;
-  /** Returns the type of a column. Throws an `UnservableColumn` if it cannot be served. */
+  /** Returns the type of a column. Throws an `UnservableColumn` for an unsupported type. */
   typeOf(column: DrizzleColumn): DrizzleType;
-  /** True if the columns of a primary key are never NULL. */
+  /** True if no column of a primary key can be NULL on this engine. */
   readonly hasWholeKeys: boolean;
-  /** Returns true if the database generates the column's values; `isKey` if it is the only key. */
+  /** Returns true if the database generates the values. `isKey`: it is the whole key. */
   isAssigned(column: DrizzleColumn, isKey: boolean): boolean;
 }

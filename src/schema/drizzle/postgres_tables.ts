@@ -5,8 +5,8 @@ import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
 /**
- * The tables that Drizzle's `pgTable` declares. Their columns are described as by introspection: by
- * a kind, or by the type of the database if no kind represents it.
+ * Supports the tables that Drizzle's `pgTable` declares. A column has a kind, or a database type if
+ * no kind represents the type, as after introspection.
  */
 export const postgresTables: DrizzleDialect = {
   engine: "postgres",
@@ -22,13 +22,13 @@ function columnType(column: DrizzleColumn): DrizzleType {
   return dimensions === 0 ? type : listType(type, dimensions);
 }
 
-/** Returns the element and the depth of an array; for any other column the column itself, and 0. */
+/** Returns the elements and dimensions of an array; for other columns the column and 0. */
 function arrayOf(column: DrizzleColumn): {
   readonly element: DrizzleColumn;
   readonly dimensions: number;
 } {
   const { baseColumn } = column;
-  // In the older line these are the dimensions of a vector, which is not an array.
+  // In Drizzle's older line, `dimensions` is the size of a vector, which is not an array.
   const dimensions = column.isAlias === undefined ? 0 : column.dimensions ?? 0;
   if (column.columnType !== "PgArray" || baseColumn === undefined) {
     return { element: column, dimensions };
@@ -44,7 +44,7 @@ function scalarType(column: DrizzleColumn): DrizzleType {
   const kind = column.enum === undefined ? kindOf(column, name) : undefined;
   if (kind === undefined) return databaseTypeOf(column, name);
   const [first = null, second = null] = numbers;
-  // Drizzle fails to read a row with a fraction in a column of bigints.
+  // The column must be whole, because Drizzle cannot read a fraction in a column of bigints.
   const isWhole = first !== null || column.columnType === "PgNumericBigInt";
   return {
     ...plain,
@@ -63,7 +63,7 @@ const plain = {
   timestampFormat: ownTimestamps,
 } satisfies Partial<ColumnInfo>;
 
-/** Splits `timestamp(3) with time zone` into `timestamp with time zone` and the number 3. */
+/** Splits a type such as `timestamp(3) with time zone` into its name, without the number, and 3. */
 function partsOf(type: string): { readonly name: string; readonly numbers: readonly number[] } {
   const inside = /\(([^)]*)\)/.exec(type)?.[1] ?? "";
   return {
@@ -72,7 +72,7 @@ function partsOf(type: string): { readonly name: string; readonly numbers: reado
   };
 }
 
-/** Returns the kind of a column. Numbers and bigints of Drizzle are equal in responses. */
+/** Returns the column kind of a Drizzle type. Numbers and bigints look the same in responses. */
 function kindOf({ columnType }: DrizzleColumn, name: string): ColumnKind | undefined {
   const byMode = kindsOfModes.get(columnType);
   return byMode ?? kindsOfTypes.get(name);
@@ -88,7 +88,7 @@ const kindsOfModes: ReadonlyMap<string, ColumnKind> = new Map([
 const kindsOfTypes = kindsByName({
   text: ["text", "varchar", "char"],
   integer: ["smallint", "smallserial", "integer", "serial", "bigint", "bigserial"],
-  // Only a mode of Drizzle shows a bigint.
+  // No type name shows a bigint; only the `mode` of the Drizzle column does.
   bigint: [],
   real: ["real", "double precision"],
   decimal: ["numeric"],
@@ -100,7 +100,7 @@ const kindsOfTypes = kindsByName({
   bytes: ["bytea"],
 });
 
-/** The types whose name in a declaration differs from the catalog. */
+/** The catalog names of types, by their different names in a declaration. */
 const storedTypes: ReadonlyMap<string, string> = new Map([
   ["smallserial", "smallint"],
   ["serial", "integer"],
@@ -127,7 +127,7 @@ const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTrai
   hasExtremes,
 });
 
-/** The catalog's facts about the Drizzle types that no kind represents. */
+/** The traits of the Postgres types that no column kind represents, as in the catalog. */
 const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
   ["inet", builtIn("inet", true, true)],
   ["cidr", builtIn("cidr", true, false)],
@@ -157,14 +157,14 @@ function quoted(name: string): string {
 function listType(type: DrizzleType, dimensions: number): DrizzleType {
   const { databaseType, existingType } = type;
   const element = memberOf(type);
-  // `timestamp(3) with time zone` is the target of casts without its number.
+  // A cast uses the type name without its number, as in `timestamp(3) with time zone`.
   const name = databaseType?.sqlName ?? partsOf(String(existingType)).name;
   return {
     ...plain,
     kind: "json",
     existingType: `${existingType}${"[]".repeat(dimensions)}`,
     databaseType: {
-      // An array has one type for any number of dimensions.
+      // Postgres has one array type for all numbers of dimensions.
       sqlName: `${name}[]`,
       shape: { kind: "list", element, delimiter: ",", dimensions },
       ordered: isOrdered(element),
@@ -174,7 +174,7 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
   };
 }
 
-/** Returns true if elements have an order, by which Postgres compares lists: not `json`. */
+/** Returns true if Postgres can sort the elements, and so the lists. It cannot sort `json`. */
 function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
   return databaseType?.ordered ?? existingType !== "json";
 }
@@ -183,7 +183,7 @@ function memberOf(type: DrizzleType): ColumnInfo {
   return { ...plainColumn, ...type, name: "element", dbName: "element" };
 }
 
-/** Throws for a type that converts values, such as encrypted strings, which differ when stored. */
+/** Throws for a custom type that converts values, because stored values would look different. */
 function requirePlain({ config }: DrizzleColumn): void {
   const { toDriver, fromDriver } = config?.customTypeParams ?? {};
   if (toDriver === undefined && fromDriver === undefined) return;

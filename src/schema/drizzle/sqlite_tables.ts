@@ -4,7 +4,7 @@ import type { ColumnKind } from "../kind.ts";
 import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
-/** The tables that Drizzle's `sqliteTable` declares. */
+/** Supports the tables that Drizzle's `sqliteTable` declares. */
 export const sqliteTables: DrizzleDialect = {
   engine: "sqlite",
   typeOf: columnType,
@@ -41,7 +41,7 @@ const kinds = kindsByName({
   bytes: ["SQLiteBlobBuffer"],
 });
 
-/** Returns the kind of a custom type without conversions: that of its type in the database. */
+/** Returns the kind of a custom type without conversions, derived from its SQL type. */
 function customKind(column: DrizzleColumn): ColumnKind | undefined {
   const { toDriver, fromDriver } = column.config?.customTypeParams ?? {};
   const isPlain = column.columnType === "SQLiteCustomColumn" && toDriver === undefined &&
@@ -66,7 +66,7 @@ function lengthOf(type: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** Returns why blobs are invalid: compared by byte, digits have no order and documents no paths. */
+/** Returns why a column cannot be served. In blobs, digits have no order and documents no paths. */
 function faultOf({ columnType, getSQLType }: DrizzleColumn): string {
   switch (columnType) {
     case "SQLiteBlobJson":

@@ -2,7 +2,7 @@ import { looksLikeNumber, numberOf } from "./any_kind.ts";
 import { InvalidValue } from "../kind.ts";
 
 /**
- * Returns the string for a value of an `any` column in a path: a string that looks like another
+ * Returns the string for a key of an `any` column in a path. A string that looks like a different
  * value is quoted.
  */
 export function anyKeyText(value: unknown): string {
@@ -11,14 +11,14 @@ export function anyKeyText(value: unknown): string {
   return isQuoted ? `"${value}"` : String(value);
 }
 
-/** Returns the string within the quotes of a path; undefined without quotes. */
+/** Returns the string between the quotes of a path segment, or undefined without quotes. */
 export function quotedKeyText(text: string): string | undefined {
   return /^"(.*)"$/s.exec(text)?.[1];
 }
 
 /**
- * Returns the safe form of a key's value: a number up to 2^53, or else the string in a path.
- * Clients use it as the id of a row.
+ * Returns the safe form of a key's value, by which clients identify a row. It is a number up to
+ * 2^53, and otherwise the string that a path contains.
  */
 export function safeKey(value: unknown): unknown {
   const isShort = typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
@@ -26,8 +26,8 @@ export function safeKey(value: unknown): unknown {
 }
 
 /**
- * Returns the value whose {@link safeKey} is this string. Throws an {@link InvalidValue} for `5`:
- * the number has no quotes, and the string has two pairs.
+ * Parses a string that {@link safeKey} returned. Throws an {@link InvalidValue} for `5`, because
+ * the number 5 is not a string in the safe form, and the string "5" has two pairs of quotes.
  */
 export function fromSafeKey(text: string): unknown {
   const quoted = quotedKeyText(text);

@@ -1,7 +1,7 @@
 import { base64ToBytes, bytesToBase64 } from "../../protocol/byte_text.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 
-/** The column kind `bytes`: canonical base64 in process and in JSON. */
+/** The column kind `bytes`. Values are canonical base64 strings, in process and in JSON. */
 export const bytesKind: Kind = {
   fromJson(value) {
     // A body cannot contain bytes, but a hook or a default function may return them.
@@ -14,7 +14,7 @@ export const bytesKind: Kind = {
   ordered: false,
 };
 
-/** Decodes the canonical base64 of a `bytes` column; null for any other string. */
+/** Decodes canonical base64. Returns null for any other string. */
 export function decodeBase64(text: string): Uint8Array | null {
   try {
     return base64ToBytes(text);

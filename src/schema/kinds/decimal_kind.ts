@@ -2,14 +2,12 @@ import { isExactNumber } from "../exact_number.ts";
 import { InvalidValue, type Kind, type ValueRules } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 
-/**
- * The column kind `decimal`: an exact decimal, as a string with exactly the digits of its scale.
- */
+/** The column kind `decimal`. A value is a string with exactly `scale` digits after the point. */
 export const decimalKind: Kind = {
   fromJson(value, rules) {
     if (typeof value === "string") return fromDigits(value, rules);
     if (typeof value === "bigint") return fromDigits(String(value), rules);
-    // A body may contain more digits than a double has.
+    // In a body, a number may have more digits than a double can hold.
     if (isExactNumber(value)) return fromDigits(value.rawJSON, rules);
     if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
     return fromDigits(String(value), rules);
@@ -19,13 +17,13 @@ export const decimalKind: Kind = {
   ordered: true,
 };
 
-/** More digits than any real use needs; limits the expansion of an exponent such as `1e9999`. */
+/** Maximum digits of a decimal, more than any real use needs. It limits exponents like `1e9999`. */
 const maxDigits = 1000;
 
 /**
- * Normalizes a value of a decimal column, without exponent, leading zeros or `+`, and zero without
- * a sign: `-007.50` → `-7.50`, `1e-7` → `0.0000001`. Null for anything else, and beyond 1000
- * digits.
+ * Returns the normal form of a decimal, or null for other strings and beyond 1000 digits. The form
+ * has no exponent, no leading zeros, no `+`, and no sign of zero: `-007.50` → `-7.50`, `1e-7` →
+ * `0.0000001`.
  */
 export function plainDecimal(text: string): string | null {
   const match = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
@@ -43,8 +41,8 @@ export function plainDecimal(text: string): string | null {
 }
 
 /**
- * Returns a {@link plainDecimal} with exactly `scale` fraction digits; null if that loses one. With
- * a negative scale the result is a whole number with that many trailing zeros.
+ * Returns a {@link plainDecimal} with exactly `scale` fraction digits, or null if a digit would be
+ * lost. With a negative scale, the result is a whole number with that many trailing zeros.
  */
 export function withScale(plain: string, scale: number | null): string | null {
   if (scale === null) return plain;
@@ -59,17 +57,17 @@ export function withScale(plain: string, scale: number | null): string | null {
   return scale === 0 ? whole : `${whole}.${fraction.slice(0, scale).padEnd(scale, "0")}`;
 }
 
-/** Returns a {@link plainDecimal} without trailing zeros: equal numbers have equal strings. */
+/** Removes trailing zeros from a {@link plainDecimal}. Equal numbers then are equal strings. */
 export function shortestDecimal(plain: string): string {
   return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
 }
 
-/** Returns the number of significant digits of a {@link plainDecimal}, without outer zeros. */
+/** Returns the number of digits of a {@link plainDecimal}, without leading and trailing zeros. */
 export function significantDigits(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+|0+$/g, "").length;
 }
 
-/** Compares two values of decimal columns: `1.5` equals `1.50`. Also compares strings of digits. */
+/** Compares two decimals or strings of digits as numbers: `1.5` equals `1.50`. */
 export function compareDecimals(left: string, right: string): number {
   if (left === right) return 0;
   const leftNegative = left.startsWith("-");
@@ -91,7 +89,7 @@ function fromDigits(text: string, rules: ValueRules): string {
         : `must have at most ${scale} digits after the point`,
     );
   }
-  // SQL does not count the zeros that a negative scale requires.
+  // With a negative scale, SQL does not count the required zeros against the precision.
   const allowed = precision === null ? Infinity : precision - Math.min(scale ?? 0, 0);
   if (digitsCounted(scaled) > allowed) {
     throw new InvalidValue(`must have at most ${allowed} digits`);
@@ -99,7 +97,7 @@ function fromDigits(text: string, rules: ValueRules): string {
   return scaled;
 }
 
-/** Returns the number of digits that SQL counts against the precision, without leading zeros. */
+/** Returns how many digits SQL counts against the precision. Leading zeros do not count. */
 function digitsCounted(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+/, "").length;
 }

@@ -4,14 +4,14 @@ import type { ColumnKind } from "../kind.ts";
 import { isCanonicalUuid } from "./uuid_kind.ts";
 
 /**
- * Returns true if an in-process value is valid for its column's kind. A row may contain invalid
- * values, because SQLite stores, for example, a string in a numeric column. NULL is always valid.
+ * Returns true if an in-process value is valid for its column's kind. NULL is always valid. Rows
+ * may contain invalid values, because SQLite can store a string in a numeric column, for example.
  */
 export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);
 }
 
-/** Returns a test for many values of a column's kind; none of them may be NULL. */
+/** Returns a function that checks values of a column's kind. NULL must not be passed. */
 export function kindTest({ kind }: ColumnInfo): (value: unknown, column: ColumnInfo) => boolean {
   return fits[kind];
 }
@@ -20,7 +20,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   text: (value) => typeof value === "string",
   integer: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
   bigint: (value) => typeof value === "string" && /^-?\d+$/.test(value),
-  // An existing column may contain an integer that lost digits in its conversion to a double.
+  // A REAL column may contain an integer that lost digits when it was converted to a double.
   real: (value, { existingType }) =>
     Number.isFinite(value) &&
     (existingType === null || Number.isSafeInteger(value) || !Number.isInteger(value)),
@@ -29,7 +29,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   timestamp: (value) => typeof value === "string" && isInstant(value),
   date: (value) => typeof value === "string" && isCalendarDate(value),
   uuid: (value) => typeof value === "string" && isCanonicalUuid(value),
-  // These kinds have null tests only, for which every value is valid.
+  // Every value is valid for these kinds, because filters can only test them for NULL.
   json: () => true,
   bytes: () => true,
 };

@@ -4,8 +4,8 @@ import { InvalidValue, type Kind } from "../kind.ts";
 import { requireStorableText } from "./text_kind.ts";
 
 /**
- * The column kind `json`: any JSON value, at most 32 levels deep. Integers beyond 2^53 are exact
- * bigints. Other numbers that no double can represent are `ExactNumber`.
+ * The column kind `json`: any JSON value, nested at most 32 levels deep. Integers beyond 2^53 are
+ * bigints with all digits. Other numbers that no double can represent are `ExactNumber`.
  */
 export const jsonKind: Kind = {
   fromJson(value) {
@@ -24,7 +24,7 @@ export const jsonKind: Kind = {
 
 const maxDepth = 32;
 
-/** Requires JSON. Hooks may return any value, so the whole value is checked. */
+/** Throws unless a value is JSON. All of it is checked, because a hook may return anything. */
 function requireJson(value: unknown, depth: number): void {
   if (value === null || typeof value === "boolean" || typeof value === "bigint") return;
   if (typeof value === "string") return requireStorableText(value);

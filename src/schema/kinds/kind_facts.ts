@@ -1,28 +1,28 @@
 import type { ColumnKind } from "../kind.ts";
 
-/** The properties of a column kind that code outside of the kind depends on. */
+/** The properties of a column kind on which other modules depend. */
 export interface KindFacts {
-  /** Kinds of one family have a common, exact equality; null if the kind's equality is not exact. */
+  /** Two kinds of one family have a common, exact equality. Null if equality is not exact. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
-  /** The arithmetic of sums and averages; null if the kind has none. */
+  /** The arithmetic of sums and averages, or null for kinds that have none. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
   /** The JSON type of a value in a body. */
   readonly json: "string" | "string or number" | "number" | "boolean" | "any";
-  /** The value that the server generates for a new row: a UUID as primary key, or the time. */
+  /** The value that the server can generate: a UUID as primary key, or the time. Null for none. */
   readonly generates: "key" | "timestamp" | null;
-  /** True if a quoted literal of SQL is the same value on every engine. */
+  /** True if a quoted SQL literal denotes the same value on every engine. */
   readonly isQuotedInSql: boolean;
-  /** True if a value can be of any length. */
+  /** True if the length of a value has no limit. */
   readonly isLong: boolean;
-  /** True if a row image contains the text of the value in one form only. */
+  /** True if a row image always contains the same text for one value. */
   readonly isPlainInImages: boolean;
-  /** True if the stored form depends on the engine. */
+  /** True if engines store the values in different forms. */
   readonly dependsOnEngine: boolean;
-  /** True if an existing column can store a value in several forms, or its values have no equality. */
+  /** True if one value can be stored in several forms, or if values have no equality. */
   readonly hasSeveralForms: boolean;
-  /** True if each value of Postgres has a form in JSON. */
+  /** True if JSON can represent every Postgres value of the kind. */
   readonly isWholeInJson: boolean;
-  /** Matches the values of Postgres that the kind lacks, as a row shows them; null if none. */
+  /** Matches Postgres values that the kind cannot represent, or null if there are none. */
   readonly special: RegExp | null;
 }
 
@@ -50,7 +50,7 @@ export const kindFacts: Readonly<Record<ColumnKind, KindFacts>> = {
   },
   integer: { ...whole, json: "number" },
   bigint: { ...whole, json: "string or number" },
-  // The equality of doubles depends on rounding.
+  // Equality of doubles depends on rounding, so this kind belongs to no family.
   real: { ...plain, arithmetic: "double", json: "number", special: notANumber },
   decimal: {
     ...{ ...plain, family: "number", arithmetic: "decimal", json: "string or number" },
@@ -83,13 +83,13 @@ export function isWhole({ kind }: { readonly kind: ColumnKind }): boolean {
   return kindFacts[kind].arithmetic === "whole";
 }
 
-/** Returns the entries of a table of all kinds, in the order of the table. */
+/** Returns the entries of a table that has one entry for each kind, in the order of the table. */
 export function kindEntries<T>(table: Readonly<Record<ColumnKind, T>>): [ColumnKind, T][] {
-  // The keys of a complete table are the kinds.
+  // The type requires all kinds as keys, so no other key exists.
   return Object.entries(table) as [ColumnKind, T][];
 }
 
-/** Returns the kind of each name, from the names of each kind. */
+/** Returns a map from type names to column kinds, given the list of names for each kind. */
 export function kindsByName(
   names: Readonly<Record<ColumnKind, readonly string[]>>,
 ): ReadonlyMap<string, ColumnKind> {

@@ -3,7 +3,7 @@ import { isExactNumber } from "../exact_number.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 
-/** The column kind `integer`, of 64 bits: a number, or a bigint beyond 2^53. */
+/** The column kind `integer`: a 64-bit integer as a number, or a bigint beyond 2^53. */
 export const integerKind: Kind = {
   fromJson(value) {
     if (typeof value === "bigint") return shortestInteger(int64(value));
@@ -19,9 +19,7 @@ export const integerKind: Kind = {
   ordered: true,
 };
 
-/**
- * The column kind `bigint`, a 64-bit integer as a string of digits, which every JSON reader keeps.
- */
+/** The column kind `bigint`: a 64-bit integer as a string of digits, which is never rounded. */
 export const bigintKind: Kind = {
   fromJson(value) {
     if (typeof value === "string") return String(int64(wholeNumber(value)));
@@ -37,12 +35,10 @@ export const bigintKind: Kind = {
   ordered: true,
 };
 
-/**
- * The column kind `real`: finite doubles. −0 becomes 0, so that equality is the same everywhere.
- */
+/** The column kind `real`: finite doubles. −0 becomes 0, so equality is the same everywhere. */
 export const realKind: Kind = {
   fromJson(value) {
-    // Numbers in a body with more digits than a double are rounded.
+    // A number in a body with more digits than a double can hold is rounded.
     if (isExactNumber(value)) return finite(Number(value.rawJSON));
     if (typeof value !== "number" && typeof value !== "bigint") {
       throw new InvalidValue("must be a number");
@@ -58,13 +54,13 @@ export const realKind: Kind = {
   ordered: true,
 };
 
-/** Returns the in-process form of an integer column's value: a number if that is exact. */
+/** Returns the in-process value of an integer: a number if it is exact, and a bigint otherwise. */
 export function shortestInteger(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** Throws for a number beyond 2^53, which may be rounded. Bodies contain such values as bigints. */
+/** Throws for a number beyond 2^53, which may be rounded. Bodies have bigints for such integers. */
 export function requireSafe(value: unknown): void {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new InvalidValue("must be a string of digits beyond 2^53: this number may be rounded");
@@ -72,13 +68,13 @@ export function requireSafe(value: unknown): void {
 }
 
 function integerFromText(text: string): number | bigint {
-  // Most keys are short, and a number is parsed five times faster than a bigint. −0 becomes 0.
+  // Numbers are parsed five times faster than bigints, and most keys are short. −0 becomes 0.
   if (/^-?\d{1,15}$/.test(text)) return Number(text) + 0;
   return shortestInteger(int64(wholeNumber(text)));
 }
 
 function wholeNumber(text: string): bigint {
-  // The length is limited before BigInt() is called; 64 bits never need as many digits.
+  // The number of digits is limited before BigInt() is called. 64 bits never need 40 digits.
   if (!/^-?\d{1,40}$/.test(text)) throw new InvalidValue("must be a whole number");
   return BigInt(text);
 }
@@ -94,8 +90,8 @@ function finite(value: number): number {
 }
 
 function compareNumbers(left: unknown, right: unknown): number {
-  // Values of this kind are numbers and bigints, which JS compares exactly. An invalid stored value
-  // (a string in an integer column) has some place among them and equals none.
+  // JavaScript compares numbers and bigints exactly. An invalid stored value, such as a string in
+  // an integer column, sorts somewhere among them and equals none of them.
   const [a, b] = [left, right] as [number | bigint, number | bigint];
   if (a < b) return -1;
   return a > b || String(a) !== String(b) ? 1 : 0;

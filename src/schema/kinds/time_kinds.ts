@@ -17,10 +17,10 @@ export const timestampKind: Kind = {
   ordered: true,
 };
 
-/** The column kind `date`: a day of the calendar, `YYYY-MM-DD`. */
+/** The column kind `date`: a calendar day, as a string `YYYY-MM-DD`. */
 export const dateKind: Kind = {
   fromJson(value) {
-    // As above: the value is its day in UTC.
+    // A Date, which only a hook or a default function can return, means its day in UTC.
     const day = value instanceof Date && isFinite(value.getTime())
       ? value.toISOString().slice(0, 10)
       : value;

@@ -1,6 +1,6 @@
-/** A part of a regular expression that can be matched in one pass. */
+/** A node of a parsed regular expression that can be matched in one pass. */
 export type PatternPart =
-  /** One character, which a regular expression of the platform tests separately. */
+  /** One character. The platform's RegExp tests whether a character matches `source`. */
   | { readonly kind: "character"; readonly source: string }
   | { readonly kind: "start" | "end" | "word edge" | "no word edge" }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly PatternPart[] }
@@ -8,14 +8,13 @@ export type PatternPart =
     readonly kind: "repeat";
     readonly part: PatternPart;
     readonly min: number;
-    /** Infinity if there is no limit. */
+    /** Maximum number of repetitions; Infinity without a maximum. */
     readonly max: number;
   };
 
 /**
- * Parses the source of a regular expression with the flag `u`, whose syntax the platform has
- * checked. Throws a short Error for parts that one pass cannot match: lookaround and references to
- * groups.
+ * Parses a regular expression for the flag `u`, whose syntax the platform has already checked.
+ * Throws a short Error for lookaround and backreferences, which one pass cannot match.
  */
 export function parsePattern(source: string): PatternPart {
   return new Parser(source).choice();
@@ -29,7 +28,7 @@ class Parser {
     this.#source = source;
   }
 
-  /** Parses up to the end, or to the parenthesis that closes the group. */
+  /** Parses alternatives up to the end, or up to the parenthesis that closes the group. */
   choice(): PatternPart {
     const parts = [this.#sequence()];
     while (this.#takes("|")) parts.push(this.#sequence());
@@ -47,7 +46,7 @@ class Parser {
   #repeated(part: PatternPart): PatternPart {
     const [quantifier] = this.#take(/[*+?]|\{\d+(?:,\d*)?\}/y) ?? [];
     if (quantifier === undefined) return part;
-    // Lazy and greedy quantifiers accept the same strings.
+    // Skips `?` after a quantifier. Lazy and greedy quantifiers accept the same strings.
     this.#takes("?");
     return { kind: "repeat", part, ...timesOf(quantifier) };
   }
@@ -90,7 +89,7 @@ class Parser {
   }
 }
 
-/** A class, an escape or a character; two escapes of surrogates are one character. */
+/** Matches a class, an escape or a character. Two surrogate escapes are one character. */
 const character =
   /\[(?:\\[^]|[^\\\]])*\]|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u\{[\da-fA-F]+\}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\c[a-zA-Z]|\\[pP]\{[^}]*\}|\\[^]|[^]/uy;
 

@@ -1,18 +1,17 @@
 import { parsePattern, type PatternPart } from "./parse_pattern.ts";
 
 /**
- * A regular expression in the rules of a text column, which must match a part of each value. It is
- * matched in one pass, in linear time. The platform's own matching can take hours for a malicious
- * string.
+ * A regular expression that must match a part of each value of a text column. Matching takes one
+ * pass and linear time. With the platform's RegExp, a malicious string could take hours.
  */
 export class TextPattern {
   /** The source of the regular expression, with the flag `u`. */
   readonly source: string;
   readonly #steps: readonly Step[];
 
-  /** Throws a short Error for an expression that cannot be matched in one pass. */
+  /** Throws a short Error if the expression cannot be matched in one pass. */
   constructor(source: string) {
-    // Throws a SyntaxError for an invalid regular expression.
+    // RegExp throws a SyntaxError if the expression is invalid.
     new RegExp(source, "u");
     const steps: Step[] = [];
     compile(parsePattern(source), steps);
@@ -21,7 +20,7 @@ export class TextPattern {
     this.#steps = steps;
   }
 
-  /** Returns true if a part of the string matches. */
+  /** Returns true if a part of the string matches the expression. */
   matches(text: string): boolean {
     const steps = this.#steps;
     const characters = [...text];
@@ -29,7 +28,7 @@ export class TextPattern {
     let next = new States(steps.length);
     for (let at = 0; at <= characters.length; at++) {
       const place = { characters, at };
-      // A match may begin at each character.
+      // At each character, a new match may begin.
       if (reach(0, current, steps, place)) return true;
       const character = characters[at];
       if (character === undefined) return false;
@@ -47,15 +46,15 @@ export class TextPattern {
   }
 }
 
-/** Longer expressions would take too long for each character. */
+/** Maximum steps of an expression. Each character may have to be tested against all steps. */
 const maxSteps = 1_000;
 
-/** One step of the match. Unless it jumps, the next step follows. */
+/** One step of an expression. Unless a step jumps, the next step in the list follows. */
 type Step =
   | { readonly kind: "character"; readonly test: (character: string) => boolean }
-  /** Continues only at such a place. */
+  /** Continues only if the condition is true at this position, such as a word boundary. */
   | { readonly kind: "place"; readonly holds: (place: Place) => boolean }
-  /** Continues at both of these steps. */
+  /** Continues at both steps, because either alternative may match. */
   | { readonly kind: "fork"; readonly to: readonly [number, number] }
   | { readonly kind: "jump"; readonly to: number }
   | { readonly kind: "found" };
@@ -65,9 +64,9 @@ interface Place {
   readonly at: number;
 }
 
-/** The current steps of a match; each is entered once for each character. */
+/** The set of steps at which a match currently is. Each step is in the set once. */
 class States {
-  /** The steps that wait for a character. */
+  /** The steps that need another character to continue. */
   characters: number[] = [];
   #entered: Uint8Array;
 
@@ -75,7 +74,7 @@ class States {
     this.#entered = new Uint8Array(count);
   }
 
-  /** Enters a step. Returns false if it was entered before. */
+  /** Adds a step. Returns false if it was already added for this character. */
   enter(state: number): boolean {
     if (this.#entered[state] === 1) return false;
     this.#entered[state] = 1;
@@ -88,7 +87,7 @@ class States {
   }
 }
 
-/** Enters all steps that need no character. Returns true if the end is one of them. */
+/** Follows all steps that need no character. Returns true if the expression has matched. */
 function reach(from: number, states: States, steps: readonly Step[], place: Place): boolean {
   const open = [from];
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
@@ -168,7 +167,7 @@ function compileLoop(part: PatternPart, mayBeMissing: boolean, steps: Step[]): v
   if (fork !== null) steps[fork] = { kind: "fork", to: [start, steps.length] };
 }
 
-/** Returns the test of a class or an escape, which the platform evaluates for one character. */
+/** Returns a test for one character. The platform evaluates the class or escape. */
 function characterTest(source: string): (character: string) => boolean {
   if (!/^[[\\.]/.test(source)) return (character) => character === source;
   const expression = new RegExp(`^${source}$`, "u");

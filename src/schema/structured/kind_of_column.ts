@@ -16,34 +16,34 @@ export function hasEquality({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType.shape.kind === "text" || databaseType.ordered;
 }
 
-/** Returns true if `>` is defined for a column. */
+/** Returns true if filters may use `>` on a column. */
 export function isOrdered({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].ordered : databaseType.ordered;
 }
 
-/** Returns true if min and max are defined for a column. */
+/** Returns true if aggregates may use min and max on a column. */
 export function hasExtremes({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.hasExtremes;
 }
 
-/** Returns the elements of a list column as a column; null for all other columns. */
+/** Returns a column that describes the elements of a list column, or null for other columns. */
 export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
   return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
 }
 
-/** Returns true if a column may hold numbers and strings. */
+/** Returns true if a column may contain both numbers and strings. */
 export function isAny(
   { databaseType }: { readonly databaseType?: DatabaseType | undefined },
 ): boolean {
   return databaseType?.shape.kind === "any";
 }
 
-/** Returns true if a column contains documents, whose structure may differ from row to row. */
+/** Returns true if a column contains JSON documents of any structure. */
 export function isDocument({ kind, databaseType }: ColumnInfo): boolean {
   return kind === "json" && databaseType === undefined;
 }
 
-/** Returns the checks and strings of a column: those of its kind, restricted by its type. */
+/** Returns the column's kind, adapted to its database type. */
 export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Kind {
   if (databaseType === undefined) return kinds[kind];
   if (databaseType.shape.kind === "text") return enumValues === null ? textKind : labelKind;
@@ -56,7 +56,7 @@ export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Ki
   };
 }
 
-/** The labels of an enum: the database has no order for other strings. */
+/** The kind of enum labels. Postgres has no order for strings that are not labels of the enum. */
 const labelKind: Kind = {
   ...textKind,
   fromText(text, { enumValues }) {

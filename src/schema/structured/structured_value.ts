@@ -7,9 +7,9 @@ type KindOfColumn = (column: ColumnInfo) => Kind;
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 
 /**
- * Converts a JSON value to the value of a list, record or map column. The members have their own
- * columns. A string that a row may contain instead of a structure is unchanged. Throws {@link
- * InvalidValue}.
+ * Converts a JSON value for a list, record or map column. Each member is converted by its own
+ * column. A string that a row may contain instead of a structure is unchanged. Throws an
+ * {@link InvalidValue}.
  */
 export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {
@@ -26,7 +26,8 @@ export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfC
 }
 
 /**
- * `[0:1]={1,2}`: only this string contains the lower bound. Also for documents in two dimensions.
+ * Matches a list as Postgres prints it. For bounds such as `[0:1]={1,2}`, and documents in two
+ * dimensions, a row shows this string instead of a list.
  */
 const listText = /^(?:\[-?\d+:-?\d+\])*=?\{.*\}$/s;
 const recordText = /^\(.*\)$/s;
@@ -37,7 +38,7 @@ function isText(value: unknown, pattern: RegExp): value is string {
   return true;
 }
 
-/** The limit of Postgres. */
+/** Maximum number of dimensions of a Postgres array. */
 const maxDimensions = 6;
 
 function fromList(
@@ -59,7 +60,7 @@ function fromList(
   });
 }
 
-/** Returns true if a list within the list is another dimension instead of an element. */
+/** Returns true if a list inside the list is a further dimension and not an element. */
 export function hasDimensions({ element }: ShapeOf<"list">): boolean {
   return element.kind !== "json" || element.databaseType?.shape.kind === "record" ||
     element.databaseType?.shape.kind === "map";
@@ -111,7 +112,7 @@ function fromMember(
     return kindOf(column).fromJson(value, column);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    // The database validates `NaN`, `infinity` and other values that JSON lacks.
+    // Postgres validates `NaN`, `infinity` and other strings for values that JSON lacks.
     if (typeof value === "string" && !kindFacts[column.kind].isWholeInJson) {
       requireStorableText(value);
       return value;
