@@ -16,8 +16,7 @@ import {
 } from "./pow/pow_options.ts";
 
 /**
- * The options of abuse protection for the whole service: limits that prevent a few clients from
- * exhausting it.
+ * The options of abuse protection: limits that prevent a few clients from exhausting the service.
  */
 export interface AbuseProtectionOptions {
   /** Budget of each caller for the whole service. Default: no limit. */
@@ -53,10 +52,7 @@ export interface ResolvedAbuseProtection {
   readonly trustProxy: number;
 }
 
-/**
- * Validates the options of abuse protection once, at start. Throws a plain Error that names the
- * invalid option.
- */
+/** Validates the options of abuse protection at start. Throws a plain Error for an invalid one. */
 export function resolveAbuseProtection(
   options: AbuseProtectionOptions | undefined,
   isProduction: boolean,

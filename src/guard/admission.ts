@@ -177,10 +177,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /**
-   * Calls `classify` once, so that a request has one budget even if a second call would return
-   * another class.
-   */
+  /** Calls `classify` only once, so that a request has one budget. */
   #findLimiter(): MaybePromise<RateLimiter | null> {
     if (this.#limiter === undefined) {
       const { request, user } = this.#guarded;

@@ -5,10 +5,7 @@ import { minTokens } from "./budget/budget_options.ts";
 import { headerText } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 
-/**
- * The kind of an operation in the protection options of a resource, for costs and gates; live
- * streams are reads.
- */
+/** The kind of a resource's operation, for costs and gates. Live streams are reads. */
 export type GuardedKind = "read" | "create" | "update" | "delete";
 
 /** The rate limit of a resource: the number of requests of any kind for each caller. */
@@ -19,10 +16,7 @@ export interface RateLimitOptions {
   readonly maxRequests: number;
 }
 
-/**
- * The costs in the protection options of a resource: tokens of the budget for each item. 0 is free.
- * Default: 1.
- */
+/** The costs of a resource: tokens of the budget for each item. 0 is free. Default: 1. */
 export interface CostOptions {
   /** Lists, single rows, counts, aggregates, searches, exports and streams. */
   readonly read?: number | undefined;

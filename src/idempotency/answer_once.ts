@@ -132,10 +132,7 @@ export function inFlightProblem(): Problem {
   );
 }
 
-/**
- * Returns the claim of a request. JSON delimits the parts, and distinguishes an empty string from a
- * missing one.
- */
+/** Returns the claim of a request, as JSON, in which all parts are distinct. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
   // A stored response may contain fields that the caller may no longer read.

@@ -36,7 +36,7 @@ interface Trusted {
  */
 export class TrustedCredentials {
   readonly #options: TrustedCredentialsOptions;
-  /** Null for a credential that has ended here, which the store may still return briefly. */
+  /** The known credentials. Null for an ended credential that the store may still return. */
   readonly #known = boundedMap<string, Trusted | null>(20_000);
   /** The reads in progress, by the string of their credential. */
   readonly #reading = new Map<string, Promise<Identification | null>>();
@@ -68,7 +68,7 @@ export class TrustedCredentials {
   #read(text: string): Promise<Identification | null> {
     const running = this.#reading.get(text);
     if (running !== undefined) return running;
-    // Before the read: a later write is seen one `recheckMs` after this time.
+    // Measured before the read, so that a later write is seen one `recheckMs` after this time.
     const readAt = this.#options.clock.elapsedMs();
     const reading = this.#options.read(text, true)
       .then((state) => this.#learn(text, state, readAt))
@@ -85,10 +85,11 @@ export class TrustedCredentials {
 
   #learn(text: string, state: CredentialState | null, readAt: number): Identification | null {
     const known = this.#known.get(text);
-    // The credential has ended while it was read.
+    // The credential has ended while the store was read.
     if (known === null) return null;
     if (state === null) {
-      // Unknown credentials are not cached: invented strings would displace those in use.
+      // Unknown credentials are not cached, because invented strings would displace credentials in
+      // use.
       if (known !== undefined) this.end(text);
       return null;
     }

@@ -10,10 +10,7 @@ import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
 import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/**
- * The key-value store for an app to open: the path of a file, `:memory:`, a URL of KV Connect, or
- * an open store.
- */
+/** The key-value store of an app: a file's path, `:memory:`, a KV Connect URL, or an open store. */
 export type KeyValueOption = string | DenoKv | KeyValue;
 
 /** The key-value store that an app has opened, or opens on demand. */

@@ -20,10 +20,7 @@ export class StoreError extends Error {
   }
 }
 
-/**
- * Returns the Problem that the client receives for an error of the key-value store; any other value
- * unchanged.
- */
+/** Returns the client's Problem for an error of the store. Returns any other value unchanged. */
 export function storeProblem(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   return new Problem("store-unavailable", details[error.kind], {

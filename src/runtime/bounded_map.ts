@@ -11,10 +11,7 @@ export interface BoundedMap<K, V> {
 
 /** The limit of a map whose entries can have any size, because a client chooses their strings. */
 export interface ByteBound<K, V> {
-  /**
-   * The largest number of bytes of all entries together. An entry of more than half of this number
-   * is not kept.
-   */
+  /** The largest number of bytes of all entries. Entries of more than half of it are not kept. */
   readonly maxBytes: number;
   /** Returns the approximate size of an entry in bytes. Equal entries have equal sizes. */
   bytesOf(key: K, value: V): number;

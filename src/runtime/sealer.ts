@@ -10,10 +10,7 @@ export interface Sealer {
    * Returns the sealed string, as base64url. Only {@link open} with the same `context` can read it.
    */
   seal(text: string, context: string): string;
-  /**
-   * Returns the original string, or null for a string that was not sealed with these secrets for
-   * this context.
-   */
+  /** Returns the original string, or null if it was not sealed with these secrets and context. */
   open(sealed: string, context: string): string | null;
 }
 

@@ -20,7 +20,7 @@ export interface DocumentTable {
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /** Returns a SELECT of the matching documents, as {@link LocalIndex.matches} does. */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
-  /** Returns a SELECT of the keys of the documents after one, in the index's own order. */
+  /** Returns a SELECT of the keys of the documents after this key, in the order of the index. */
   keysAfter(after: Key | null, most: number): Fragment;
 }
 

@@ -9,7 +9,7 @@ import { readSearchedRows } from "./search_index.ts";
 export interface FillOptions {
   /** Ends the work between two pages. */
   readonly signal?: AbortSignal;
-  /** Called after each page. Without it, the statement that counts the rows is omitted. */
+  /** Called after each page. If absent, the rows are not counted. */
   readonly onProgress?: (progress: FillProgress) => void;
 }
 
@@ -20,8 +20,8 @@ export interface FillProgress {
 }
 
 /**
- * Indexes every row of a table, page by page. Concurrent writes index their rows as usual. Rejects
- * with the signal's reason if the signal ends it.
+ * Indexes every row of a table, page by page. Concurrent writes index their rows as usual. If the
+ * signal is aborted, rejects with the signal's reason.
  */
 export async function fillIndex(
   table: IndexedTable,
@@ -64,10 +64,10 @@ export async function removeGone(table: IndexedTable): Promise<void> {
     const rows = await readSearchedRows(index, keys, index.driver);
     const gone = rows.filter(({ texts }) => texts === null).map(({ key }) => key);
     if (gone.length > 0) await indexRows(table, gone, { isAwaited: true });
-    // An engine may not know the place of a document that it has removed.
+    // An engine may have lost the position of a document that it has removed.
     after = keys.findLast((key) => !gone.includes(key)) ?? after;
   }
 }
 
-/** The number of rows in a page, so small that other writes do not wait noticeably. */
+/** The number of rows in a page. It is so small that other writes do not wait noticeably. */
 const rowsPerPage = 256;

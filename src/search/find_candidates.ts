@@ -14,7 +14,7 @@ import { searchUnavailable } from "./search_unavailable.ts";
 
 /** The rows that a search reads in the database. */
 export interface SearchedReads {
-  /** The rows that the user may read, which the condition of the plan includes. */
+  /** The rows that the user may read. The condition of the plan also includes this filter. */
   readonly scope: Filter;
   readonly connection: Connection;
   /** The plan, whose condition is the scope and the filter of the request. */
@@ -29,12 +29,13 @@ export interface SearchedIndex {
 }
 
 /**
- * Returns the keys that an engine outside of the database finds, the best first. They include all
- * matching rows that the request may read. The engine knows no scopes. If it finds more than a
- * page, it searches only the rows in scope. If these are too many, its results are limited to the
- * scope page by page. If `few` returns the keys of all rows in scope, it searches only these.
- * Therefore rows that the caller may not read count towards no limit. Rejects with a 503 if the
- * engine does not respond, and a 422 for more than {@link maxCandidates} rows in scope.
+ * Returns the keys that an engine outside of the database finds, the best first. The keys include
+ * all matching rows that the request may read. The engine cannot evaluate scopes. If the engine
+ * finds more than a page, it searches again, only among the rows in scope. If there are too many
+ * such rows, its results are limited to the scope page by page. If `few` returns the keys of all
+ * rows in scope, the engine searches only these rows. Therefore rows that the caller may not read
+ * count towards no limit. Rejects with a 503 if the engine does not respond, and a 422 for more
+ * than {@link maxCandidates} rows in scope.
  */
 export async function findCandidates(
   searched: SearchedIndex,
@@ -130,7 +131,7 @@ async function readable(
   return rows.map((row) => keyOf(row, table));
 }
 
-/** Removes duplicates: a document that changes between two pages may be on both. */
+/** Removes duplicates. A document that changes between two reads may be on both pages. */
 function unique(pages: readonly (readonly Key[])[], { table }: SearchIndex): readonly Key[] {
   return [...new Map(pages.flat().map((key) => [keyId(key, table), key])).values()];
 }

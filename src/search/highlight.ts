@@ -1,6 +1,6 @@
 import { locateWords } from "./words.ts";
 
-/** The maximum length of a string that is shown as a whole, in characters. */
+/** The maximum length of a string that is shown completely, in characters. */
 const maxWhole = 300;
 /** The number of characters shown before and after a match of a longer string. */
 const around = 80;

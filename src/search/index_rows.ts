@@ -14,8 +14,8 @@ export interface IndexedTable {
 
 /**
  * Updates the documents of these rows to the current rows, outside of a transaction. The document
- * of a missing row is removed. The caller must repeat it if it rejects. All changes of an index
- * outside of the write use this function.
+ * of a missing row is removed. If the function rejects, the caller must repeat the call. All
+ * changes of an index outside of a write's transaction use this function.
  */
 export async function indexRows(
   { index, backend, versions }: IndexedTable,

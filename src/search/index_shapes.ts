@@ -14,8 +14,8 @@ export interface ShapedIndex {
 const shapes = rawSql('"_service_search"');
 
 /**
- * Creates the tables of an index if they are missing or of another format: these may contain words
- * of columns that are hidden now. Returns true if all rows were indexed.
+ * Creates the tables of an index if they are missing or have another format. Tables of another
+ * format may contain words of columns that are hidden now. Returns true if all rows were indexed.
  */
 export async function prepareShape(
   driver: Driver,

@@ -14,9 +14,9 @@ export interface Indexer {
   readonly joinsTransaction: boolean;
   /**
    * Called in the transaction of a write, after all rows are written and all hooks have run, right
-   * before the commit. Returns the work after the end of the transaction. It is called again for
-   * each attempt of a retried transaction. `rows` are the rows of the keys if they are certain to
-   * be committed so, or null if they must be read.
+   * before the commit. Returns the work after the end of the transaction. If the transaction is
+   * retried, it is called for each attempt. `rows` are the rows of the keys in the state that will
+   * be committed, or null if the rows must be read.
    */
   beforeCommit(
     keys: readonly Key[],

@@ -19,7 +19,7 @@ export interface FailedIndexing {
 /** Receives the error of an index that did not accept rows. The write itself has succeeded. */
 export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
 
-/** Reports a failure: calls the deployer's handler and observes it. */
+/** Reports a failure: observes it, and calls the handler of the configuration. */
 export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<void>;
 
 /**
@@ -63,7 +63,7 @@ export class InlineIndexer implements Indexer {
       else await write();
       return nothingLeft;
     } catch {
-      // By contract the write does not fail with its index. A second failure is reported.
+      // The write does not fail together with its index. A second failure is reported.
       return this.#afterwards(keys, 1);
     }
   }

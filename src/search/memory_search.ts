@@ -6,9 +6,9 @@ import type { SearchQuery } from "./search_query.ts";
 import { documentWords } from "./words.ts";
 
 /**
- * A search adapter in the memory of the process, for development and for small tables. It finds
- * substrings of words, scans every document, and is filled at each start. It does not see writes of
- * other processes.
+ * A search adapter in the memory of the process, for development and for small tables. The adapter
+ * finds substrings of words, scans every document, and is filled at each start. Writes of other
+ * processes do not change the index.
  *
  * @example
  * ```ts
@@ -84,7 +84,7 @@ class MemoryIndex implements IndexBackend {
       const score = this.#score(texts, phrases);
       if (score > 0) found.push({ key, score });
     }
-    // The order of two documents is the same, whichever documents are searched.
+    // The order of two documents must not depend on the other searched documents.
     const idOf = ({ key }: { readonly key: Key }) => keyId(key, this.#table);
     found.sort((left, right) => right.score - left.score || (idOf(left) < idOf(right) ? -1 : 1));
     yield* chunksOf(found.map(({ key }) => key), pageSize);
@@ -131,7 +131,7 @@ class MemoryIndex implements IndexBackend {
     }
   }
 
-  /** Returns how often the terms occur in the fields, by weight, or 0 if one occurs in none. */
+  /** Returns how often the terms occur in the fields, by weight, or 0 if a term does not occur. */
   #score(texts: readonly string[], phrases: readonly string[]): number {
     let score = 0;
     for (const phrase of phrases) {

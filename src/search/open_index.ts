@@ -24,8 +24,8 @@ export interface OpenIndexOptions {
 }
 
 /**
- * An index that the app searches and writes to. After its start it is prepared and filled in the
- * background, with retries. A search waits for that briefly, and then fails with a 503.
+ * An index that the app searches and writes to. After the start, the index is prepared and filled
+ * in the background, with retries. In between, a search waits briefly, and then fails with a 503.
  */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
@@ -34,17 +34,17 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** Both are replaced after each failure, which ends the waits for the previous ones. */
+  /** The waits for the preparation and the filling. Both are replaced after each failure. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
   #work: Promise<void> = Promise.resolve();
   #cancelRetry = () => {};
-  /** True while it is being prepared and filled, including the wait for a retry. */
+  /** True while the index is being prepared and filled, including the wait for a retry. */
   #isBuilding = false;
   /** True if the engine has lost the index since it was filled. */
   #wasLost = false;
-  /** The last failure of preparing or filling, or null. */
+  /** The last failure of preparing or filling the index, or null. */
   #failure: { readonly error: unknown } | null = null;
   /** The time of the last failed search, or null after a successful one. */
   #failedSearchAt: number | null = null;
@@ -73,7 +73,7 @@ export class OpenIndex implements IndexedTable {
     this.#work = this.#prepareAndFill(1);
   }
 
-  /** Resolves once it is prepared. Rejects if the engine does not respond. */
+  /** Resolves once the index is prepared. Rejects if the engine does not respond. */
   async prepared(): Promise<void> {
     if (this.isPrepared) return;
     if (this.#failure !== null) throw this.#failure.error;
@@ -100,7 +100,9 @@ export class OpenIndex implements IndexedTable {
     this.#setFilled();
   }
 
-  /** Resolves if it is filled, the engine still has it, and no search has failed recently. */
+  /**
+   * Resolves if the index is filled, the engine still has it, and no search has failed recently.
+   */
   async check(): Promise<void> {
     if (this.isFilled) await this.backend.check?.();
     if (!this.isFilled) throw new Error(`"${this.index.name}" is still being filled`);

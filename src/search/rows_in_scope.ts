@@ -11,7 +11,8 @@ export type IndexedRows = readonly Comparison[];
 
 /**
  * Returns how indexes of the table find the rows of a scope, as alternative lists of comparisons.
- * Each alternative includes all rows in scope, and maybe more. There are none for an empty scope.
+ * Each alternative includes all rows in scope, and possibly more rows. For an empty scope there are
+ * no alternatives.
  */
 export function indexedRows(
   scope: Filter,
@@ -37,8 +38,8 @@ export function indexedRows(
 
 /**
  * Returns the keys of the rows of one alternative as a SELECT of `_k0`, `_k1`, …, or null if each
- * has more than {@link fewRows}. A search that starts with these keys examines no row of other
- * users, however many have its words.
+ * alternative has more rows than {@link fewRows}. A search that starts with these keys examines no
+ * rows of other users, even if many contain the words.
  */
 export async function fewInScope(
   choices: readonly IndexedRows[],

@@ -7,23 +7,23 @@ import type { SearchQuery } from "./search_query.ts";
 import type { IndexDescription, SearchTexts } from "./search_index.ts";
 
 /**
- * The interface of every search engine. It finds the keys of rows by words. Its content is never
- * returned: rows are read again from their table, under scope and filter. Therefore an index that
- * lags, or contains missing rows, can only lack recent rows.
+ * The interface of every search engine. A search engine finds the keys of rows by words. The
+ * content of an index is never returned, because rows are read again from their table, with scope
+ * and filter. Therefore an outdated index can only cause missing results.
  */
 export interface SearchAdapter {
   /** The name for messages: `memory`, `sqlite`, `postgres`, `opensearch`. */
   readonly kind: string;
-  /** The only columns that it indexes, by property name, or null for all. */
+  /** The only columns that the adapter indexes, by property name, or null for all columns. */
   readonly columns: ReadonlySet<string> | null;
   /**
    * Returns the engine's part of one index, without connecting. Throws a plain Error for an index
-   * that it cannot have.
+   * that the engine does not support.
    */
   openIndex(index: IndexDescription, runtime: Runtime): IndexBackend;
-  /** Resolves if the engine responds, for `/readyz`. Null if the database's check covers it. */
+  /** Resolves if the engine responds, for `/readyz`. Null if the check of the database suffices. */
   readonly check: (() => Promise<void>) | null;
-  /** Closes what it has opened itself. */
+  /** Closes the connections that the adapter has opened. */
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export interface SearchAdapter {
 export interface IndexChange {
   /** The key of the document's row. */
   readonly key: Key;
-  /** The strings, or null to remove the document if there is one. */
+  /** The strings of the document, or null to remove the document if it exists. */
   readonly texts: SearchTexts | null;
   /**
    * The version, drawn by `SearchVersions` *before* the row was read. Of two changes of a document,
@@ -43,44 +43,48 @@ export interface IndexChange {
 /** An engine's part of one index. */
 export interface IndexBackend {
   /**
-   * Creates what is missing. Returns true if the index already contains the rows of its table: not
-   * if it is new, of another format, or was lost with the process.
+   * Creates the missing parts of the index. Returns true if the index already contains the rows of
+   * its table. Returns false if the index is new, has another format, or was lost with the process.
    */
   prepare(): Promise<{ readonly isFilled: boolean }>;
   /**
    * Rejects if the engine can never have the index, for example because of an unknown option. Then
-   * the start fails. It is called once, before {@link prepare}. Absent if there is nothing to
-   * check.
+   * the start fails. The function is called once, before {@link prepare}. Absent if there is
+   * nothing to check.
    */
   validate?(): Promise<void>;
   /**
-   * Called once, before {@link prepare}. The engine calls `report` if it has lost what that
-   * created. The index is then prepared and filled again, and searches are a 503 until it is.
+   * Called once, before {@link prepare}. The engine calls `report` if it has lost the index that
+   * {@link prepare} created. The index is then prepared and filled again. Until then, searches fail
+   * with 503.
    */
   onLost?(report: () => void): void;
-  /** Resolves if the engine still has the index, for `/readyz`. Absent if it cannot be lost. */
+  /**
+   * Resolves if the engine still has the index, for `/readyz`. Absent if the index cannot be lost.
+   */
   check?(): Promise<void>;
-  /** Records that all rows were indexed, so that the next {@link prepare} finds it filled. */
+  /** Records that all rows were indexed. The next {@link prepare} then finds the index filled. */
   markFilled(): Promise<void>;
   /**
-   * Writes the changes, each with its version. Older ones are dropped without an error. If a
-   * document is in the list twice, its last state counts. Rejects if any change may be missing: the
-   * caller repeats all of them. With `isAwaited`, a search after it must find them.
+   * Writes the changes, each with its version. Changes with an older version are dropped without an
+   * error. If a document is in the list twice, its last state counts. Rejects if any change may be
+   * missing. The caller then repeats all changes. With `isAwaited`, a search after the write must
+   * find the changes.
    */
   write(changes: readonly IndexChange[], options: WriteOptions): Promise<void>;
   /**
    * Yields the keys of the matching documents, page by page, the best first. `within` are the only
-   * documents to search, at most {@link maxWithin}, or null for all. No other document may
-   * influence the order of two. Absent if {@link local} exists.
+   * documents to search, at most {@link maxWithin}, or null for all. The order of two documents
+   * must not depend on other documents. Absent if {@link local} exists.
    */
   find?(
     query: SearchQuery,
     within: readonly Key[] | null,
     signal: AbortSignal,
   ): AsyncIterable<readonly Key[]>;
-  /** Returns the keys after another one, in the index's order, or the first ones for null. */
+  /** Returns the keys after this key in the order of the index, or the first keys if it is null. */
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
-  /** The part of an index in the database of its table, or null if it is elsewhere. */
+  /** The part of an index in the database of its table, or null if the index is elsewhere. */
   readonly local: LocalIndex | null;
   /** Returns the words of a found string that the query matches, for highlights. */
   readonly matchWords: WordMatcher;
@@ -106,8 +110,8 @@ export interface LocalIndex {
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /**
    * Returns a SELECT of the matching documents: the key columns as `_k0`, `_k1`, … and `_rank`, the
-   * best with the lowest. `within` is a SELECT of the keys, by these names, of the only documents
-   * to search: others cost no time. Null searches all.
+   * best with the lowest. `within` is a SELECT, with the same names, of the keys of the only
+   * documents to search. Other documents must cost no time. Null searches all documents.
    */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
 }

@@ -29,18 +29,22 @@ export interface IndexDescription {
 /** A search index of one table: its rows, and their indexed strings. */
 export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
-  /** The key and the fields, always as the same array, by which the reader caches its decoders. */
+  /**
+   * The key and the fields. It is always the same array, because the reader caches decoders by it.
+   */
   readonly columns: readonly ColumnInfo[];
-  /** The indexed rows: those that are not marked deleted, for any user. */
+  /** The filter of the indexed rows: rows that are not marked deleted, for any user. */
   readonly undeleted: Filter;
   /** Returns true if an index of the table begins with a column. */
   isIndexed(column: ColumnInfo): boolean;
 }
 
-/** The strings of a row for a search index, in the order of its fields. A missing one is empty. */
+/**
+ * The strings of a row for a search index, in the order of its fields. A missing string is empty.
+ */
 export type SearchTexts = readonly string[];
 
-/** A row that was read for a search index: its strings, or null if missing or marked deleted. */
+/** A row that was read for a search index: its strings. Null if it is missing or marked deleted. */
 export interface SearchedRow {
   readonly key: Key;
   readonly texts: SearchTexts | null;
@@ -48,8 +52,8 @@ export interface SearchedRow {
 
 /**
  * Reads the current rows with these keys for a search index. Returns one result for each key, in
- * the same order. Within a transaction it includes the transaction's own writes. `lock` prevents
- * other changes of the rows until its end.
+ * the same order. Within a transaction, the result includes the transaction's own writes. `lock`
+ * prevents other changes of the rows until its end.
  */
 export async function readSearchedRows(
   { table, fields, columns, reader, undeleted }: SearchIndex,
@@ -89,7 +93,7 @@ function oneOf(keys: readonly Key[], table: TableInfo): Filter {
     : keysFilter(keys, table);
 }
 
-/** Returns the indexed part of a row that was read whole. */
+/** Returns the indexed part of a row with all columns. */
 export function searchedRow(row: Row, { table, fields, undeleted }: SearchIndex): SearchedRow {
   const texts = rowMatches(undeleted, row) ? textsOf(row, fields) : null;
   return { key: keyOf(row, table), texts };
@@ -100,7 +104,7 @@ export function textsOf(row: Row, fields: readonly SearchField[]): SearchTexts {
   return fields.map(({ column }) => textOf(row[column.name]));
 }
 
-/** Returns a value as a string: for nested objects and lists, one line for each value. */
+/** Returns a value as a string. For nested objects and lists, each value is a line. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === null || value === undefined || typeof value === "boolean") return "";

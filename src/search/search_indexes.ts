@@ -14,7 +14,7 @@ import type { SearchIndex } from "./search_index.ts";
 export interface IndexingOptions {
   readonly autoIndex: boolean;
   readonly onIndexError: IndexErrorHandler | undefined;
-  /** True if the app's outbox is used, if it has one. Otherwise rows are indexed immediately. */
+  /** True if the app's outbox is used when there is one. Otherwise rows are indexed immediately. */
   readonly outbox: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface ReindexOptions {
 export class SearchIndexes {
   /** The adapter, or null if the configuration names none. Then there are no indexes. */
   readonly adapter: SearchAdapter | null;
-  /** The outbox, or null without a key-value store. */
+  /** The outbox, or null if there is no key-value store. */
   readonly outbox: AppOutbox | null;
   readonly #runtime: Runtime;
   readonly #open: OpenIndex[] = [];
@@ -82,21 +82,21 @@ export class SearchIndexes {
   }
 
   /**
-   * Returns the indexers of a table, of all resources that serve it. The list includes those that
-   * are opened later.
+   * Returns the indexers of a table, of all resources that serve it. Indexers that are opened later
+   * are added to the list.
    */
   indexersOf(driver: Driver, table: TableInfo): readonly Indexer[] {
     return this.#listOf(driver, table);
   }
 
   /**
-   * Starts to prepare and to fill all indexes. Rejects with a plain Error for an index that an
-   * engine can never have. An engine that does not respond is tried again in the background.
+   * Starts to prepare and to fill all indexes. Rejects with a plain Error for an index that its
+   * engine cannot support. An engine that does not respond is tried again in the background.
    */
   async start(): Promise<void> {
     await Promise.all(this.#open.map(({ backend }) =>
       backend.validate?.().catch((error) => {
-        // By contract the service starts without a database that it cannot reach.
+        // The service starts even if it cannot reach a database.
         if (!(error instanceof DatabaseError)) throw error;
       })
     ));
@@ -104,7 +104,7 @@ export class SearchIndexes {
     this.outbox?.start();
   }
 
-  /** Indexes all rows again, one index after the other, and removes missing ones. */
+  /** Indexes all rows again, one index after the other, and removes documents of missing rows. */
   async reindex({ onProgress = () => {} }: ReindexOptions = {}): Promise<void> {
     for (const open of this.#open) {
       const index = open.index.name;

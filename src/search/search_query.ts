@@ -9,7 +9,7 @@ export interface SearchTerm {
 
 /** A parsed search: matching documents contain every term, the last word as a prefix. */
 export interface SearchQuery {
-  /** The terms, never empty: without a usable term nothing is found, and no engine is called. */
+  /** The terms, at least one. Without a usable term nothing is found, and no engine is called. */
   readonly terms: readonly SearchTerm[];
 }
 
@@ -31,7 +31,7 @@ export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   return terms.length === 0 ? null : { terms };
 }
 
-/** Returns the words that a query finds as they are written, the last one as a prefix. */
+/** Returns the words of a string that match a query exactly as written, the last as a prefix. */
 export function wordsAsWritten(
   words: readonly string[],
   { terms }: SearchQuery,

@@ -15,13 +15,13 @@ export class SearchVersions {
     this.#clock = clock;
   }
 
-  /** Returns the next version: microseconds since 1970, which fit a number and 63 bits. */
+  /** Returns the next version: microseconds since 1970. It fits into a JavaScript number. */
   next(): number {
     this.#last = Math.max(this.#last + 1, Math.floor(this.#clock.now() * 1_000));
     return this.#last;
   }
 
-  /** Makes later versions greater than this one, which was drawn elsewhere. */
+  /** Makes later versions greater than this version, which other code has drawn. */
   raise(version: number): void {
     this.#last = Math.max(this.#last, version);
   }

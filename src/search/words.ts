@@ -1,4 +1,4 @@
-/** A word in a string, and the form of it that is compared. */
+/** A word in a string, and the form in which it is compared. */
 export interface Word {
   readonly from: number;
   readonly to: number;
@@ -30,7 +30,7 @@ export function wordsOf(text: string): readonly string[] {
   return words;
 }
 
-/** The maximum indexed length of a document in characters: engines reject larger ones. */
+/** The maximum indexed length of a document in characters. Engines reject larger documents. */
 const maxDocumentLength = 250_000;
 
 /** Returns the words of each string of a document, separated by spaces, as engines index them. */

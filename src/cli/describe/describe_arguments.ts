@@ -8,7 +8,7 @@ export interface DescribeCommand {
   readonly yaml: boolean;
   /** The URL of a running service, or null if the option `--url` is missing. */
   readonly url: string | null;
-  /** The path of a configuration file, or null for the one in the current folder. */
+  /** The path of a configuration file, or null for the file in the current folder. */
   readonly config: string | null;
   /** The bearer token for requests to the URL, or null to send no token. */
   readonly token: string | null;

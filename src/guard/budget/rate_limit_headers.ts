@@ -36,10 +36,7 @@ const details = {
   "budget-exhausted": "The budget for this request is used up",
 } as const;
 
-/**
- * Returns the 429 of a rate limit that lacks `amount`, with a Retry-After header unless waiting
- * does not help.
- */
+/** Returns the 429 of a rate limit that lacks `amount`, with Retry-After if waiting helps. */
 export function limitProblem(
   slug: keyof typeof details,
   state: RateLimitState | null,

@@ -56,10 +56,7 @@ export function tokenBucket(
   };
 }
 
-/**
- * Returns the policy of a bucket that is full again in each fixed window, which starts with its
- * first request.
- */
+/** Returns the policy of a fixed window, which starts with its first request. */
 export function fixedWindow(
   name: string,
   { windowMs, maxRequests }: RateLimitOptions,

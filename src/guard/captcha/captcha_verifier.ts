@@ -45,10 +45,7 @@ export interface CaptchaQuestion {
   readonly signal: AbortSignal;
 }
 
-/**
- * The result of a CAPTCHA verifier: its verdict on a token. `reason` is for the observer, never for
- * the client.
- */
+/** The verdict of a CAPTCHA verifier on a token. `reason` is for the observer, never the client. */
 export type CaptchaAnswer =
   | { readonly kind: "passed" }
   /** The client is at fault and is challenged again. */

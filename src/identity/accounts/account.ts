@@ -24,9 +24,9 @@ export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
 export interface Accounts {
   findById(id: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;
-  /** Adds an account. Returns null if another one has its e-mail address. */
+  /** Adds an account. Returns null if another account has its e-mail address. */
   add(account: NewAccount): Promise<Account | null>;
-  /** Replaces the hash of a password. Returns false if it is no longer the expected one. */
+  /** Replaces the hash of a password. Returns false if the stored hash is not the expected one. */
   setPassword(account: Account, passwordHash: string): Promise<boolean>;
   /** Changes an account. Returns false if it does not exist. */
   change(id: string, change: AccountChange): Promise<boolean>;
@@ -62,7 +62,7 @@ export function userOf({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
-/** Returns a user as responses show it: without the members that only scopes need. */
+/** Returns the part of a user that responses show, without the members that only scopes need. */
 export function shownUser({ id, email, name, roles }: User): Readonly<Record<string, unknown>> {
   return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
 }

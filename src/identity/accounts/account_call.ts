@@ -16,7 +16,7 @@ export interface AccountCall {
 /** The reply of a route of accounts. */
 export interface AccountReply {
   readonly status: number;
-  /** The body, or null for none. */
+  /** The body of the reply, or null if there is none. */
   readonly body: Readonly<Record<string, unknown>> | null;
   /** The change of the session cookie. Default: none. */
   readonly cookie?: BegunSession | "clear" | undefined;
@@ -57,7 +57,7 @@ export class AccountFields {
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** Returns a normalized e-mail address, of a new account or of a possible one. */
+  /** Returns a normalized e-mail address. `spelling` accepts new or possibly existing addresses. */
   email(spelling: typeof normalEmail = knownEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);

@@ -209,7 +209,7 @@ async function answer<Input>(
 
 const empty = new Uint8Array();
 
-/** Throws a 403 for a page of another origin, which can neither log in nor out. */
+/** Throws a 403 for a page of another origin. Such a page can neither log in nor log out. */
 function requireNoOtherPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) !== false) return;
   throw new Problem("forbidden", "Cannot answer a page of another origin: cors does not allow it");
@@ -238,7 +238,9 @@ function socketAddress(info: unknown): string | null {
   return typeof hostname === "string" ? hostname : null;
 }
 
-/** Returns the request to charge. A login is charged to its address, even if it has a user. */
+/**
+ * Returns the request to charge. A login is charged to its address, even if the request has a user.
+ */
 function guarded({ request, address }: AccountCall, body: Uint8Array): GuardedRequest {
   return {
     request,
@@ -277,7 +279,7 @@ function respond(
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
   }
-  // A program has no use for the cookie, and sends its password.
+  // Only browsers get the cookie. A program cannot use it, and sends the password instead.
   if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }

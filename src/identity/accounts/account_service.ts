@@ -28,7 +28,7 @@ export interface AccountService {
   readonly sendMail: (mail: Mail) => Promise<void>;
   /** The pages that links of mails lead to. */
   readonly links: { readonly verify: string; readonly reset: string };
-  /** The work after the response, so that its duration reveals nothing. */
+  /** The work after the response. It runs later, so that its duration reveals nothing. */
   readonly later: BackgroundTasks;
   readonly store: KeyValue;
   readonly trustedOrigins: ReadonlySet<string>;

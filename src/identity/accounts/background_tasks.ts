@@ -14,7 +14,7 @@ export class BackgroundTasks {
   /** Runs the work in a later turn of the event loop. */
   run(work: () => Promise<void>): void {
     const running = new Promise<void>((resolve) => afterPendingIo(resolve)).then(work)
-      // By contract the client has its response, and can send the request again.
+      // The client already has its response, and can send the request again.
       .catch((error) => this.#observe({ kind: "account_work_failed", error }))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);

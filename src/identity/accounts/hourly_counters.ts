@@ -48,7 +48,7 @@ export class HourlyCounters {
 
 const hourMs = 3_600_000;
 
-/** Returns the count, or 0 after its hour, even if the store still has it. */
+/** Returns the count. Returns 0 after the hour of the count, even if the store still has it. */
 function current(value: unknown, now: number): Count {
   return isCount(value) && now < value.beganAt + hourMs && now >= value.beganAt
     ? value

@@ -24,7 +24,7 @@ export function readLogin({ fields }: AccountCall): LoginFields {
 }
 
 /**
- * Logs a user in: starts a session, and ends the session of the request, so that an earlier session
+ * Logs a user in: starts a session, and ends the session of the request, so an earlier session
  * cannot be reused. Every failure is the same 401 and takes the same time.
  */
 export async function logIn(
@@ -61,7 +61,7 @@ export async function beginSession(
     : { status: 200, body: { ...body, token: session.token }, isFree: true };
 }
 
-/** Returns the account if the password is right, or null otherwise, after the same time. */
+/** Returns the account if the password is right, otherwise null. Both take the same time. */
 async function verified(
   { identity }: AccountCall,
   account: Account | null,
@@ -71,7 +71,7 @@ async function verified(
   const isRight = await passwords.verify(password, account?.passwordHash ?? null, identity);
   if (account === null || !isRight || account.isDisabled) return null;
   if (!passwords.isOutdated(account.passwordHash)) return account;
-  // A hash of lower cost is replaced while the password is known.
+  // Replaces a hash of lower cost now, because the password is known only during the login.
   const passwordHash = await passwords.hash(password, identity);
   if (await accounts.setPassword(account, passwordHash)) return { ...account, passwordHash };
   // Another login has replaced the hash, or the password has changed.

@@ -18,8 +18,8 @@ export interface LoginRisk {
 }
 
 /**
- * Creates the risk of logins. Without `required` nothing is counted. Failures of an account never
- * reject its login, because anyone could lock its user out.
+ * Creates the risk of logins. Without `required` nothing is counted. Failed logins never lock an
+ * account, because anyone could then lock its user out.
  */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
@@ -47,7 +47,7 @@ export function createLoginRisk(
       try {
         await Promise.all(namesOf(subjects).map((name) => counters.add("login-failed", name)));
       } catch (error) {
-        // By contract the failure is not counted if the store does not respond.
+        // If the store does not respond, the failure is not counted.
         if (!(error instanceof StoreError)) throw error;
       }
     },

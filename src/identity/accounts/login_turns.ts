@@ -7,16 +7,16 @@ const maxWaiting = 128;
 
 interface Turns {
   readonly semaphore: Semaphore;
-  /** The logins that hold tokens. Their tokens return when they succeed. */
+  /** The logins that hold tokens. A successful login returns its tokens. */
   readonly running: Set<Promise<void>>;
   /** The number of running and waiting logins. */
   count: number;
 }
 
 /**
- * Limits concurrent logins. A login holds the tokens of a failure until it has succeeded. Therefore
- * a whole office that logs in at the same time would use up the budget of its address. A few
- * concurrent logins hold few tokens.
+ * Limits concurrent logins. A login holds the tokens of a failure until it has succeeded. If a
+ * whole office logged in at the same time, its logins would use up the budget of its address. With
+ * the limit, only a few logins hold tokens at a time.
  */
 export class LoginTurns {
   readonly #turns = new Map<string, Turns>();

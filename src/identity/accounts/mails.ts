@@ -12,20 +12,20 @@ export type MailKind =
   /** A notice for the user. It has no link. */
   | "password-changed";
 
-/** A mail to a user. The deployer writes its text. */
+/** A mail to a user. The application writes its text. */
 export interface Mail {
   /** The subject of the mail. */
   readonly kind: MailKind;
   /** The receiver. */
   readonly user: { readonly email: string; readonly name: string | null };
-  /** The deployer's page with the token after `#token=`, or null for a mail without a link. */
+  /** The application's page with the token after `#token=`, or null for a mail without a link. */
   readonly link: string | null;
 }
 
 /** Sends a mail. Its errors are observed, and no client learns of them. */
 export type SendMail = (mail: Mail) => void | Promise<void>;
 
-/** Creates the function that sends mails, which never fails. Without `send`, mails are printed. */
+/** Creates the function that sends mails and never fails. Without `send`, it prints mails. */
 export function createMails(
   send: SendMail | undefined,
   { observe }: Pick<Runtime, "observe">,
@@ -37,7 +37,7 @@ export function createMails(
       // Other programs may write the table, and a line break would start a header in the mail.
       await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
-      // By contract the client has its response, and can request another mail.
+      // The client already has its response, and can request another mail.
       observe({ kind: "mail_failed", mailKind, error });
     }
   };

@@ -22,7 +22,7 @@ import { usersTable } from "./users_table.ts";
 import type { Database } from "../../db/database.ts";
 
 /**
- * Opens the accounts of an app: in the key-value store, in a table of the deployer, or in a new
+ * Opens the accounts of an app: in the key-value store, in a table of the application, or in a new
  * table. Throws a plain Error for a table that cannot contain accounts.
  */
 export async function openAccounts(

@@ -91,7 +91,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // Without expiry, because sessions of the service may last longer than configured here.
+      // No expiry, because sessions of the service may last longer than this configuration says.
       if (configured !== null) await beginEpoch(configured, userId, runtime);
     },
   };
@@ -151,9 +151,9 @@ async function openService(
 }
 
 /**
- * Returns the pages of links. They come only from the configuration: a link made from the `Host` of
- * a request would send the token to the host of an attacker. Throws a plain Error if mails are sent
- * without them.
+ * Returns the pages of links. The pages come only from the configuration. A link made from the
+ * `Host` of a request would send the token to the host of an attacker. Throws a plain Error if
+ * mails are sent without them.
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,

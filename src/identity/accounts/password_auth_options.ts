@@ -38,7 +38,7 @@ export interface PasswordAuthOptions {
   readonly sessions?: SessionOptions | undefined;
   /** Which passwords are accepted, and how they are stored. */
   readonly passwords?: PasswordOptions | undefined;
-  /** Sends a mail. In development the link is printed unless it is set. */
+  /** Sends a mail. In development, links are printed if this option is not set. */
   readonly sendMail?: SendMail | undefined;
   /** The pages that the links of mails lead to. Required with `sendMail`. */
   readonly links?: LinkOptions | undefined;
@@ -51,7 +51,7 @@ export type UserTable = TableLike<unknown, unknown> | TableInfo;
 export interface UsersOptions {
   /** The table. */
   readonly table: UserTable;
-  /** The table's database. Default: that of the app. */
+  /** The database of the table. Default: the app's database. */
   readonly db?: Database | undefined;
   /** The columns, if their names differ from those of {@link usersTable}. */
   readonly columns?: UserColumnOptions | undefined;
@@ -62,21 +62,21 @@ export type UserColumn = string | ColumnLike<unknown>;
 
 /** The options that name the columns of a table of users. */
 export interface UserColumnOptions {
-  /** The address in one form, in lower case. Default: `email`. */
+  /** The column of the e-mail address, in one form and in lower case. Default: `email`. */
   readonly email?: UserColumn | undefined;
-  /** The hash of the password. Default: `passwordHash`. */
+  /** The column of the hash of the password. Default: `passwordHash`. */
   readonly passwordHash?: UserColumn | undefined;
-  /** The name. Default: `name`, if the table has it. The columns below have such defaults, too. */
+  /** The column of the name. Default: `name`, if the table has it, and similarly below. */
   readonly name?: UserColumn | undefined;
-  /** A document with a list of strings, or a string with one role. Default: `roles`. */
+  /** The column of roles: a list of strings as a document, or one role. Default: `roles`. */
   readonly roles?: UserColumn | undefined;
-  /** A boolean. Default: `disabled`. */
+  /** The column for disabled accounts, a boolean. Default: `disabled`. */
   readonly disabled?: UserColumn | undefined;
-  /** A timestamp. Default: `createdAt`. */
+  /** The column of the time of creation, a timestamp. Default: `createdAt`. */
   readonly createdAt?: UserColumn | undefined;
 }
 
-/** The options of a gate of accounts: what it always requires. */
+/** The options of a gate of accounts: the challenges that it always requires. */
 export interface AccountGateOptions {
   /** Always demands proof of work. Off unless set. */
   readonly pow?: boolean | AccountPowOptions | undefined;
@@ -111,11 +111,11 @@ export type CaptchaRequired = (
 
 /** The number of failed logins within about an hour. */
 export interface LoginFacts {
-  /** Failures of this account, known or not. */
+  /** The number of failures of this account, whether the account exists or not. */
   readonly account: number;
-  /** Failures from this address. An IPv6 address counts by its /64. */
+  /** The number of failures from this address. An IPv6 address counts by its /64. */
   readonly address: number;
-  /** Failures from its network: the /24 of an IPv4 address, the /48 of an IPv6 one. */
+  /** The number of failures from its network: the /24 of IPv4, or the /48 of IPv6. */
   readonly network: number;
 }
 
@@ -128,7 +128,7 @@ export interface SignupOptions extends AccountGateOptions {
    * a signup reveals if an address has an account.
    */
   readonly verify?: boolean | undefined;
-  /** The roles of a new account. Default: that of the column, or none. */
+  /** The roles of a new account. Default: the default of the column, or none. */
   readonly roles?: readonly string[] | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface PasswordRules {
   readonly refuse: RefusePassword | undefined;
 }
 
-/** Reads a new password, and checks its length and that it is no mere repetition. */
+/** Reads a new password. Checks its length, and that it does not only repeat a few characters. */
 export function newPassword(fields: AccountFields, { minLength }: PasswordRules): string {
   const password = fields.text("password", maxPasswordLength);
   const characters = [...password];
@@ -26,7 +26,7 @@ export function newPassword(fields: AccountFields, { minLength }: PasswordRules)
 
 const minDifferent = 5;
 
-/** Checks a new password against its account and the deployer's list. Throws a 422. */
+/** Checks a new password against its account and the application's list. Throws a 422. */
 export async function requireGoodPassword(
   fields: AccountFields,
   { password, email, action }: {

@@ -8,21 +8,21 @@ import type { Runtime } from "../../runtime/runtime.ts";
 
 /** The cost of a hash by scrypt (RFC 7914, 2). */
 export interface ScryptCost {
-  /** A power of two: each doubles the time and the memory. */
+  /** The cost: a power of two. Each doubling doubles the time and the memory. */
   readonly N: number;
-  /** The size of a block: multiplies the memory. */
+  /** The size of a block. It multiplies the memory. */
   readonly r: number;
   /** The number of repetitions. */
   readonly p: number;
 }
 
-/** Hashes passwords, and verifies them. Each takes a tenth of a second or more. */
+/** Hashes and verifies passwords. Each operation takes at least a tenth of a second. */
 export interface Passwords {
   /** Returns the hash of a password, with its parameters and a separate salt. */
   hash(password: string, identity: string): Promise<string>;
   /**
-   * Returns true if a password has this hash. Null is the hash of an account that does not exist: it costs
-   * as much time, and no password has it.
+   * Returns true if a password has this hash. Null is the hash of a missing account. Verifying it
+   * takes the same time, and returns false.
    */
   verify(password: string, hash: string | null, identity: string): Promise<boolean>;
   /** Returns true if a hash was made with a lower cost than new hashes. */
@@ -39,7 +39,7 @@ export interface PasswordHasher {
 
 /**
  * Creates the hashing of an app. It uses separate threads, one fewer than the number of processors,
- * so that many logins leave the event loop free. The addresses alternate.
+ * so many logins leave the event loop free. Waiting addresses alternate.
  */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,
@@ -108,7 +108,7 @@ function formatHash({ cost: { N, r, p }, salt, key }: StoredHash): string {
   return `$scrypt$ln=${Math.log2(N)},r=${r},p=${p}$${left}$${right}`;
 }
 
-/** Returns null for a string that is no such hash, or whose cost is implausible. */
+/** Returns null for a string that is not such a hash, or whose cost is implausible. */
 function parseHash(text: string): StoredHash | null {
   const [, ln, r, p, salt = "", key = ""] =
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/

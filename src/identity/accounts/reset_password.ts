@@ -22,8 +22,8 @@ export interface ResetFields {
 }
 
 /**
- * `POST /password/forgot`: sends a link to the address if it has an account. The response comes
- * before that is known.
+ * `POST /password/forgot`: sends a link to the address if it has an account. The response is sent
+ * before the service looks up the account.
  */
 export function forgetPassword(
   { address, identity }: AccountCall,

@@ -16,7 +16,7 @@ export interface AccountColumns {
   readonly id: ColumnInfo;
   readonly email: ColumnInfo;
   readonly passwordHash: ColumnInfo;
-  /** The column of the name, or null if the table has none. */
+  /** The column of the name, or null if the table has no such column. */
   readonly name: ColumnInfo | null;
   /** A document with a list of strings, or a string with one role. */
   readonly roles: ColumnInfo | null;
@@ -128,7 +128,7 @@ async function answered<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a column for a statement. A column of an introspected table is no object there. */
+/** Returns a column for a statement: in an introspected table, a column has only a name. */
 function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> {
   const named: unknown = { [columnInfoKey]: column, [tableInfoKey]: table };
   // The members of the type exist only for the compiler.

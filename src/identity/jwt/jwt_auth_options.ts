@@ -13,13 +13,13 @@ export interface JwtAuthOptions {
   /** The `https://` URL of a JSON Web Key Set, which is fetched and cached (RFC 7517, 5). */
   readonly jwks?: string | undefined;
   /**
-   * The accepted algorithms. Default: those of the kind of the key. The algorithm that a token
-   * names is never trusted alone.
+   * The accepted algorithms. Default: the algorithms of the kind of the key. The algorithm that a
+   * token names is never trusted alone.
    */
   readonly algorithms?: readonly JwtAlgorithm[] | undefined;
-  /** The required `iss` of a token, one of these. Default: any. */
+  /** The issuers that are accepted in the `iss` of a token. Default: any. */
   readonly issuer?: string | readonly string[] | undefined;
-  /** The required `aud` of a token, one of these. Default: any. */
+  /** The audiences that are accepted in the `aud` of a token. Default: any. */
   readonly audience?: string | readonly string[] | undefined;
   /** The required `typ` of a token's header, like `at+jwt`. Default: any. */
   readonly type?: string | undefined;

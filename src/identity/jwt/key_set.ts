@@ -15,7 +15,10 @@ export interface KeySetOptions {
 const maxAgeMs = 10 * 60_000;
 /** The minimum time between fetches for tokens with an unknown key, in milliseconds. */
 const pauseMs = 60_000;
-/** The minimum time while no key is known, because no request can be identified until then. */
+/**
+ * The minimum time between fetches while no key is known, in milliseconds. No request can be
+ * identified until then.
+ */
 const firstPauseMs = 5_000;
 /** The timeout of the key server, in milliseconds. Requests wait for it if no keys are known. */
 const timeoutMs = 5_000;
@@ -86,7 +89,7 @@ export class KeySet {
       }
       this.#fetchedAt = clock.elapsedMs();
     } catch (error) {
-      // By contract the known keys stay in use.
+      // The known keys stay in use.
       observe({ kind: "keys_not_fetched", url, error });
     } finally {
       cancelTimer();

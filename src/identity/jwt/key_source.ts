@@ -8,7 +8,7 @@ import {
   verifyJwt,
 } from "./verify_jwt.ts";
 
-/** Verifies a token with the configured keys. Rejects with a 503 if there are none yet. */
+/** Verifies a token with the configured keys. Rejects with a 503 if no keys are available yet. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
 /** The parts that verify tokens, besides the options. */

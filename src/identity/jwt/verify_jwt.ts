@@ -87,6 +87,6 @@ function reasonOf(error: unknown): string {
     return `its claim "${error.claim}" is not the one that is accepted`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
-  // Any other error: the signature, the form, `crit`, a key that does not fit.
+  // The signature, the form, `crit` or the key is wrong.
   return "it is not a token that was signed for this service";
 }

@@ -18,8 +18,8 @@ export interface ApiKeyAuthOptions {
   /** The header that carries a key. Default: `X-API-Key`. */
   readonly header?: string | undefined;
   /**
-   * Returns the user of a key, or null to reject the key. By default the id is that of the user of
-   * the key, or `key:` and the key's own id, and the roles are its scopes.
+   * Returns the user of a key, or null to reject the key. By default, the id is the id of the key's
+   * user, or `key:` and the key's own id. The roles are the scopes of the key.
    */
   readonly user?: UserOfKey | undefined;
 }

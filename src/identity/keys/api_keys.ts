@@ -20,7 +20,7 @@ export interface ApiKey {
   readonly createdAt: number;
   /** The expiry, or null for a key that does not expire. */
   readonly expiresAt: number | null;
-  /** The last use to about a minute, or null before the first use. */
+  /** The time of the last use, accurate to about a minute. Null before the first use. */
   readonly lastUsedAt: number | null;
 }
 
@@ -110,7 +110,7 @@ export class ApiKeys {
         mutations: [{ kind: "set", key, value: record }],
       });
     } catch (error) {
-      // By contract the use is not recorded then.
+      // If the store does not respond, the use is not recorded.
       if (!(error instanceof StoreError)) throw error;
     }
   }

@@ -16,7 +16,7 @@ export interface SessionAuthOptions {
 /** The session token that a request carries. */
 export interface CarriedToken {
   readonly token: string;
-  /** True if a browser may have added it automatically. */
+  /** True if a browser may have sent the token automatically. */
   readonly isCookie: boolean;
 }
 
@@ -43,7 +43,7 @@ export function createSessionAuth(
     // session.
     if (isCookie && isWrite(request.method)) requireOwnPage(request, trustedOrigins);
     const found = sessions.identify(token);
-    // A known session needs no closure, which each request would create.
+    // A known session needs no closure. Otherwise each request would create one.
     if (found instanceof Promise) {
       return found.then((one) => one ?? ended(request, isCookie, cookie));
     }
@@ -57,7 +57,7 @@ function ended(request: Request, isCookie: boolean, cookie: SessionCookie): neve
   });
 }
 
-/** Removes the cookie of an ended session, which a browser would send with every request. */
+/** Removes the cookie of an ended session. Otherwise a browser would send it with every request. */
 function clearing(request: Request, cookie: SessionCookie): Readonly<Record<string, string>> {
   const headers = new Headers();
   cookie.clear(headers, request);

@@ -7,13 +7,13 @@ import { isLoopback } from "../../protocol/loopback.ts";
 /** Options of the session cookie. */
 export interface SessionCookieOptions {
   /**
-   * `Lax` unless set: links of other sites to a page find its session. `Strict` is for services that
-   * nothing links to, `None` for pages that other sites embed.
+   * Default: `Lax`, so links from other sites to a page keep the session. `Strict` is for services
+   * without such links, and `None` for pages that other sites embed.
    */
   readonly sameSite?: "Strict" | "Lax" | "None" | undefined;
   /**
-   * True if the cookie is for HTTPS only, with the name `__Host-session`. Unless set it is, but under
-   * the names of this machine.
+   * True if the cookie is for HTTPS only, with the name `__Host-session`. Default: true, except
+   * under the names of this machine.
    */
   readonly secure?: boolean | undefined;
 }
@@ -45,7 +45,7 @@ export class SessionCookie {
     this.#secure = secure;
   }
 
-  /** Returns the token of a request, or null without the cookie. */
+  /** Returns the token of a request, or null if the cookie is missing. */
   read({ headers, url }: Request): string | null {
     // Most requests have no cookie, and this check is faster than parsing.
     const given = headers.get("cookie");

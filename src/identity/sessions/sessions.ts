@@ -32,7 +32,7 @@ export interface BegunSession {
 /** The parts that the sessions of an app need. */
 export interface SessionsOptions {
   readonly store: KeyValue;
-  /** Returns the current account of a user, or null for none. */
+  /** Returns the current account of a user, or null if there is none. */
   readonly findAccount: (id: string) => Promise<Account | null>;
   /** The time without use after which a session ends, in milliseconds. */
   readonly idleMs: number;
@@ -136,7 +136,7 @@ export class Sessions {
       const checks = [{ key, versionstamp }];
       await this.#options.store.commit({ checks, mutations: [this.#setOf(key, record)] });
     } catch (error) {
-      // By contract the session then ends as if it had not been used now.
+      // If the store does not respond, the session ends as if it had not been used now.
       if (!(error instanceof StoreError)) throw error;
     }
   }

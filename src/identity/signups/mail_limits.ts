@@ -1,7 +1,9 @@
 import type { HourlyCounters } from "../accounts/hourly_counters.ts";
 import { networkOf } from "../accounts/login_risk.ts";
 
-/** The maximum for one kind and address, so that this service cannot fill a mailbox. */
+/**
+ * The maximum number of mails of one kind to an address in an hour, so that no mailbox is filled.
+ */
 export const maxMailsAnHour = 5;
 
 /** The maximum number of first mails of each source in an hour, to save a user's mails. */

@@ -19,7 +19,7 @@ export function normalEmail(given: string): string | null {
   return email.length <= 254 ? email : null;
 }
 
-/** Returns the form of an address of an existing account, which may predate these rules. */
+/** Returns the form of an existing account's address. The account may be older than these rules. */
 export function knownEmail(given: string): string | null {
   const email = given.trim().normalize("NFC").toLowerCase();
   const isKnown = email.length <= 254 && email.isWellFormed() &&

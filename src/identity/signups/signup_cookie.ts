@@ -1,6 +1,6 @@
 import { getCookies, setCookie } from "@std/http/cookie";
 
-/** Returns the token of the browser that has signed up, or null without one. */
+/** Returns the token of the browser that has signed up, or null if there is none. */
 export function signupCookie({ headers }: Request, isSecure: boolean): string | null {
   return getCookies(headers)[nameOf(isSecure)] ?? null;
 }
@@ -23,7 +23,9 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   });
 }
 
-/** Returns the name. With the prefix no other host of the site can set a stranger's cookie. */
+/**
+ * Returns the name of the cookie. With the prefix, no other host of the site can set the cookie.
+ */
 function nameOf(isSecure: boolean): string {
   return isSecure ? "__Host-signup" : "signup";
 }

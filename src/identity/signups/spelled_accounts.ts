@@ -1,10 +1,10 @@
 import type { Accounts } from "../accounts/account.ts";
 import { spellingsOf } from "./normal_email.ts";
 
-/** Returns the accounts, which are found by each form of the domain of their address. */
+/** Returns accounts that are found by each form of their address's domain. */
 export function bySpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
-    // All forms are looked up, so that the time reveals nothing.
+    // All forms are looked up, so the time reveals nothing.
     const found = await Promise.all(spellings.map((one) => accounts.findByEmail(one)));
     return found.find((account) => account !== null) ?? null;
   }

@@ -12,10 +12,7 @@ export type ColumnResolver = (
   option: string,
 ) => ColumnInfo;
 
-/**
- * Creates the resolver of column references for one table. It reports the first reference by name
- * as deprecated.
- */
+/** Creates the resolver of column references of a table. Reports the first deprecated name. */
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {

@@ -14,10 +14,7 @@ import type { KeyOf } from "../model/hooks.ts";
 import type { ResourceOptions } from "../model/resource_options.ts";
 import type { ResourceTypes } from "../model/resource_types.ts";
 
-/**
- * The definition of a resource: a table and the options with which it is served. Created by {@link
- * resource}.
- */
+/** The definition of a resource: a table and its options. Created by {@link resource}. */
 export interface ResourceDefinition {
   /** The declared table, or the description of an introspected one. */
   readonly table: TableLike<unknown, unknown> | TableInfo;

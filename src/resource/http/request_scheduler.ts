@@ -25,10 +25,7 @@ const turnMs = 10;
 const quickTurnMs = 25;
 /** The expected time of a request before any was measured, in milliseconds. */
 const unknownCostMs = 1;
-/**
- * The time from which requests are slow, in milliseconds. Fifty of them would delay other requests
- * noticeably.
- */
+/** The time from which requests are slow, in milliseconds. Many of them delay other requests. */
 const expensiveFromMs = 1;
 /**
  * The time after the begin of a turn in which the scheduler does not look for the turn's end, in

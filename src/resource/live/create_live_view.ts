@@ -17,10 +17,7 @@ export interface LiveRights {
   readonly user: User | null;
 }
 
-/**
- * Creates the live view of a resource's stream. Rows are masked as in every response, and carry
- * their ETags.
- */
+/** Creates the live view of a resource's stream. Rows are masked and carry their ETags. */
 export function createLiveView(view: View, resource: Resource, rights: LiveRights): LiveView {
   const { include } = view;
   const { table, etag, withheld } = resource;

@@ -63,10 +63,7 @@ export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> 
   onBeforeDelete?(context: StoredRowContext<S>, id: Key): MaybePromise<void>;
   /** Runs after a row was removed or marked deleted. `row` is the removed or the marked row. */
   onAfterDelete?(context: HookContext, id: Key, row: S): MaybePromise<void>;
-  /**
-   * The time limit of one hook, in milliseconds. Default: 5,000. A slower hook rolls the write back
-   * with a 500.
-   */
+  /** The time limit of one hook, in milliseconds. A slower hook fails with 500. Default: 5,000. */
   readonly timeoutMs?: number | undefined;
 }
 

@@ -60,10 +60,7 @@ interface Around {
   readonly path: string;
 }
 
-/**
- * Loads the included rows of one row of a stream. {@link requireSubscribableIncludes} has limited
- * their number.
- */
+/** Loads the included rows of one row. {@link requireSubscribableIncludes} limits their number. */
 export function loadIncludedOfOne(
   row: Row,
   includes: readonly Include[],

@@ -12,10 +12,11 @@ export function fieldName(position: number): string {
 export const wordsField: Clause = {
   type: "text",
   analyzer: "whitespace",
-  // The frequency of a word in all documents must not order those that a user may read.
+  // The frequency of a word in all documents must not affect the order of the documents that a user
+  // may read.
   similarity: "boolean",
   norms: false,
-  // An indexed prefix is looked up as a word. Otherwise all words that begin with it are read.
+  // An indexed prefix is looked up like a word. Otherwise all words with this prefix would be read.
   index_prefixes: { min_chars: 1, max_chars: 19 },
 };
 
@@ -41,7 +42,7 @@ function phraseClauses({ words }: SearchTerm, field: string, boost: number): rea
     : [{ match_phrase: { [field]: value } }];
 }
 
-/** A prefix has the same score for every document, and whole words have their own score. */
+/** Returns the clauses for a prefix, which has the same score in all documents. */
 function prefixClauses(term: SearchTerm, field: string, boost: number): readonly Clause[] {
   const { words } = term;
   if (words.length > 1) {
@@ -54,6 +55,6 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/** The end of a phrase may become any word. With a limit, other users' words would count. */
+/** The last word of a phrase has no limit. Otherwise words of other users would have an effect. */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

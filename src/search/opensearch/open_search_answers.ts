@@ -9,12 +9,12 @@ export interface Hit {
 
 /** The facts that an index returns about itself. */
 export interface IndexFacts {
-  /** The name of the index itself, which an alias may refer to. */
+  /** The name of the index itself. An alias may refer to it. */
   readonly name: string;
-  /** The server's id of the index. One that is created again under the name has a different id. */
+  /** The server's id of the index. Creating the index again under the same name changes the id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** The metadata, or null for another creator. `filled` is the uuid when it was filled. */
+  /** The metadata, or null if another program created the index. `filled` is a uuid. */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   /** The names of the index's fields. */
   readonly fields: readonly string[];
@@ -34,7 +34,7 @@ export interface BulkOutcome {
   readonly isLost: boolean;
 }
 
-/** Reads the hits of a response. Throws a plain Error unless it confirms that these are all. */
+/** Reads the hits of a response. Throws a plain Error unless the response says these are all. */
 export function hitsOf(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
     throw new Error("OpenSearch did not answer for all of its shards");

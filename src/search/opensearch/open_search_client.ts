@@ -1,6 +1,6 @@
 import type { Client, ClientOptions as LibraryOptions } from "@opensearch-project/opensearch";
 
-/** The servers, and how they are reached. */
+/** The servers, and the options for connecting to them. */
 export interface ClientOptions {
   readonly nodes: readonly string[];
   readonly auth: { readonly username: string; readonly password: string } | undefined;

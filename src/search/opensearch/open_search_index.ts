@@ -66,9 +66,10 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /**
-   * Creates or finds the index. The name of the service is an alias: a write through it never
-   * creates an index, and a search names the index itself. An index that is created again under
-   * that name, or restored from a snapshot, has another uuid than the one that was filled.
+   * Creates or finds the index. The name of the service is an alias: a write through the alias
+   * never creates an index, and a search uses the name of the index itself. An index that is
+   * created again under that name, or restored from a snapshot, has another uuid than the one that
+   * was filled.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {
@@ -76,8 +77,7 @@ export class OpenSearchIndex implements IndexBackend {
       if (known === undefined) {
         await this.#create();
       } else if (others.length > 0 || known.name === this.#name || !this.#isCurrent(known)) {
-        // Its fields may contain words of columns that are hidden now. If several processes have
-        // created an index each at the same time, all keep the same one.
+        // The fields may contain words of columns that are hidden now.
         for (const { name } of others.length > 0 ? others : [known]) await this.#remove(name);
       } else {
         this.#current = known;
@@ -209,7 +209,7 @@ export class OpenSearchIndex implements IndexBackend {
     });
     if (status === 404) throw this.#lost();
     const hits = hitsOf(body);
-    // This confirms after the hits that they came from the index that was filled.
+    // After the hits, this confirms that they came from the index that was filled.
     await this.#requireSame(signal);
     const keys = hits.flatMap(({ id }) => {
       const key = parseKey(id, this.#index.table);
@@ -242,7 +242,7 @@ export class OpenSearchIndex implements IndexBackend {
     }
   }
 
-  /** Returns the indexes of the name. Rejects if one of them has another creator. */
+  /** Returns the indexes with the name. Rejects if another program has created one of them. */
   async #found(): Promise<readonly IndexFacts[]> {
     const { status, body } = await this.#ask(this.#name, { method: "GET", path: "" });
     if (status === 404 && isMissingIndex(body)) return [];
@@ -253,7 +253,9 @@ export class OpenSearchIndex implements IndexBackend {
     return found;
   }
 
-  /** An earlier version let the server create an index from the documents that it wrote. */
+  /**
+   * Returns true for an index of this service. An earlier version let the server create the index.
+   */
   #isOwn({ meta, fields }: IndexFacts): boolean {
     return meta !== null || fields.includes(keyField) &&
         fields.every((field) => field === keyField || /^f[0-9]+$/.test(field));
@@ -283,7 +285,7 @@ export class OpenSearchIndex implements IndexBackend {
     const { status, body } = await this.#ask(index, {
       ...{ method: "DELETE", path: "", timeoutMs: slowMs },
     });
-    // Another process may have removed it.
+    // Another process may have removed the index already.
     if (status !== 404) requireAcknowledged(body);
   }
 
@@ -314,7 +316,7 @@ const keyField = "key";
 /** The version of the index format. An index of another version is created again. */
 const shapeVersion = 3;
 
-/** The duration of a write is about this interval, because it waits until a search finds it. */
+/** The refresh interval, which a write takes, because it waits until a search finds the rows. */
 const refreshInterval = "200ms";
 
 /** The timeout of work outside of requests, in milliseconds. */

@@ -3,13 +3,13 @@ import { flag, other, textLike, timerMs } from "../../options/option_kinds.ts";
 
 /** The options of `openSearch`. */
 export interface OpenSearchOptions {
-  /** The URL of a node, or of several, which are used in turn. */
+  /** The URL of a node, or the URLs of several nodes, which are used in turn. */
   readonly node: string | readonly string[];
   /** The user and password for the nodes. */
   readonly auth?: OpenSearchAuth | undefined;
   /** How the certificates of `https://` nodes are checked. */
   readonly ssl?: OpenSearchTls | undefined;
-  /** The prefix of the names of its indexes. Default: `service_`. */
+  /** The prefix of the names of the indexes. Default: `service_`. */
   readonly indexPrefix?: string | undefined;
   /** The maximum wait of a search or a write, in milliseconds. Default: 2,000. */
   readonly timeoutMs?: number | undefined;
@@ -27,7 +27,7 @@ export interface OpenSearchAuth {
 export interface OpenSearchTls {
   /** The certificate of a trusted authority, in PEM. */
   readonly ca?: string | undefined;
-  /** False trusts any certificate. Default: true. */
+  /** False accepts any certificate. Default: true. */
   readonly rejectUnauthorized?: boolean | undefined;
 }
 

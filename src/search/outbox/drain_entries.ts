@@ -20,7 +20,7 @@ export interface OutboxIndex {
   readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
   /** Receives the entries that failed too often. */
   readonly report: ReportFailure;
-  /** True if sweeps index its rows. False if only the deployer indexes them. */
+  /** True if sweeps index the rows of the index. False if only the program indexes them. */
   readonly isSwept: boolean;
 }
 
@@ -42,14 +42,14 @@ export interface DrainLimits extends RetrySchedule {
 export interface DrainResult {
   /** The number of entries whose documents equal their rows. */
   readonly done: number;
-  /** The number of failed entries, which are retried unless they are dead now. */
+  /** The number of failed entries. They are retried unless they are dead now. */
   readonly failed: number;
   /** The number of failed entries that failed too often. */
   readonly dead: number;
 }
 
 /**
- * Takes entries that are due, reads their rows, writes these to their indexes and removes the
+ * Takes entries that are due, reads their rows, writes the rows to their indexes and removes the
  * entries. Rejects if the key-value store does not respond. The taken entries are then due again
  * once their lease has ended.
  */
@@ -91,15 +91,15 @@ export async function drainEntries(parts: DrainParts, limits: DrainLimits): Prom
 /** How long a drainer may work on the entries that it has taken, in milliseconds. */
 const leaseMs = 120_000;
 
-/** The attempt from which a document is written alone, because it may cause the failures. */
+/** The attempt from which a document gets a separate request, since it may cause the failures. */
 const soloAttempts = 5;
 
-/** The number of documents that are written alone at a time. */
+/** The number of documents that are written in separate requests at a time. */
 const soloWrites = 10;
 
 interface Outcome {
   readonly entry: OutboxEntry;
-  /** The fault, or null if the document is written. */
+  /** The fault, or null if the document was written. */
   readonly fault: OutboxFault | null;
 }
 
@@ -126,7 +126,7 @@ function endWork(
   }
 }
 
-/** Reserves versions that are greater than others that this process has drawn for the indexes. */
+/** Reserves versions that are greater than all versions this process has drawn for the indexes. */
 async function reserveVersions(
   count: number,
   { records, indexes }: DrainParts,

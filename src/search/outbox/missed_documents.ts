@@ -2,7 +2,7 @@ import type { DocumentName } from "./outbox_entry.ts";
 
 /**
  * The documents whose rows were written while the key-value store did not respond. They are kept in
- * the memory of this process until it responds.
+ * the memory of this process until the store responds.
  */
 export class MissedDocuments {
   readonly #names = new Map<string, DocumentName>();

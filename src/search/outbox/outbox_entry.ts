@@ -10,10 +10,10 @@ export interface DocumentName {
 
 /**
  * The entry of the search outbox for one document. Its work is to make the index equal to the row,
- * whatever happened to the row. It contains only ids.
+ * whatever happened to the row. The entry contains only ids.
  */
 export interface OutboxEntry extends DocumentName {
-  /** The number of changes, except for those of a drainer. */
+  /** The number of changes of the entry, except for changes by a drainer. */
   readonly revision: number;
   /** The started writes of the row that are not known to be committed or rolled back. */
   readonly intents: readonly OutboxIntent[];
@@ -25,12 +25,14 @@ export interface OutboxEntry extends DocumentName {
   readonly attempts: number;
   /** The time before which no drainer takes the work. */
   readonly notBefore: number;
-  /** The reason of the last failure, or null. */
+  /** The reason of the last failure, or null if there was none. */
   readonly failure: string | null;
   readonly lease: OutboxLease | null;
-  /** The time since which no drainer takes it after too many failures, or null while one may. */
+  /**
+   * The time since which the entry is dead after too many failures. Null if drainers may take it.
+   */
   readonly deadSince: number | null;
-  /** The input of {@link SearchOutbox.enqueue} that replaces the row, or null to read the row. */
+  /** The operation of {@link SearchOutbox.enqueue} that replaces the row. Null to read the row. */
   readonly given: "document" | "delete" | null;
 }
 
@@ -48,13 +50,15 @@ export interface OutboxLease {
   readonly revision: number;
 }
 
-/** The list in which an entry waits: of entries that are due at a time, or of dead ones. */
+/**
+ * The list in which an entry waits: the list of entries that are due at a time, or of dead entries.
+ */
 export interface OutboxPlace {
   readonly kind: "due" | "dead";
   readonly at: number;
 }
 
-/** The age at which an announced write counts as committed, because its process may have ended. */
+/** The age in milliseconds at which an announced write counts as committed. */
 export const intentMs = 30_000;
 
 /** Announces a write to the row, before its commit. A dead entry becomes pending again. */
@@ -72,7 +76,7 @@ export function addIntent(
   };
 }
 
-/** Confirms that the announced write is committed: the row must be read and indexed. */
+/** Confirms that the announced write is committed, so the row must be read and indexed. */
 export function confirmIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -139,7 +143,7 @@ export function takeEntry(
 
 /**
  * Ends the work of a drainer that has made the index equal to the row. Work that was added in
- * between remains. Returns null if none remains. An entry that another drainer has taken is not
+ * between remains. Returns null if no work remains. An entry that another drainer has taken is not
  * changed.
  */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
@@ -183,7 +187,7 @@ export interface OutboxFailure {
   readonly schedule: RetrySchedule;
 }
 
-/** Ends the work of a drainer that could not start. The entry waits, and no attempt is counted. */
+/** Ends the work of a drainer that could not start. The entry waits. The attempt does not count. */
 export function postponeEntry(
   entry: OutboxEntry,
   owner: string,

@@ -34,7 +34,8 @@ export function createOutboxIndexer(index: string, parts: OutboxIndexerParts): I
       const names = namesOf(index, keys);
       const intent = { id: bytesToHex(random.bytes(8)), at: clock.now() };
       const announced = { index, names, intent };
-      // All other writes may be waiting for this transaction.
+      // The write does not wait for the store, because all other writes may wait for this
+      // transaction.
       if (parts.missed.isStoreDown(clock.elapsedMs())) return missedIndexing(announced, parts);
       await changeAll(names, (name, entry) => addIntent(entry, name, intent), parts);
       return pendingIndexing(announced, parts);

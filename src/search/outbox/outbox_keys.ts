@@ -7,7 +7,7 @@ import type { DocumentName, OutboxPlace } from "./outbox_entry.ts";
 export const outboxKeys = {
   /** The entry of a document, which is a hot key. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],
-  /** The entry's place among due or dead entries, ordered by time. Its value is the name. */
+  /** The place of the entry among due or dead entries, ordered by time. The value is its name. */
   place: (name: DocumentName, { kind, at }: OutboxPlace): KeyValueKey => [
     ...["search", "outbox", kind],
     at,

@@ -4,10 +4,10 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { type DocumentName, type OutboxEntry, type OutboxPlace, placeOf } from "./outbox_entry.ts";
 import { outboxKeys } from "./outbox_keys.ts";
 
-/** Changes an entry. It is a pure function, because it may run again. Null means no entry. */
+/** Changes an entry. The function must be pure, because it may run again. Null means no entry. */
 export type ChangeEntry = (entry: OutboxEntry | null) => OutboxEntry | null;
 
-/** A place of the outbox: the name of its entry, when it is due or died, and its age. */
+/** A place of the outbox: the entry's name, the time when it is due or died, and its age. */
 export interface PlacedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
@@ -24,7 +24,7 @@ export class OutboxStore {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #hot: HotKeys;
-  /** For documents, of which few fit into one commit. */
+  /** The records with documents. Only a few of them fit into one commit. */
   readonly #large: HotKeys;
 
   /** Makes no call yet. The store stays open at the end. */
@@ -46,7 +46,7 @@ export class OutboxStore {
     });
   }
 
-  /** Changes an entry, and stores the document that it is given, as UTF-8. */
+  /** Changes an entry, and stores the document for the entry, as UTF-8. */
   async giveDocument(name: DocumentName, bytes: Uint8Array, change: ChangeEntry): Promise<void> {
     await this.#large.update(outboxKeys.entry(name), (value) => {
       const before = asEntry(value);
@@ -60,13 +60,13 @@ export class OutboxStore {
     });
   }
 
-  /** Returns the document given to an entry, as UTF-8, or null if it no longer exists. */
+  /** Returns the stored document of an entry, as UTF-8, or null if it no longer exists. */
   async givenDocument(name: DocumentName): Promise<Uint8Array | null> {
     const { value } = await this.#store.get(outboxKeys.document(name));
     return value instanceof Uint8Array ? value : null;
   }
 
-  /** Returns the entries of some documents, or null for a document without one. */
+  /** Returns the entries of some documents. The result has null for a document without an entry. */
   async entries(names: readonly DocumentName[]): Promise<readonly (OutboxEntry | null)[]> {
     const found = await this.#store.getMany(names.map(outboxKeys.entry));
     return found.map(({ value }) => asEntry(value));
@@ -93,8 +93,9 @@ export class OutboxStore {
   }
 
   /**
-   * Reserves versions for writes to indexes, and returns the first. It is greater than any reserved
-   * before, not less than `atLeast`, and greater than those of a store that this one replaces.
+   * Reserves versions for writes to indexes, and returns the first. The first version is greater
+   * than all versions reserved before, at least `atLeast`, and greater than the versions of a store
+   * that this store replaces.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {
@@ -105,8 +106,8 @@ export class OutboxStore {
   }
 
   /**
-   * Returns true if a sweep is due, and records its start by this process. The first call records
-   * it as well, because a new index is filled.
+   * Returns true if a sweep is due, and records its start by this process. The first call also
+   * records a start, because a new index is filled anyway.
    */
   async takeSweep(intervalMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.sweep, (value) => {

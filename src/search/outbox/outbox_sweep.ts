@@ -12,21 +12,21 @@ export interface OutboxSweepParts {
 }
 
 /**
- * Indexes all rows again periodically, and removes the documents of missing rows. It repairs
- * changes without an entry: writes that bypassed the service, and those while the store was down in
- * a process that ended.
+ * Indexes all rows again periodically, and removes the documents of missing rows. A sweep repairs
+ * changes without an entry: writes that bypassed the service, and writes of a terminated process
+ * while the store was down.
  */
 export class OutboxSweep {
   readonly #parts: OutboxSweepParts;
   readonly #stopped = new AbortController();
   #running: Promise<void> | null = null;
 
-  /** Creates the sweep, which does nothing yet. */
+  /** Creates the sweep without starting it. */
   constructor(parts: OutboxSweepParts) {
     this.#parts = parts;
   }
 
-  /** Starts a sweep in one of all processes if it is due. Rejects if the store does not respond. */
+  /** Starts a sweep if it is due, in only one process. Rejects if the store does not respond. */
   async beginIfDue(): Promise<void> {
     const { records, intervalMs } = this.#parts;
     if (intervalMs === false || this.#running !== null || this.#stopped.signal.aborted) return;

@@ -60,7 +60,7 @@ export class OutboxTimer {
     try {
       return cron?.(cronName, "* * * * *", () => this.tick()) ?? (() => {});
     } catch (error) {
-      // Another app of this process has it. The interval remains.
+      // Another app of this process uses the cron. The interval still drains.
       const reason = error instanceof Error ? error.message : String(error);
       observe({ kind: "notice", message: `the search outbox has no cron: ${reason}` });
       return () => {};

@@ -1,6 +1,8 @@
 /** When failed work of the search outbox is retried. */
 export interface RetrySchedule {
-  /** The delay after the n-th attempt is this times 2 to the power of n, in milliseconds. */
+  /**
+   * The base of the delays, in milliseconds. The delay after the n-th attempt is this times 2^n.
+   */
   readonly backoffBaseMs: number;
   /** The number of attempts after which an entry is dead. */
   readonly maxAttempts: number;

@@ -13,7 +13,7 @@ import type { OutboxStore } from "./outbox_store.ts";
 
 /**
  * The search outbox: the durable queue of changes of search indexes, with one entry for each
- * document. It contains ids. Rows are read when their entries are drained.
+ * document. The queue contains ids. Rows are read when their entries are drained.
  */
 export interface SearchOutbox {
   /**
@@ -24,19 +24,21 @@ export interface SearchOutbox {
   enqueue(operation: OutboxOperation): Promise<void>;
   /** Drains due entries once. Rejects with a `StoreError`. */
   drain(options?: DrainOptions): Promise<DrainResult>;
-  /** Counts the entries, for which it reads all of them. */
+  /** Counts the entries. For this it reads all entries. */
   stats(): Promise<OutboxStats>;
   /** Returns the entries that failed too often, the oldest first. */
   dead(limit?: number): Promise<readonly DeadEntry[]>;
-  /** Makes dead entries pending again: the named ones, or all. Returns their number. */
+  /**
+   * Makes dead entries pending again: the entries with these names, or all. Returns their number.
+   */
   replayDead(names?: readonly DocumentName[]): Promise<number>;
 }
 
 /** One operation on a document of a search index. */
 export interface OutboxOperation {
-  /** The name of the index. It is that of its table unless the resource names another. */
+  /** The name of the index: the name of the table, unless the resource sets another name. */
   readonly index: string;
-  /** The type. `delete` removes the document, whatever its row is. */
+  /** The type of the operation. `delete` removes the document, whatever the row contains. */
   readonly type: "index" | "delete";
   /** The id, as in the last part of a row's URL. */
   readonly docId: string;
@@ -46,17 +48,17 @@ export interface OutboxOperation {
 
 /** The options of a drain. */
 export interface DrainOptions {
-  /** The number of attempts after which an entry is dead. Default: that of the app. */
+  /** The number of attempts after which an entry is dead. Default: the app's option. */
   readonly maxAttempts?: number | undefined;
-  /** The delay after attempt n is this × 2^n, in milliseconds. Default: that of the app. */
+  /** The delay after attempt n is this × 2^n, in milliseconds. Default: the app's option. */
   readonly backoffBaseMs?: number | undefined;
-  /** The maximum number of entries of one drain. Default: that of the app. */
+  /** The maximum number of entries of one drain. Default: the app's option. */
   readonly batchSize?: number | undefined;
 }
 
 /** The number of entries in the search outbox. */
 export interface OutboxStats {
-  /** All entries that are not dead. */
+  /** The number of entries that are not dead. */
   readonly pending: number;
   /** The pending entries that the next drain would take. */
   readonly ready: number;
@@ -64,7 +66,7 @@ export interface OutboxStats {
   readonly leased: number;
   /** The entries that failed too often. */
   readonly dead: number;
-  /** The age of the oldest pending entry, in milliseconds, or null without one. */
+  /** The age of the oldest pending entry, in milliseconds. Null if there is no pending entry. */
   readonly oldestAgeMs: number | null;
 }
 

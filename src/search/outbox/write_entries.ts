@@ -19,7 +19,7 @@ export interface VersionedEntry {
 
 /** The reason why entries were not written to their index. */
 export type OutboxFault =
-  /** The rows could not be read, which says nothing about the documents. */
+  /** The rows could not be read. This is not a fault of the documents. */
   | { readonly kind: "unread"; readonly reason: string }
   | { readonly kind: "unwritten"; readonly reason: string }
   /** The lease was about to end. */
@@ -34,7 +34,8 @@ export interface WriteParts {
 
 /**
  * Reads the current rows of entries, or the documents given to them, and writes these to their
- * index before their leases end. They fail together. Returns null if all are written.
+ * index before their leases end. The entries fail together. Returns null if all entries are
+ * written.
  */
 export async function writeEntries(
   some: readonly VersionedEntry[],
@@ -67,20 +68,24 @@ export async function writeEntries(
   return null;
 }
 
-/** The timeout of one write to an index, in milliseconds, which ends before its lease does. */
+/**
+ * The timeout of one write to an index, in milliseconds. It ends before the lease of the entries.
+ */
 const writeMs = 30_000;
 
 /** The lease of a drainer is about to end. */
 class LateDrainer extends Error {}
 
-/** The engine did not accept a write. The error is not that of reading the rows. */
+/** The engine did not accept a write. Errors of reading the rows are not of this class. */
 class Unwritten extends Error {}
 
 function asUnwritten(cause: unknown): never {
   throw new Unwritten(reasonOf(cause), { cause });
 }
 
-/** Returns true if the database or the store failed to read the rows, not the rows themselves. */
+/**
+ * Returns true if the cause is a failure of the database or the store, and not the rows themselves.
+ */
 function isOutage(error: unknown): boolean {
   if (error instanceof StoreError) return true;
   return error instanceof DatabaseError &&

@@ -7,10 +7,7 @@ import type { MigrationRights, MigrationStep } from "../migration_plan.ts";
 import { selectNamed } from "../../named_columns.ts";
 import { isNamed, step } from "./table_migration.ts";
 
-/**
- * Returns the tables to drop: undeclared tables that `allowDrop` names. Other undeclared tables are
- * ignored.
- */
+/** Returns the tables to drop: undeclared tables that `allowDrop` names. */
 export async function droppedTables(
   connection: Connection,
   { shapes }: ComparisonEngine,

@@ -15,10 +15,7 @@ export interface PostgresLogParts {
   readonly functions: readonly string[];
 }
 
-/**
- * The name of the change log's triggers on Postgres. It is the first in the alphabet, so that they
- * run first.
- */
+/** The name of the change log's triggers on Postgres. They run first, in alphabetical order. */
 export const postgresTriggerName = "!service_changes";
 /** The name of the change log's triggers for TRUNCATE on Postgres. */
 export const postgresTruncateTriggerName = "!service_changes_truncate";

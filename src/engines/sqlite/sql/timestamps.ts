@@ -15,10 +15,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 /** The format of timestamps in a SQLite column without rows: the format of CURRENT_TIMESTAMP. */
 export const defaultTimestamps: TimestampText = "date time[.fff]";
 
-/**
- * Encodes a canonical timestamp as a SQLite timestamp in the format of a column's rows. It is never
- * rounded.
- */
+/** Encodes a canonical timestamp in the format of a SQLite column's rows. Never rounds. */
 export function encodeTimestamp(instant: string, format: TimestampFormat): SqlValue {
   const micros = fractionOf(instant);
   switch (format) {
