@@ -44,7 +44,7 @@ export interface UsageRequest {
   readonly subscriptionItemId: string;
   /** A whole number, 0 or more. */
   readonly quantity: number;
-  /** Default: `increment`. */
+  /** The kind of report: `increment` adds to the usage, `set` replaces it. Default: `increment`. */
   readonly action?: "increment" | "set" | undefined;
   /** Key that is equal for repetitions of one report. */
   readonly idempotencyKey?: string | undefined;

@@ -2,7 +2,7 @@ import { Problem, problemReply } from "../problem/problem.ts";
 import { sleep } from "../runtime/event_loop.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** A listener that replaces another one. */
+/** A listener that replaces another listener. */
 export interface HealthListener {
   /** Closes the listener and its connections. Resolves once its port is free. */
   close(): Promise<void>;

@@ -18,7 +18,7 @@ export function createKvAccounts(
     return { account: isAccount(value) ? value : null, versionstamp };
   }
 
-  /** Returns false if `next` returns null, or if there is no such account. */
+  /** Returns false if `next` returns null, or if the account does not exist. */
   async function change(id: string, next: (account: Account) => Account | null): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       const { account, versionstamp } = await read(id);

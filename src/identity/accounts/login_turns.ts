@@ -23,8 +23,8 @@ export class LoginTurns {
 
   /**
    * Runs the login of an address when a slot is free. The login calls `hold` once it holds its
-   * tokens. A login that the budget rejects is retried when another one has returned its tokens.
-   * Rejects with a 503 if too many wait.
+   * tokens. A login that the budget rejects is retried when another login has returned its tokens.
+   * Rejects with a 503 if too many logins wait.
    */
   async run<T>(identity: string, login: (hold: () => void) => Promise<T>): Promise<T> {
     const turns = this.#turns.get(identity) ??

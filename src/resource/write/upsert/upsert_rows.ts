@@ -23,7 +23,7 @@ import type { WrittenRows } from "../../model/written_rows.ts";
 /** The plan of an upsert: existing rows are changed, and others are created. */
 export interface UpsertPlan {
   readonly items: readonly NamedItem[];
-  /** The unique key of the items: the primary key or another one. */
+  /** The unique key of the items, which may be the primary key. */
   readonly by: KeyColumns;
   readonly create: Grant;
   readonly update: Grant;

@@ -58,7 +58,7 @@ export function batchTooLarge(limit: number, what: string): Problem {
 export interface NamedItemsOptions {
   /** The maximum number of items. */
   readonly limit: number;
-  /** The unique key of the items: the primary key or another one. */
+  /** The unique key of the items, which may be the primary key. */
   readonly by: KeyColumns;
   /** Parses the fields of an item. */
   readonly parse: ParseFields;
