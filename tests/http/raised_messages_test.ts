@@ -38,6 +38,7 @@ CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     WHEN 'plain' THEN RAISE EXCEPTION 'Stock is 0' USING DETAIL = 'secret', HINT = 'secret'; --
     WHEN 'own' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'ST001'; --
     WHEN 'PT402' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'PT402'; --
+    WHEN 'PT405' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'PT405'; --
     WHEN 'PT503' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'PT503'; --
     WHEN 'PT204' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'PT204'; --
     WHEN 'check' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'check_violation'; --
@@ -149,6 +150,7 @@ testOnEveryEngine(
       assertEquals(await make("own"), [422, refused, said]);
       assertEquals(await make("PT402"), [402, refused, said]);
       assertEquals(await make("PT503"), [503, refused, said]);
+      assertEquals(await make("PT405"), [422, refused, said]);
       assertEquals(await make("PT204"), [422, refused, said]);
       assertEquals(await make("late"), [409, refused, said]);
       assertEquals(await make("P0002"), [422, refused, said]);

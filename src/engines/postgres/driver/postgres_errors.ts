@@ -50,7 +50,8 @@ function raisedError(code: string, error: Error, showsMessage: boolean): RaisedE
   // Node has names of five letters, too, like EPIPE.
   const isOwn = "severity" in error && isOwnCode(code);
   if (!isRaise && code !== "P0001" && !isOwn) return null;
-  const [, status] = /^PT([45]\d\d)$/.exec(code) ?? [];
+  // The statuses 405, 407 and 426 require a header whose value the code does not contain.
+  const [, status] = /^PT(?!405|407|426)([45]\d\d)$/.exec(code) ?? [];
   return {
     message: showsMessage ? raisedMessage(error.message) : null,
     status: status === undefined ? null : Number(status),
