@@ -1,17 +1,14 @@
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { User } from "./user.ts";
 
-/**
- * The identification of a request by an authenticator: the user of the credential, and the time at
- * which the credential ends.
- */
+/** The result of identifying a request: the user, and the time at which the credential ends. */
 export interface Identification {
   /**
-   * The user. It is the same object for the same credential, as far as possible, because streams
-   * are grouped by it.
+   * The user. If possible, the same object for the same credential, because streams are grouped by
+   * user object.
    */
   readonly user: User;
-  /** The time at which the credential ends, in milliseconds since 1970. Undefined if unknown. */
+  /** When the credential ends, in milliseconds since 1970. Undefined if the end is unknown. */
   readonly expiresAt?: number | undefined;
   /**
    * Reads the user of the credential again. Returns the same object if nothing has changed, or null
@@ -47,23 +44,23 @@ export interface Authenticator {
   /** The name of the authenticator in messages. */
   readonly name: string;
   /**
-   * Identifies the sender of a request. Returns null if the request carries no credential of this
-   * kind; the next authenticator is asked then. Throws a `Problem` with 401 for an invalid
+   * Identifies the sender of a request. Returns null if the request has no credential of this kind.
+   * In this case, the next authenticator is called. Throws a `Problem` with 401 for an invalid
    * credential of this kind. The function runs for every request, so it should cache its results. A
    * synchronous result creates no promise.
    */
   identify(request: Request): MaybePromise<Identification | null>;
-  /** The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch`. */
+  /** The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch` function. */
   readonly routes?: Router | undefined;
-  /** The security schemes of OpenAPI for its credentials, by name. Each scheme is sufficient. */
+  /** The OpenAPI security schemes of the credentials, by name. Each scheme is sufficient. */
   readonly securitySchemes?: Readonly<Record<string, SecurityScheme>> | undefined;
   /** Releases the resources of the authenticator. Called when the app is closed. */
   close?(): Promise<void>;
 }
 
 /**
- * The definition of an authenticator that needs the store, the database or the limits of its app.
- * `jwtAuth`, `apiKeyAuth` and `passwordAuth` return one.
+ * The definition of an authenticator that needs parts of its app: the store, the database or the
+ * limits. `jwtAuth`, `apiKeyAuth` and `passwordAuth` return such a definition.
  */
 export interface AuthenticatorDefinition {
   /** The name of the authenticator in messages. */
@@ -72,7 +69,7 @@ export interface AuthenticatorDefinition {
   open(parts: never): MaybePromise<Authenticator>;
 }
 
-/** The security scheme of an authenticator's credential, as an object of OpenAPI 3.0. */
+/** The OpenAPI 3.0 security scheme of an authenticator's credential. */
 export type SecurityScheme =
   | { readonly type: "http"; readonly scheme: "bearer"; readonly bearerFormat?: string }
   | { readonly type: "apiKey"; readonly in: "header" | "cookie"; readonly name: string };

@@ -8,7 +8,7 @@ declare const granted: unique symbol;
 
 /**
  * The grant of an authorized access: the right to access some rows. Only {@link authorize} creates
- * a grant, and every plan needs one.
+ * a grant, and every query plan needs a grant.
  */
 export interface Grant {
   readonly [granted]: true;
@@ -16,15 +16,16 @@ export interface Grant {
   readonly user: User | null;
   /** The rows that may be accessed, before and after a write. */
   readonly rows: Filter;
-  /** The rows whose existence may be revealed. Any other row is "not found". */
+  /** The rows whose existence may be revealed. Access to any other row fails with "not found". */
   readonly visible: Filter;
 }
 
 /**
- * Authorizes an access to rows. An access is denied by default. `public` comes first, and grants
- * every caller all rows or some rows. Otherwise the caller must be a user, or the access fails with
- * 401 and the scope does not run. Then the scope decides. Without a scope, or with `none()`, the
- * access fails with 403. An error of a scope propagates, so the request ends without a grant.
+ * Authorizes an access to rows. Without a rule, access is denied. Rules for `public` come first,
+ * and grant every caller all rows or some rows. Otherwise a caller without a user fails with 401,
+ * and the scope does not run. Then the scope decides. Without a scope, or if the scope returns
+ * `none()`, the access fails with 403. An error of a scope propagates, so the request ends without
+ * a grant.
  */
 export function authorize(
   access: Access,
@@ -52,7 +53,7 @@ export function authorize(
  * user has access. {@link authorize} decides later which rows the user may access.
  */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
-  // A public scope that grants nothing now may grant something to the next request.
+  // A public scope that now grants no rows may grant rows to the next request.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;
   requireUser(access, user);
   if (!policy.scopes.has(access)) throw forbidden(access);
@@ -80,7 +81,7 @@ function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromis
   );
 }
 
-/** Returns the rows that every caller may access, and the rows of the user's scope. */
+/** Returns the rows that every caller may access, together with the rows of the user's scope. */
 function grantedRows(
   access: Access,
   user: User | null,
@@ -96,6 +97,6 @@ function grantedRows(
 }
 
 function grant(access: Access, user: User | null, rows: Filter, visible: Filter): Grant {
-  // The brand exists only for the compiler, and no other function may add it.
+  // The cast is safe: only the compiler sees the brand, and only this function adds it.
   return { access, user, rows, visible } as Grant;
 }

@@ -2,20 +2,23 @@ import { chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Authenticator, Identification } from "./authenticator.ts";
 import type { User } from "./user.ts";
 
-/** The credentials of an app's requests: their users, and the times at which they end. */
+/** The credentials of requests to an app, with their users and end times. */
 export interface Credentials {
   /**
-   * Identifies the sender of a request by the first authenticator that recognizes a credential.
-   * Returns null if none does. Throws or rejects with a 401 for an invalid credential.
+   * Identifies the sender of a request by the first authenticator that recognizes the credential.
+   * Returns null if no authenticator recognizes a credential. Throws or rejects with a 401 for an
+   * invalid credential.
    */
   identify(request: Request): MaybePromise<User | null>;
-  /** Returns the user of a credential that other code recognized. Open streams end with it. */
+  /** Returns the user of an identified credential. Open streams end with the credential. */
   accept(identification: Identification): User | null;
-  /** Returns the credential by which a user was identified; null if it cannot end. */
+  /**
+   * Returns the credential by which a user was identified, or null if the credential never ends.
+   */
   of(user: User): Identification | null;
 }
 
-/** Creates the credentials of an app from its authenticators, which are asked in this order. */
+/** Creates the credentials of an app. Authenticators are called in the given order. */
 export function createCredentials(
   authenticators: readonly Authenticator[],
   parseUser: (value: unknown) => User | null,

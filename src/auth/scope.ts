@@ -13,16 +13,17 @@ export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 export type ScopeResult<Of = AnyTable> = Filter<Of> | FilterText | ScopeText;
 
 /**
- * A scope's filter as a concatenated string. An empty string denies, and so does a comparison with
- * `undefined` or `null`. Everything else in the string is parsed as syntax, including values of
- * users.
+ * A scope's filter as a concatenated string. An empty string denies access, and so does a
+ * comparison with `undefined` or `null`. Everything else in the string is parsed as syntax,
+ * including values from users.
  *
  * @deprecated Use `eq` and the other builders, or `rsql`: a value can never become syntax there.
  */
 export type ScopeText = string;
 
 /**
- * A scope: returns the rows that a user may access. It is called only with a user. An error denies.
+ * A scope: returns the rows that a user may access. The function is called only for a user. If it
+ * throws, access is denied.
  */
 export type ScopeFunction<U extends User = User, Of = AnyTable> = (
   user: U,
@@ -30,13 +31,14 @@ export type ScopeFunction<U extends User = User, Of = AnyTable> = (
 
 /**
  * A public scope: returns the rows that every caller may access, even without a user. Called for
- * each request. An error denies.
+ * each request. If it throws, access is denied.
  */
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
- * The accesses of every caller, even without a user: `true` grants all rows, a function grants the
- * rows of its filter. A user may access these rows and the rows of the scope.
+ * The rows that every caller may access, even without a user. `true` grants all rows, and a
+ * function grants the rows of its filter. A user may access these rows and the rows of the user's
+ * scope.
  */
 export interface PublicOptions<Of = AnyTable> {
   /** The rows that every caller may list, read and count. */

@@ -2,7 +2,7 @@ import type { Observer } from "../runtime/observation.ts";
 
 /** The authenticated user, as an authenticator or a middleware sets it. */
 export interface User {
-  /** The id, unique and never empty. A caller without an id is anonymous. */
+  /** The id of the user, which is unique and never empty. A caller without an id is anonymous. */
   readonly id: string;
   /** The user's e-mail address. */
   readonly email?: string | undefined;
@@ -10,13 +10,13 @@ export interface User {
   readonly name?: string | undefined;
   /** The roles by which scopes can decide. */
   readonly roles?: readonly string[] | undefined;
-  /** Further claims of the credentials. */
+  /** Further claims from the user's credential. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Creates the parser of users. A user with a numeric id is anonymous, and the parser observes that
- * once, because nothing else would report the reason.
+ * Creates the parser of users. A user with a numeric id is treated as anonymous. The parser reports
+ * that once, because nothing else would.
  */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;
@@ -32,12 +32,11 @@ export function createUserParser(observe: Observer): (value: unknown) => User | 
   };
 }
 
-/** Parses the user that a middleware set; null for an anonymous caller. */
+/** Parses the user that a middleware has set. Returns null for an anonymous caller. */
 export function parseUser(value: unknown): User | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   if (typeof value.id !== "string" || value.id === "") return null;
-  // The application defines the members other than `id`. Its scopes and hooks receive them
-  // unchanged.
+  // The cast is safe: only the application's scopes and hooks use the members other than `id`.
   return value as User;
 }
 

@@ -7,7 +7,7 @@ import {
   type RouteDescription,
 } from "../protocol/route_description.ts";
 
-/** The parts that a description of a route of accounts needs. */
+/** The properties of an account route from which its description is created. */
 export interface AccountDescription {
   readonly id: string;
   readonly summary: string;

@@ -6,7 +6,7 @@ import type { Database } from "../db/database.ts";
 /** The parts that an app has opened and passes to its authenticators. */
 export interface AuthParts {
   readonly runtime: Runtime;
-  /** The store. It is opened only when something must be stored. */
+  /** The key-value store, which is opened only when something must be stored. */
   readonly store: Pick<AppStore, "need">;
   readonly guard: Guard;
   /** The database of the app. */

@@ -4,16 +4,16 @@ import { decodeBase64url } from "../protocol/base64url.ts";
 import { encodeBase64url } from "../protocol/byte_text.ts";
 import type { Random } from "../runtime/runtime.ts";
 
-/** The size of a secret: 256 bits, which cannot be guessed. */
+/** The size of a secret in bytes. A secret of 256 bits cannot be guessed. */
 const secretBytes = 32;
 const secretLength = 43;
 
-/** Creates an opaque token: a prefix that identifies its kind, and random bytes. */
+/** Creates an opaque token: a prefix for the kind of token, and random bytes. */
 export function makeToken(prefix: string, random: Random): string {
   return prefix + encodeBase64url(random.bytes(secretBytes));
 }
 
-/** Returns true if a string has the form of such a token. Other strings are not looked up. */
+/** Returns true if a string has the form of a token. Other strings are not looked up. */
 export function isToken(text: string, prefix: string): boolean {
   return text.length === prefix.length + secretLength && text.startsWith(prefix) &&
     decodeBase64url(text, prefix.length, new Uint8Array(secretBytes));
@@ -36,10 +36,10 @@ export function isSameHash(left: string, right: string): boolean {
 
 const encoder = new TextEncoder();
 
-/** Returns the token of `Authorization: Bearer` (RFC 6750, 2.1), or null for another header. */
+/** Returns the token of an `Authorization: Bearer` header (RFC 6750, 2.1), or null. */
 export function bearerToken(authorization: string | null): string | null {
   if (authorization === null) return null;
-  // The form that nearly all programs use. A regular expression takes three times as long.
+  // Nearly all programs send this form. A regular expression would take three times as long.
   if (authorization.startsWith("Bearer ") && !authorization.includes(" ", 7)) {
     return authorization.length > 7 ? authorization.slice(7) : null;
   }

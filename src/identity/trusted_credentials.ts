@@ -10,14 +10,14 @@ export interface CredentialState {
   readonly expiresAt: number;
 }
 
-/** The parts that trusted credentials need. */
+/** The parts from which {@link TrustedCredentials} is created. */
 export interface TrustedCredentialsOptions {
   readonly clock: Clock;
   /** How long a credential is trusted after it was read, in milliseconds. */
   readonly recheckMs: number;
   /**
-   * Reads a credential by its string. Returns null if it is unknown or has ended. `isUsed` is true
-   * for a request, and false for an open stream.
+   * Reads the credential with this string. Returns null if the credential is unknown or has ended.
+   * `isUsed` is true for a request, and false for an open stream.
    */
   read(text: string, isUsed: boolean): Promise<CredentialState | null>;
 }
@@ -30,15 +30,15 @@ interface Trusted {
 }
 
 /**
- * Credentials in a store. They are trusted for a short time after they were read, so that a request
- * needs no round trip. A credential that ends in another process stays valid for that time. A
- * credential that ends in this process is removed immediately.
+ * A cache of credentials in a store. A cached credential is trusted for a short time, so that most
+ * requests need no round trip. If another process ends a credential, the credential stays valid for
+ * that time. If this process ends the credential, it is removed immediately.
  */
 export class TrustedCredentials {
   readonly #options: TrustedCredentialsOptions;
-  /** The known credentials. Null for an ended credential that the store may still return. */
+  /** Null marks a credential that has ended here. The store may still return it briefly. */
   readonly #known = boundedMap<string, Trusted | null>(20_000);
-  /** The reads in progress, by the string of their credential. */
+  /** The reads in progress, by the string of the credential. */
   readonly #reading = new Map<string, Promise<Identification | null>>();
 
   /** Creates the collection. Reads nothing yet. */
@@ -46,7 +46,9 @@ export class TrustedCredentials {
     this.#options = options;
   }
 
-  /** Returns the identification of a credential, or null if it is unknown or has ended. */
+  /**
+   * Returns the identification of a credential, or null if the credential is unknown or has ended.
+   */
   identify(text: string): MaybePromise<Identification | null> {
     const known = this.#known.get(text);
     if (known === null) return null;
@@ -64,11 +66,11 @@ export class TrustedCredentials {
     return clock.elapsedMs() - readAt < recheckMs && clock.now() < expiresAt;
   }
 
-  /** Reads a credential once for concurrent requests. */
+  /** Reads a credential. Concurrent requests share one read. */
   #read(text: string): Promise<Identification | null> {
     const running = this.#reading.get(text);
     if (running !== undefined) return running;
-    // Measured before the read, so that a later write is seen one `recheckMs` after this time.
+    // The time before the read. A later write is therefore noticed within one `recheckMs`.
     const readAt = this.#options.clock.elapsedMs();
     const reading = this.#options.read(text, true)
       .then((state) => this.#learn(text, state, readAt))
@@ -77,7 +79,9 @@ export class TrustedCredentials {
     return reading;
   }
 
-  /** Reads a credential for a stream, without recording a use. Requests read it separately. */
+  /**
+   * Reads a credential for a stream without recording a use. Does not share the read of a request.
+   */
   async #renew(text: string): Promise<User | null> {
     const state = await this.#options.read(text, false);
     return this.#learn(text, state, this.#known.get(text)?.readAt ?? -Infinity)?.user ?? null;
@@ -85,11 +89,11 @@ export class TrustedCredentials {
 
   #learn(text: string, state: CredentialState | null, readAt: number): Identification | null {
     const known = this.#known.get(text);
-    // The credential has ended while the store was read.
+    // This process has ended the credential during the read.
     if (known === null) return null;
     if (state === null) {
-      // Unknown credentials are not cached, because invented strings would displace credentials in
-      // use.
+      // Unknown credentials are not cached, because invented strings would displace valid
+      // credentials.
       if (known !== undefined) this.end(text);
       return null;
     }

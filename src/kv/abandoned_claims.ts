@@ -1,7 +1,7 @@
 /**
- * Claims that were abandoned: their requests were refused because the key-value store did not
- * respond. The store may still carry them out later. This process ignores the records of such
- * claims, and removes them for other processes, so that the request can be sent again.
+ * Claims whose requests were refused because the key-value store did not respond. The store may
+ * still write their records later. This process ignores such records, and removes them for other
+ * processes, so that the requests can be sent again.
  */
 export class AbandonedClaims {
   readonly #ids = new Set<string>();
@@ -14,8 +14,7 @@ export class AbandonedClaims {
   }
 
   /**
-   * Ignores an id. Once `sent` has resolved or rejected, which is after the outage, `remove`
-   * deletes its record.
+   * Ignores the record with this id. After `sent` resolves or rejects, `remove` deletes the record.
    */
   add(id: string, sent: Promise<unknown>, remove: () => Promise<void>): void {
     this.#ids.add(id);
@@ -28,12 +27,12 @@ export class AbandonedClaims {
     sent.then(cleanUp, cleanUp);
   }
 
-  /** Runs `work` once no abandoned claim can leave a record any more. */
+  /** Runs `work` once no abandoned claim can write a record any more. */
   onceEmpty(work: () => void): void {
     if (this.#open === 0) work();
     else this.#onEmpty = work;
   }
 }
 
-/** By contract a record that cannot be removed stays until its expiry; this process ignores it. */
+/** A record that cannot be removed stays until its expiry, and this process ignores the record. */
 function keepIgnoring(): void {}

@@ -22,25 +22,26 @@ export class CircuitBreaker {
   readonly #clock: Clock;
   /** Reads any key of the store. */
   readonly #probe: () => Promise<unknown>;
-  /** Unanswered operations in the order of sending, without those sent before an answered one. */
+  /** Operations without a response, in the order of sending, except before an answered one. */
   readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;
   #isOpen = false;
-  /** Resolves at the next response; null while no operation waits for one. */
+  /** Resolves at the next response of the store. Null while no operation waits for a response. */
   #nextAnswer: PromiseWithResolvers<void> | null = null;
   #probedAt = -Infinity;
   #openProbes = 0;
 
-  /** Sends nothing yet. */
+  /** The constructor sends nothing. */
   constructor(clock: Clock, probe: () => Promise<unknown>) {
     this.#clock = clock;
     this.#probe = probe;
   }
 
   /**
-   * Returns null if an operation may be sent now; otherwise a promise after which to call again.
-   * Rejects with a `StoreError` if the store does not respond: the operation was then not sent.
+   * Returns null if an operation may be sent now. Otherwise returns a promise, after which the
+   * caller must ask again. Rejects with a `StoreError` if the store does not respond. In this case,
+   * the operation was not sent.
    */
   waitUntilReady(deadline: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;
@@ -59,7 +60,7 @@ export class CircuitBreaker {
     return operation;
   }
 
-  /** Records a response, even for an operation whose request was refused. */
+  /** Records a response of the store, even for an operation whose request was already refused. */
   recordAnswer(operation: StartedOperation): void {
     this.#answeredAt = this.#clock.elapsedMs();
     this.#isOpen = false;
@@ -73,7 +74,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Records that the deadline of an operation has passed. A response may still follow. */
+  /** Records that the deadline of an operation has passed. The store may still respond later. */
   recordTimeout(operation: StartedOperation): void {
     if (this.#pending.has(operation)) this.#isOpen = true;
   }
@@ -91,7 +92,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Sends a probe. One that is open during an outage succeeds afterwards, and shows its end. */
+  /** Sends a probe. A probe sent during an outage succeeds afterwards, and shows its end. */
   #sendProbe(now: number): void {
     const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
@@ -106,17 +107,19 @@ export class CircuitBreaker {
   }
 }
 
-/** Time that an operation waits before the store is probed, in milliseconds. */
+/** How long an operation waits before the store is probed, in milliseconds. */
 const silenceMs = 500;
 
-/** Number of operations that each response admits; in an outage, this many are sent in vain. */
+/** The number of operations to send per response. In an outage, all of them are in vain. */
 const maxBetweenAnswers = 64;
 
-/** Time between two probes while few are open, and while many are, in milliseconds. */
+/** The pause between two probes while few are open, and while many are, in milliseconds. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 
-/** Limit of open probes, because Deno's client retries each of them during the whole outage. */
+/**
+ * The maximum number of open probes. Deno's client retries each open probe during the whole outage.
+ */
 const maxProbes = 20;
 
 function silent(): StoreError {

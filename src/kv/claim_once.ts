@@ -1,9 +1,9 @@
 import type { KeyValue, KeyValueKey } from "./key_value.ts";
 
 /**
- * Claims a key once: stores it in the key-value store for some time. Returns false if the key was
- * stored already. Of all callers, in any number of processes, one gets true. Rejects with a
- * `StoreError` if the store does not respond: the key is then not claimed, and the caller may try
+ * Claims a key by storing it in the key-value store for some time. Returns false if the key was
+ * already stored. Of all callers in all processes, only one gets true. Rejects with a `StoreError`
+ * if the store does not respond. In this case, the key is not claimed, and the caller may try
  * again.
  */
 export async function claimOnce(
@@ -14,13 +14,15 @@ export async function claimOnce(
   return await claim(store, key, expireInMs) !== null;
 }
 
-/** The claim of a key, which can be revoked if its work was not done. */
+/** The claim of a key. The claim can be revoked if the work was not done. */
 export interface RevocableClaim {
   /** Frees the key. Rejects with a `StoreError` if the store does not respond. */
   revoke(): Promise<void>;
 }
 
-/** Claims a key like {@link claimOnce}. Returns the claim; null if the key was stored already. */
+/**
+ * Claims a key like {@link claimOnce}. Returns the claim, or null if the key was already stored.
+ */
 export async function claimRevocably(
   store: KeyValue,
   key: KeyValueKey,
@@ -30,14 +32,14 @@ export async function claimRevocably(
   if (versionstamp === null) return null;
   return {
     async revoke() {
-      // The check is needed: a store may carry out the deletion twice, with a new claim in between.
+      // The check is needed, because a store may delete twice, with a new claim in between.
       const checks = [{ key, versionstamp }];
       await store.commit({ checks, mutations: [{ kind: "delete", key }] });
     },
   };
 }
 
-/** Returns the versionstamp of the claim; null if the key was stored already. */
+/** Returns the versionstamp of the claim, or null if the key was already stored. */
 async function claim(
   store: KeyValue,
   key: KeyValueKey,

@@ -5,10 +5,11 @@ import { commitToDenoKv } from "./deno_kv_commit.ts";
 import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
 
 /**
- * Creates a {@link KeyValue} over a Deno KV. It adds guarantees that Deno KV lacks: timeouts,
- * retries when two processes collide at one file, records that disappear at their expiry (Deno KV
- * returns them for up to a minute longer), and the outcome of a commit whose acknowledgement was
- * lost. `release` is called when it is closed.
+ * Creates a {@link KeyValue} that uses a Deno KV. The result adds guarantees that Deno KV lacks.
+ * Operations have timeouts, and are retried when two processes collide at one file. Records
+ * disappear at their expiry, whereas Deno KV returns them for up to a minute longer. If the
+ * acknowledgement of a commit was lost, the outcome is determined. `release` is called when the
+ * store is closed.
  */
 export function createDenoKeyValue(
   kv: DenoKv,

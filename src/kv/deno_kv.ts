@@ -1,6 +1,6 @@
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
-/** The interface of Deno KV: the used part of `Deno.Kv`. */
+/** The part of the interface `Deno.Kv` that this program uses. */
 export interface DenoKv {
   /** Reads one key. */
   get(key: KeyValueKey): Promise<DenoKvEntry>;
@@ -15,24 +15,24 @@ export interface DenoKv {
 }
 
 /**
- * Returns the function of Deno that opens a Deno KV; undefined without `--unstable-kv` and on other
- * platforms. Programs whose `lib` omits `deno.unstable` have no type of it.
+ * Returns Deno's function that opens a Deno KV. Returns undefined without `--unstable-kv`, and on
+ * other platforms. Programs whose `lib` omits `deno.unstable` have no type for this function.
  */
 export function platformOpenKv(): ((path: string) => Promise<DenoKv>) | undefined {
-  // A separate interface replaces the type that only some programs have.
+  // This type replaces a declaration that only some programs have.
   const { Deno: platform } = globalThis as {
     Deno?: { openKv?: (path: string) => Promise<DenoKv> };
   };
   return platform?.openKv;
 }
 
-/** An entry as Deno KV returns it; without a versionstamp there is no record. */
+/** An entry as Deno KV returns it. An entry without a versionstamp has no record. */
 export interface DenoKvEntry {
-  /** The key. Only the type contains symbols, for keys that are written. */
+  /** The key. Only the type of keys to write contains symbols. */
   readonly key: readonly (KeyValueKeyPart | symbol)[];
-  /** The value; null also if there is no record. */
+  /** The value, or null if there is no record. */
   readonly value: unknown;
-  /** Identifies the state of the key. */
+  /** Identifies the state of the key's record. Null if there is no record. */
   readonly versionstamp: string | null;
 }
 
@@ -48,13 +48,13 @@ export interface DenoKvSelector {
 
 /** The options for reading a range of keys from Deno KV. */
 export interface DenoKvListOptions {
-  /** Reads the last key first. */
+  /** True to read the last key first. */
   readonly reverse: boolean;
-  /** Number of entries that are read together. */
+  /** The number of entries that are read together. */
   readonly batchSize: number;
 }
 
-/** A write to Deno KV that is being built; every method except `commit` returns it. */
+/** A write to Deno KV in preparation. Every method except `commit` returns the write. */
 export interface DenoKvAtomic {
   /** Adds conditions. */
   check(

@@ -9,7 +9,7 @@ import type { RetryingKv } from "./retrying_kv.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** A commit, and the values that all its attempts share. */
+/** A commit, with the values that all its attempts share. */
 interface PreparedCommit {
   readonly commit: KeyValueCommit;
   /** The encoded key whose record proves that the commit was done. */
@@ -19,7 +19,7 @@ interface PreparedCommit {
   readonly now: number;
 }
 
-/** Commits to a Deno KV, and determines the outcome if there was no acknowledgement. */
+/** Commits to a Deno KV. If the acknowledgement is lost, determines the outcome. */
 export async function commitToDenoKv(
   kv: RetryingKv,
   commit: KeyValueCommit,
@@ -70,7 +70,7 @@ async function attempt(
   }
 }
 
-/** Ignores the claim of a refused request, and removes it once its commit has ended. */
+/** Ignores the claim of a refused request. Removes the claim once its commit has ended. */
 function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<unknown>): void {
   const { commit: { claim, isProvisional = false }, claimId } = prepared;
   if (claim === undefined || claimId === null || !isProvisional) return;
@@ -79,7 +79,7 @@ function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<un
     const found = await kv.readOne(claim, limit);
     const { versionstamp } = found.entry;
     if (found.claimId !== claimId || versionstamp === null) return;
-    // A request that has taken over the key since then has written another record.
+    // A later request may have taken over the key and written another record, which must stay.
     await kv.run(
       (kv) => kv.atomic().check({ key: claim, versionstamp }).delete(claim).commit(),
       limit,
@@ -108,7 +108,7 @@ function atomic(
   return operation;
 }
 
-/** Returns the result of a commit whose record exists after all; otherwise null. */
+/** Returns the result of a commit whose record exists. Returns null if there is no record. */
 async function findProof(
   kv: RetryingKv,
   prepared: PreparedCommit,
@@ -118,13 +118,13 @@ async function findProof(
   try {
     return resultOf(await kv.readOne(claim, kv.startDeadline(proofMs)), prepared);
   } catch (error) {
-    // The store still does not respond: the outcome stays unknown, which the caller reports.
+    // The store still does not respond, so the caller reports an unknown outcome.
     if (error instanceof StoreError) return null;
     throw error;
   }
 }
 
-/** Time for finding the proof of a commit without acknowledgement, in milliseconds. */
+/** The time for finding the proof of a commit without acknowledgement, in milliseconds. */
 const proofMs = 500;
 
 function resultOf(
@@ -135,7 +135,9 @@ function resultOf(
   return versionstamp !== null && claimId === prepared.claimId ? { ok: true, versionstamp } : null;
 }
 
-/** Checks a failed commit again. If this fails, the commit itself may have failed the check. */
+/**
+ * Checks a failed commit again. An earlier attempt of the same commit may have caused the failure.
+ */
 async function recheck(
   kv: RetryingKv,
   prepared: PreparedCommit,
@@ -158,8 +160,8 @@ interface Recheck {
 }
 
 /**
- * Reads the keys of a failed check. There is no conflict if the record is the commit's own, from an
- * attempt whose acknowledgement was lost, or if the record has expired.
+ * Reads the keys of a failed check. There is no conflict if the record comes from the same commit,
+ * whose acknowledgement was lost. There is no conflict either if the record has expired.
  */
 async function rereadChecks(
   kv: RetryingKv,

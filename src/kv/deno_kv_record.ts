@@ -4,15 +4,15 @@ import type { KeyValueEntry, KeyValueKey, KeyValueMutation } from "./key_value.t
 
 /** A decoded record of a Deno KV. */
 export interface KvRecord {
-  /** The entry; without a value if there is no record, or it has expired. */
+  /** The entry. It has no value if the record is missing or has expired. */
   readonly entry: KeyValueEntry;
-  /** Id of the commit that wrote the record, if the commit has a claim. */
+  /** The id of the commit that wrote the record, or null if the commit had no claim. */
   readonly claimId: string | null;
 }
 
 /**
- * Encodes a value as a record of a Deno KV. A record contains its expiry: the store's expiry is
- * only the time after which it may delete the record.
+ * Encodes a value as a record of a Deno KV. The record itself contains its expiry, because the
+ * store only promises not to delete it earlier.
  */
 export function encodeRecord(
   { value, expireInMs }: KeyValueMutation & { readonly kind: "set" },

@@ -16,22 +16,25 @@ import { afterPendingIo } from "../runtime/event_loop.ts";
 
 /** The options for changing hot keys. */
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
-  /** Time for retries after changes of other processes, in milliseconds. Default: 3,000. */
+  /**
+   * The time limit for retries after changes by other processes, in milliseconds. Default: 3,000.
+   */
   readonly deadlineMs?: number | undefined;
-  /** Limit of changes in one commit, for changes so large that the limits of commits matter. */
+  /** The maximum number of changes in one commit, because commits have size limits. */
   readonly maxChanges?: number | undefined;
 }
 
 /**
- * Changes the records of hot keys, which many requests change at the same time. If each read and
- * wrote separately, most would collide: 64 requests for one key took 2 s. Here all waiting changes
- * share one read and one checked commit, up to ten keys together, in their order of arrival.
+ * Changes the records of hot keys, which many requests change at the same time. If each request
+ * read and wrote separately, most would collide: 64 requests for one key took 2 s. Instead, all
+ * waiting changes share one read and one checked commit, in the order of their arrival. One commit
+ * contains up to ten keys.
  */
 export class HotKeys {
   readonly #store: KeyValue;
   readonly #options: HotKeysOptions;
   readonly #queues = new Map<string, KeyQueue>();
-  /** Queues that belong to no batch. */
+  /** The queues that belong to no batch. */
   #ready: KeyQueue[] = [];
   #openBatches = 0;
   #isScheduled = false;
@@ -44,9 +47,9 @@ export class HotKeys {
   }
 
   /**
-   * Changes the record of a key; `change` may also read the records at `reads`. It may be called
-   * again with other values if another process was faster, and therefore must have no side effects.
-   * If it throws, the promise rejects with its error, and nothing is stored.
+   * Changes the record of a key. `change` may also read the related records at `reads`. If another
+   * process was faster, `change` is called again with other values, so it must have no side
+   * effects. If `change` throws, the promise rejects with the error, and nothing is stored.
    */
   update<Result>(
     key: KeyValueKey,
@@ -100,8 +103,8 @@ export class HotKeys {
   }
 
   /**
-   * Returns true if a batch may start. While a batch is running, keys wait for others to share a
-   * commit, which costs the same for ten keys, but at most {@link maxGroupingMs}.
+   * Returns true if a batch may start. While a batch is running, keys wait to share a commit, which
+   * costs the same for ten keys. They wait at most {@link maxGroupingMs}.
    */
   #mayStartBatch(): boolean {
     const [first] = this.#ready;
@@ -124,7 +127,7 @@ export class HotKeys {
     if (this.#ready.length > 0) this.#schedule();
   }
 
-  /** Resolves once all changes that waited at its start have an outcome. Never rejects. */
+  /** Resolves once all changes that waited at the start have an outcome. Never rejects. */
   async #attempt(queues: readonly KeyQueue[], tries: number): Promise<void> {
     const waiting = queues.filter((queue) => queue.updates.length > 0);
     if (waiting.length === 0) return;
@@ -140,7 +143,7 @@ export class HotKeys {
         return;
       }
     } catch (error) {
-      // They are retried one by one: a single record may be at fault.
+      // The changes are retried one by one, because a single record may have caused the failure.
       if (error instanceof StoreError || waiting.length === 1) {
         return rejectUpdates(waiting, updates.flat(), error);
       }
@@ -150,8 +153,8 @@ export class HotKeys {
   }
 
   /**
-   * Reads the records of the keys first or together with their related records. The check of a key
-   * detects a related record of a key that has changed in between.
+   * Reads the records of the keys before their related records, or together with them. If a related
+   * record changes in between, the check of the key fails.
    */
   async #read(
     queues: readonly KeyQueue[],
@@ -193,7 +196,9 @@ export class HotKeys {
     return ok;
   }
 
-  /** Retries after another process has changed one of the keys, which the store does not name. */
+  /**
+   * Retries after another process has changed one of the keys. The store does not say which key.
+   */
   async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
     if (queues.length > 1) {
       const half = Math.ceil(queues.length / 2);
@@ -224,16 +229,16 @@ export class HotKeys {
   }
 }
 
-/** Time that a key waits for others while a batch is running, in milliseconds. */
+/** How long a key waits for other keys while a batch is running, in milliseconds. */
 const maxGroupingMs = 5;
 
-/** Several batches, because a remote store is slow and each batch takes only ten keys. */
+/** The maximum number of concurrent batches. A remote store takes ten keys at a time. */
 const maxOpenBatches = 16;
 
-/** Number of keys that a store reads as one snapshot. */
+/** The number of keys that a store reads as one snapshot. */
 const keysOfOneMoment = 10;
 
-/** Returns true if a later mutation of the commit, from another change, deletes this record. */
+/** Returns true if another change in the same commit deletes this record later. */
 function isDeletedAfter(
   index: number,
   { key }: KeyValueMutation,
@@ -245,7 +250,10 @@ function isDeletedAfter(
   return deletions.some((one) => encodeKey(one.key) === code);
 }
 
-/** Rejects the changes. If the store failed, later changes are rejected too, as they would fail. */
+/**
+ * Rejects the changes. If the store failed, also rejects later changes, because they would fail
+ * too.
+ */
 function rejectUpdates(
   queues: readonly KeyQueue[],
   updates: readonly PendingUpdate[],

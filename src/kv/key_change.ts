@@ -1,26 +1,27 @@
 import { encodeKey } from "./key_encoding.ts";
 import type { KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
-/** A change of a hot key: the new state of its record, and the result. */
+/** The change of a hot key: the new record, and the result. */
 export interface KeyChange<Result> {
-  /** The result of {@link HotKeys.update} once the change is stored. */
+  /** The value to which {@link HotKeys.update} resolves once the change is stored. */
   readonly result: Result;
-  /** The new record: null deletes it, undefined leaves it unchanged. */
+  /** The new record. Null deletes the record, and undefined leaves it unchanged. */
   readonly record?:
     | { readonly value: unknown; readonly expireInMs?: number | undefined }
     | null
     | undefined;
   /**
-   * Related records of the hot key, written in its commit. Only changes that also set the hot key's
-   * record may read and write them, so the versionstamp of the hot key covers them. No other commit
-   * may overwrite the first record, which proves the commit if an acknowledgement is lost.
+   * Related records, which are written in the commit of the hot key. Only changes that also set the
+   * hot key's record may read and write related records, so the hot key's versionstamp covers them.
+   * No other commit may overwrite the first related record, which proves the commit if an
+   * acknowledgement is lost.
    */
   readonly beside?: readonly KeyValueMutation[] | undefined;
 }
 
 /**
- * Computes the change of a hot key from the value of its record, undefined if there is none, and
- * the values of the related records that the change requested, in their order.
+ * Computes the change of a hot key. The arguments are the value of the key's record (undefined if
+ * there is none) and the values of the requested related records, in the requested order.
  */
 export type ComputeChange<Result> = (
   value: unknown,
@@ -49,7 +50,7 @@ export interface KeyQueue {
   readySince: number;
 }
 
-/** The outcome of all changes of one queue, before it is committed. */
+/** The outcome of all changes in one queue, before the commit. */
 export interface QueueDraft {
   readonly queue: KeyQueue;
   readonly versionstamp: string | null;
@@ -62,11 +63,11 @@ export interface QueueDraft {
 export interface QueueState {
   readonly value: unknown;
   readonly versionstamp: string | null;
-  /** The related records by their encoded keys. */
+  /** The related records, by encoded key. */
   readonly beside: Map<string, unknown>;
 }
 
-/** Applies the changes to the value one after the other. */
+/** Applies several changes to a value, one after the other. */
 export function draftChanges(
   queue: KeyQueue,
   updates: readonly PendingUpdate[],
@@ -92,7 +93,7 @@ export function draftChanges(
         beside.push(one);
       }
     } catch (error) {
-      // Only this change has failed; the others do not depend on it.
+      // Only this change has failed. The other changes do not depend on it.
       resolvers.push(() => update.reject(error));
     }
   }

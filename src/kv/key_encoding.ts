@@ -2,8 +2,9 @@ import { Buffer } from "node:buffer";
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
 /**
- * Encodes a key as a string of bytes, unique for each key and in the order of the keys: the tuple
- * encoding of FoundationDB, which Deno KV uses too. Throws a plain Error for an invalid key.
+ * Encodes a key as a string of bytes. Each key has a unique string, and strings sort like the keys.
+ * The encoding is the tuple encoding of FoundationDB, which Deno KV also uses. Throws a plain Error
+ * for an invalid key.
  */
 export function encodeKey(key: KeyValueKey): string {
   if (!Array.isArray(key) || key.length === 0) {
@@ -16,27 +17,25 @@ export function encodeKey(key: KeyValueKey): string {
   return code;
 }
 
-/** Encodes the beginning of all keys below a prefix, which may be empty. */
+/** Encodes the bytes with which all keys below a prefix begin. The prefix may be empty. */
 export function encodePrefix(prefix: KeyValueKey): string {
   return encodeParts(prefix);
 }
 
-/** Returns true if an encoded key begins with the encoded parts of the prefix and has more. */
+/** Returns true if an encoded key begins with the parts of the prefix and has more parts. */
 export function isBelow(prefixCode: string, code: string): boolean {
-  // A 0xff after the last part belongs to an escaped zero: the part itself is then longer.
+  // A 0xff here means that the last part continues with an escaped zero, so it is longer.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }
 
-/**
- * Returns the name of a key for a message: its first part only, because the others may be secret.
- */
+/** Returns the first part of a key for a message, because other parts may be secret. */
 export function keyName(key: KeyValueKey): string {
   const [first] = key;
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
 }
 
-/** The limit of Deno KV. */
+/** The maximum length of an encoded key in bytes, as in Deno KV. */
 const maxKeyBytes = 2_048;
 
 function encodeParts(key: KeyValueKey): string {
@@ -48,7 +47,7 @@ function encodeParts(key: KeyValueKey): string {
 function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   switch (typeof part) {
     case "string":
-      // UTF-8 would encode a lone surrogate as U+FFFD, so two keys would be equal.
+      // UTF-8 would encode a lone surrogate as U+FFFD, so different keys would become equal.
       if (!part.isWellFormed()) {
         throw new Error(`Cannot use ${keyName(key)}: a text in it holds half a character`);
       }
@@ -83,7 +82,7 @@ function escapeZeros(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\0\xff") : text;
 }
 
-/** Encodes the signed length of the magnitude, then the magnitude; all inverted if negative. */
+/** Encodes a signed length and then the magnitude. All bytes of a negative number are inverted. */
 function encodeInteger(value: bigint, key: KeyValueKey): string {
   if (value === 0n) return "\x14";
   const hex = (value < 0n ? -value : value).toString(16);
@@ -99,7 +98,7 @@ function encodeInteger(value: bigint, key: KeyValueKey): string {
   return String.fromCharCode(...head) + bytesText(magnitude.map((byte) => byte ^ 0xff));
 }
 
-/** Encodes IEEE 754, with bits inverted so that the bytes are in the order of the numbers. */
+/** Encodes a number as IEEE 754. Bits are inverted so that bytes sort like the numbers. */
 function encodeNumber(value: number): string {
   const bytes = Buffer.alloc(8);
   bytes.writeDoubleBE(value);

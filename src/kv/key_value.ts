@@ -10,13 +10,13 @@
 export interface KeyValue {
   /** Reads one key. */
   get(key: KeyValueKey): Promise<KeyValueEntry>;
-  /** Reads several keys; up to ten of them as one snapshot. */
+  /** Reads several keys. Up to ten keys are read as one snapshot. */
   getMany(keys: readonly KeyValueKey[]): Promise<readonly KeyValueEntry[]>;
   /** Reads one page of the entries below a prefix, in the order of the keys. */
   list(page: KeyValuePage): Promise<readonly KeyValueEntry[]>;
-  /** Carries out all mutations if every check holds, otherwise none. */
+  /** Carries out all mutations if every check succeeds. Otherwise carries out none. */
   commit(commit: KeyValueCommit): Promise<KeyValueCommitResult>;
-  /** Releases the store, which refuses later calls. It is safe to call this twice. */
+  /** Closes the store, which then refuses calls. A second call has no effect. */
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export type KeyValueKeyPart = Uint8Array | string | bigint | number | boolean;
 export interface KeyValueEntry {
   /** The key. */
   readonly key: KeyValueKey;
-  /** The value; undefined if there is no record, or it has expired. */
+  /** The value. Undefined if the record is missing or has expired. */
   readonly value: unknown;
   /**
    * Identifies this state of the key, for a {@link KeyValueCheck}. Opaque. Null means that there is
@@ -44,21 +44,21 @@ export interface KeyValueEntry {
 
 /** The page of entries to list from a key-value store. */
 export interface KeyValuePage {
-  /** The parts with which all keys begin; the key with exactly these parts is not listed. */
+  /** The parts with which all keys begin. The key that equals the prefix is not listed. */
   readonly prefix: KeyValueKey;
-  /** Last key of the previous page, after which this page continues in the list's direction. */
+  /** The last key of the previous page. The page continues after it in the list's direction. */
   readonly after?: KeyValueKey | undefined;
-  /** Number of entries, 1 to 1,000. Fewer entries mean that there are no more. */
+  /** The maximum number of entries, 1 to 1,000. Fewer entries mean that the list has ended. */
   readonly limit: number;
-  /** Lists the last key first. */
+  /** True to list the last key first. */
   readonly reverse?: boolean | undefined;
 }
 
 /** A write to a key-value store, as a value. */
 export interface KeyValueCommit {
-  /** At most ten checks, the limit of the smallest store. */
+  /** The checks. At most ten, the limit of the smallest store. */
   readonly checks?: readonly KeyValueCheck[] | undefined;
-  /** At most 1,000 mutations, which are carried out in this order. */
+  /** The mutations, which are carried out in this order. At most 1,000. */
   readonly mutations: readonly KeyValueMutation[];
   /**
    * Key of one of the sets, whose record proves the commit: if the acknowledgement is lost, the
@@ -75,13 +75,13 @@ export interface KeyValueCommit {
 }
 
 /**
- * A check of a {@link KeyValueCommit}: it holds while the key is in the state of this versionstamp;
- * null: there is no record.
+ * A check of a {@link KeyValueCommit}. It succeeds if the key's record has this versionstamp. Null
+ * requires that there is no record.
  */
 export interface KeyValueCheck {
   /** The key to check. */
   readonly key: KeyValueKey;
-  /** Versionstamp from a {@link KeyValueEntry} or a {@link KeyValueCommitResult}. */
+  /** The versionstamp from a {@link KeyValueEntry} or a {@link KeyValueCommitResult}. */
   readonly versionstamp: string | null;
 }
 
@@ -90,9 +90,9 @@ export type KeyValueMutation =
   | {
     readonly kind: "set";
     readonly key: KeyValueKey;
-    /** Any value that can be cloned, except undefined; at most 65,000 bytes when serialized. */
+    /** Any value except undefined that can be cloned. At most 65,000 bytes when serialized. */
     readonly value: unknown;
-    /** Lifetime of the record in milliseconds. */
+    /** The lifetime of the record, in milliseconds. */
     readonly expireInMs?: number | undefined;
     /**
      * Name of the client whose record this is. A store of limited size reserves a part of its space
@@ -104,7 +104,9 @@ export type KeyValueMutation =
   }
   | { readonly kind: "delete"; readonly key: KeyValueKey };
 
-/** The result of a {@link KeyValueCommit}: true if the checks held and all was written. */
+/**
+ * The result of a {@link KeyValueCommit}. True if all checks succeeded and everything was written.
+ */
 export type KeyValueCommitResult =
   | { readonly ok: true; readonly versionstamp: string }
   | { readonly ok: false };

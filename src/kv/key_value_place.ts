@@ -6,7 +6,7 @@ export function requirePlace(kv: string): void {
   if (mistake !== null) throw new Error(`Cannot open the key-value store: kv ${mistake}`);
 }
 
-/** Returns the mistake in the path or URL of a key-value store; null if it is valid. */
+/** Returns the mistake in the path or URL of a key-value store, or null for a valid one. */
 export function placeMistake(kv: string): string | null {
   if (kv === "") return "is an empty text: give it a path";
   // Also without slashes: SQLite would open the database that `file:shop.db` names. A single letter
@@ -17,7 +17,7 @@ export function placeMistake(kv: string): string | null {
   if (!/^http:\/\//i.test(kv)) {
     return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}`;
   }
-  // The token and every record would be sent in clear text.
+  // HTTP would send the token and every record in clear text.
   return isLoopback(hostOf(kv)) ? null : "takes http:// on this machine alone: use https://";
 }
 
@@ -32,7 +32,7 @@ export function companionMistake(path: string): string | null {
     : `must not end with "${end}", as the names of files that SQLite makes for a database do`;
 }
 
-/** Returns the host of a URL; the empty string for an invalid URL. */
+/** Returns the host of a URL, or the empty string for an invalid URL. */
 function hostOf(url: string): string {
   const { hostname = "" } = URL.parse(url) ?? {};
   return hostname.replace(/^\[(.*)\]$/, "$1");

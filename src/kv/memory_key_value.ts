@@ -23,7 +23,7 @@ export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 
   const records = new MemoryRecords(clock, maxBytes);
   let isClosed = false;
 
-  /** Errors reject, as with a remote store. */
+  /** Runs `work` as a promise, so that errors reject, as with a remote store. */
   async function ifOpen<T>(work: () => T): Promise<T> {
     if (isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
     return await work();
@@ -47,7 +47,7 @@ interface MemoryRecord {
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   readonly versionstamp: string;
-  /** Null for a record that is kept until it expires. */
+  /** The share of the record. Null for a record that is kept until it expires. */
   readonly share: string | null;
   readonly isReserved: boolean;
 }
@@ -59,9 +59,9 @@ class MemoryRecords {
   readonly #records = new Map<string, MemoryRecord>();
   readonly #shares = new RecordShares();
   #commits = 0;
-  /** Number of records at which expired ones are removed: rarely enough to be cheap. */
+  /** The number of records at which expired records are removed. Each removal reads all records. */
   #sweepAt = firstSweep;
-  /** Time at which records were last removed to make room. */
+  /** The time of the last removal that was meant to free space. */
   #sweptForRoomAt = -Infinity;
 
   constructor(clock: Clock, maxBytes: number) {
@@ -95,7 +95,7 @@ class MemoryRecords {
     const holds = checks.every(({ key, versionstamp }) =>
       (this.#live(encodeKey(key))?.versionstamp ?? null) === versionstamp
     );
-    // All mutations are prepared, and may throw, before the first is carried out.
+    // All mutations are prepared first. If preparing one throws, none is carried out.
     const versionstamp = (this.#commits + 1).toString(16).padStart(20, "0");
     const prepared = mutations.map((mutation) => this.#prepared(mutation, versionstamp));
     if (!holds) return { ok: false };
@@ -147,7 +147,7 @@ class MemoryRecords {
     if (hasRoom()) return;
     this.#sweepForRoom();
     while (!hasRoom()) {
-      // Other records would let clients without a share drop the records of clients with one.
+      // Otherwise, clients without a share could drop the records of clients with a share.
       const code = shared > 0 || isReserved ? this.#shares.next() : null;
       if (code === null) {
         throw new StoreError("unavailable", new Error(`It holds ${this.#maxBytes} bytes already`));
@@ -156,7 +156,7 @@ class MemoryRecords {
     }
   }
 
-  /** Removes expired records, after a pause: a full store must not slow down every write. */
+  /** Removes expired records after a pause, because a full store must not slow down every write. */
   #sweepForRoom(): void {
     const now = this.#clock.now();
     if (Math.abs(now - this.#sweptForRoomAt) < sweepPauseMs) return;
@@ -182,10 +182,10 @@ class MemoryRecords {
 
 const firstSweep = 1_000;
 
-/** Time for which a full store is assumed to stay full, in milliseconds. */
+/** How long a full store is assumed to stay full, in milliseconds. */
 const sweepPauseMs = 1_000;
 
-/** An encoded key and its new record; null deletes it. */
+/** An encoded key and its new record. Null deletes the record. */
 type PreparedRecord = readonly [code: string, record: MemoryRecord | null];
 
 /** Returns the approximate memory of a record with its key, in bytes. */

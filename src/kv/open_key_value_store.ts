@@ -15,14 +15,14 @@ export type KeyValueOption = string | DenoKv | KeyValue;
 
 /** The key-value store that an app has opened, or opens on demand. */
 export interface AppStore {
-  /** The configured store; null if none is configured. */
+  /** The configured store, or null if none is configured. */
   readonly configured: KeyValue | null;
   /**
    * Returns the store for `purpose`, e.g. `limits`. Without a configured store it is in the memory
    * of this process, which is observed.
    */
   need(purpose: string): KeyValue;
-  /** Closes the store, even if it was passed in open. */
+  /** Closes the store, even if the caller has opened it. */
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
-  // Checked here too: the command line and the ledger do not validate the options of an app.
+  // The command line and the ledger do not validate app options, so the place is checked here.
   requirePlace(option);
   if (isOnDenoDeploy(runtime) && !isServer(option)) {
     throw new Error(

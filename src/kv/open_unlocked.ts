@@ -22,7 +22,7 @@ export async function openUnlocked<T>(
 
 /** Returns true if an error means that another process holds the lock of the file. */
 export function isLocked(error: unknown): boolean {
-  // Deno provides SQLite's message and no code.
+  // Deno provides SQLite's error message, but no error code.
   return error instanceof Error && error.message.includes("database is locked");
 }
 

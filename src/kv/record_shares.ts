@@ -12,7 +12,7 @@ export class RecordShares {
     return this.#bytes;
   }
 
-  /** Adds a record as the newest of its share. */
+  /** Adds a record as the newest record of its share. */
   add(name: string, code: string, size: number): void {
     const share = this.#shares.get(name) ?? { sizes: new Map<string, number>(), bytes: 0 };
     this.#shares.set(name, share);
@@ -29,7 +29,7 @@ export class RecordShares {
     if (share.sizes.size === 0) this.#shares.delete(name);
   }
 
-  /** Returns the oldest record of one of the largest shares; null if there is none. */
+  /** Returns the oldest record of a share with the most bytes. Null if there is no share. */
   next(): string | null {
     const [name] = this.#byMagnitude.findLast((names) => names.size > 0) ?? [];
     const [code] = name === undefined ? [] : this.#shares.get(name)?.sizes.keys() ?? [];
@@ -45,12 +45,12 @@ export class RecordShares {
 }
 
 interface Share {
-  /** The size of each record by its encoded key, oldest first. */
+  /** The sizes of the records by encoded key, oldest first. */
   readonly sizes: Map<string, number>;
   bytes: number;
 }
 
-/** Returns the number of binary digits. */
+/** Returns the number of binary digits of a number. */
 function magnitude(bytes: number): number {
   return 32 - Math.clz32(bytes);
 }

@@ -12,7 +12,7 @@ import { StoreError } from "./store_error.ts";
 
 /** The options of a Deno KV with retries. */
 export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
-  /** Timeout of one operation with all its retries, in milliseconds. Default: 3,000. */
+  /** The timeout of one operation with all its retries, in milliseconds. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -26,10 +26,10 @@ export class RetryingKv {
   readonly #options: RetryingKvOptions;
   readonly #breaker: CircuitBreaker;
   #isClosed = false;
-  /** Claims whose records are read as if they had expired. */
+  /** The claims whose records are treated as expired. */
   readonly abandonedClaims = new AbandonedClaims();
 
-  /** Owns the store, and closes it at the end. */
+  /** The constructor takes over the store, which `close` closes. */
   constructor(kv: DenoKv, options: RetryingKvOptions) {
     this.#kv = kv;
     this.#options = options;

@@ -1,10 +1,10 @@
 import { Problem } from "../problem/problem.ts";
 
-/** The kind of an error of the key-value store: whether an unconfirmed operation was done. */
+/** The kind of an error of the key-value store, which says if an unconfirmed operation was done. */
 export type StoreErrorKind =
-  /** It was not done: the store is busy past the deadline, closed, or unreachable. */
+  /** The operation was not done: the store is closed, unreachable, or busy past the deadline. */
   | "unavailable"
-  /** A write that may or may not have been done. */
+  /** The error of a write that may have been done. */
   | "unknown-outcome";
 
 /** The error of a failed key-value store. The original error is the `cause`. */
@@ -12,7 +12,7 @@ export class StoreError extends Error {
   /** The kind of the error. */
   readonly kind: StoreErrorKind;
 
-  /** `cause` is for the observer. */
+  /** The operator sees `cause`, and the client does not. */
   constructor(kind: StoreErrorKind, cause: unknown) {
     super(`The key-value store answered: ${kind}`, { cause });
     this.name = "StoreError";

@@ -13,10 +13,10 @@ export function claimStoreFile(path: string): ClaimedFile {
  * Error that names the file's content.
  */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
-  // The path is the target of a symbolic link.
+  // The path is already the target of any symbolic link.
   const mistake = companionMistake(path);
   if (mistake !== null) throw new Error(`its path ${mistake}`);
-  // A file that is open in this process was checked before.
+  // If this process already has the file open, the file was checked before.
   if (!isFirst || !existsSync(path) || !statSync(path).isFile() || statSync(path).size === 0) {
     return;
   }

@@ -62,14 +62,14 @@ export function validatePage({ prefix, after, limit }: KeyValuePage): void {
 }
 
 /**
- * Maximum number of checks in a commit: the protocol of KV Connect allows ten, although the local
- * store accepts a hundred.
+ * The maximum number of checks in a commit. KV Connect allows ten, although a local store accepts a
+ * hundred.
  */
 export const maxChecks = 10;
 
 const maxMutations = 1_000;
 
-/** Deno KV accepts 65,536 bytes, including the record's own fields. */
+/** The maximum size of a value. Deno KV accepts 65,536 bytes, including the record's own fields. */
 const maxValueBytes = 65_000;
 
 const maxEntries = 1_000;

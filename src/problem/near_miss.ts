@@ -1,7 +1,7 @@
-/** Names by their plain form, by which near misses are found. */
+/** Names by their normalized form, in which near misses are looked up. */
 export type NamesByPlain = ReadonlyMap<string, string>;
 
-/** Returns the names by their plain form. Of names with the same form, the first one is used. */
+/** Returns the names by their normalized form. Of equal forms, the first name is used. */
 export function namesByPlain(names: Iterable<string>): NamesByPlain {
   const byPlain = new Map<string, string>();
   for (const name of names) {
@@ -11,22 +11,22 @@ export function namesByPlain(names: Iterable<string>): NamesByPlain {
   return byPlain;
 }
 
-/** `order_by`, `orderby` and `orderBy` are one name. */
+/** In this form, `order_by`, `orderby` and `orderBy` are equal. */
 export function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
 /**
- * Returns the name that another name is a near miss of. It is so near that no other name can be
- * meant. It is for places where an unknown name is otherwise allowed. {@link nearestName} suggests
- * more names, for places where an unknown name is an error anyway.
+ * Returns the known name of which `name` is a near miss. The known name is so near that no other
+ * name can be meant. This function is for places that otherwise allow unknown names. Where unknown
+ * names are errors, {@link nearestName} suggests more names.
  */
 export function nearMissOf(name: string, names: NamesByPlain): string | undefined {
   const plain = plainName(name);
   return names.get(plain) ?? nearOf(plain, names);
 }
 
-/** Returns the near name. A short name has no near names. */
+/** Returns the known name that is near. Short names have no near names. */
 function nearOf(plain: string, names: NamesByPlain): string | undefined {
   if (plain.length < minNearLength - 1) return undefined;
   for (const [known, name] of names) {

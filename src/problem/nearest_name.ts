@@ -1,20 +1,19 @@
 import { plainName } from "./near_miss.ts";
 
 /**
- * Returns the name nearest to a misspelt one by edit distance, for the hint in an error message;
- * null if none is near.
+ * Returns the name that is nearest to a misspelt name, or null if no name is near. Error messages
+ * use this name as a hint.
  */
 export function nearestName(
   text: string,
   candidates: readonly string[],
-  // Less than half of the name may be wrong. "create" is not far from "read", but means something
-  // else.
+  // At most half of the name may be wrong: "create" is near "read" but has another meaning.
   maxDistance = Math.ceil(text.length / 2) - 1,
 ): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, maxDistance) + 1;
   for (const candidate of candidates) {
-    // A column may have no letters in its name. No name is a misspelling of such a column.
+    // A column name may have no letters. No name can be a misspelling of such a column name.
     if (candidate === "") continue;
     if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
     const distance = editDistance(text, candidate);
@@ -27,11 +26,11 @@ export function nearestName(
 }
 
 /**
- * Returns the visible field nearest to a name that a client has sent. It must be nearer than an
- * option must be, because half of a field name often equals half of another field name.
+ * Returns the visible field that is nearest to a name from a client. The limit is stricter than for
+ * option names, because half of a field name often equals half of another field name.
  */
 export function nearestField(text: string, candidates: readonly string[]): string | null {
-  // The distance compares each character with every character of every name.
+  // The time grows with the square of the length, because each pair of characters is compared.
   if (text.length > maxComparedLength) return null;
   const plain = plainName(text);
   const plainNames = candidates.map(plainName);

@@ -7,15 +7,15 @@ import {
 } from "../protocol/problem_codes.ts";
 import type { Reply } from "../protocol/reply.ts";
 
-/** The options of a problem, besides its message. */
+/** The options of a problem in addition to its message. */
 export interface ProblemOptions {
-  /** Machine-readable facts, sent as `details`. Never a hidden value, never SQL. */
+  /** Machine-readable facts for the response's `details`. Never a hidden value, never SQL. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** The status of the response; the status of the code unless set. */
+  /** The status of the response. Default: the status of the problem code. */
   readonly status?: number | undefined;
-  /** Headers of the response, e.g. `allow` or `retry-after`. */
+  /** The headers of the response, for example `allow` or `retry-after`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The cause of the problem, which is observed and never sent. */
+  /** The cause of the problem, which is logged but never sent. */
   readonly cause?: unknown;
 }
 
@@ -41,7 +41,9 @@ export class Problem extends Error {
   /** Headers of the response. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** Creates a problem. `detail` is shown to the caller: no SQL, no hidden values. */
+  /**
+   * Creates a problem. The caller sees `detail`, which must contain no SQL and no hidden values.
+   */
   constructor(slug: ProblemSlug, detail: string, options: ProblemOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "Problem";
@@ -51,7 +53,7 @@ export class Problem extends Error {
     this.headers = options.headers ?? {};
   }
 
-  /** Returns this problem with other headers. */
+  /** Returns a copy of this problem with other headers. */
   withHeaders(headers: Readonly<Record<string, string>>): Problem {
     const { slug, message, status, details, cause } = this;
     return new Problem(slug, message, { status, details, headers, cause });
@@ -76,7 +78,7 @@ export function problemReply(problem: Problem): Reply {
     status: problem.status,
     headers: {
       "content-type": "application/problem+json",
-      // The next request may succeed, so no cache may keep the refusal.
+      // Caches must not store the refusal, because the next request may succeed.
       "cache-control": "no-store",
       ...problem.headers,
     },

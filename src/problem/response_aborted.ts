@@ -1,7 +1,6 @@
 /**
- * The error of a response that was aborted: its body failed after its headers were sent. The cause
- * has been observed already, so the listener does not report this error again. The client sees a
- * cut transfer.
+ * The error of a response whose body failed after the headers were sent. The cause has already been
+ * reported, so the listener does not report this error again. The client sees a truncated response.
  */
 export class ResponseAborted extends Error {
   constructor(cause: unknown) {

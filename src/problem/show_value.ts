@@ -1,6 +1,4 @@
-/**
- * Shows a value in an error message by naming its type. The content of an object is never shown.
- */
+/** Describes a value in an error message by its type. The content of an object is never shown. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") return "a text";
   if (typeof value === "function") return "a function";

@@ -1,8 +1,8 @@
 /**
- * Decodes base64url without padding (RFC 4648, section 5) from a part of a string into `bytes`, and
- * returns whether that part is the canonical spelling of exactly `bytes.length` bytes. The
- * platform's decoders accept up to four spellings of the same bytes, white space and padding. A
- * single-use token that is recorded as a string could then be used several times.
+ * Decodes a part of a string as base64url without padding (RFC 4648, section 5) into `bytes`.
+ * Returns true if the part is the canonical spelling of exactly `bytes.length` bytes. The
+ * platform's decoders accept up to four spellings of the same bytes, white space and padding. With
+ * these decoders, a single-use token that is recorded as a string could be used several times.
  */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   let at = from;
@@ -28,8 +28,7 @@ export function decodeBase64url(text: string, from: number, bytes: Uint8Array): 
 }
 
 /**
- * Returns the six bits of a letter. Returns -1 for any other character, which keeps every `|` with
- * it negative.
+ * Returns the six bits of a letter, or -1 for any other character. An `|` with -1 stays negative.
  */
 function valueAt(text: string, at: number): number {
   return values[text.charCodeAt(at)] ?? -1;

@@ -1,6 +1,6 @@
 /**
- * Converts bytes to hexadecimal strings and base64. The functions of ECMAScript 2026 are the
- * fastest, and are used if the host has them. `Buffer` is used in Node before version 25.
+ * Converts bytes to hexadecimal strings and base64. If the host has the functions of ECMAScript
+ * 2026, they are used, because they are the fastest. `Buffer` is used in Node before version 25.
  */
 import { Buffer } from "node:buffer";
 
@@ -30,7 +30,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
 
 /**
  * Decodes base64 to bytes. Throws a SyntaxError for a string without padding, with white space or
- * with bits after the last byte. Therefore equal bytes have one string.
+ * with bits after the last byte. Therefore equal bytes have only one spelling.
  */
 export function base64ToBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new SyntaxError("it is not base64");

@@ -2,9 +2,9 @@ import { blockBytes, createSha256, type Midstate, midstateAfter, type Sha256 } f
 
 /** HMAC-SHA-256 (RFC 2104) with one key. */
 export interface HmacSha256 {
-  /** Returns the 32 bytes of the code, in a new array. */
+  /** Returns the 32 bytes of the authentication code, in a new array. */
   sign(message: Uint8Array): Uint8Array<ArrayBuffer>;
-  /** Returns true if `code` is the code of the message, in constant time. */
+  /** Returns true if `code` is the authentication code of the message. Takes constant time. */
   verify(message: Uint8Array, code: Uint8Array): boolean;
 }
 

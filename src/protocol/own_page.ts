@@ -1,7 +1,7 @@
 /**
  * Returns true if a page of this service's own origin, or of a trusted origin, has sent the
- * request. Returns null if the request has neither header, like the request of a program. Browsers
- * send these headers with every write (Fetch Metadata, and RFC 6454).
+ * request. Returns null if the request has neither `Sec-Fetch-Site` nor `Origin`, as from a
+ * program. Browsers send one of these headers with every write (Fetch Metadata, and RFC 6454).
  */
 export function isFromOwnPage(
   { headers, url }: Request,
@@ -10,11 +10,11 @@ export function isFromOwnPage(
   const origin = headers.get("origin");
   if (origin !== null && trustedOrigins.has(origin)) return true;
   const site = headers.get("sec-fetch-site");
-  // Another subdomain is `same-site`, and may have another owner. `none` is a request by the
-  // user, for example from the address bar.
+  // `same-site` is another subdomain, which may have another owner. `none` is a request that the
+  // user started, for example from the address bar.
   if (site !== null) return site === "same-origin" || site === "none";
   if (origin === null) return null;
-  // The schemes may differ if a proxy ends TLS. `null` is the origin of a sandbox.
+  // Only hosts are compared, because a proxy may end TLS. A sandboxed page has the origin `null`.
   const { protocol, host } = URL.parse(origin) ?? { protocol: "", host: "" };
   return host !== "" && hostOf(protocol, headers.get("host")) === host ||
     host !== "" && headers.get("host") === null && URL.parse(url)?.host === host;

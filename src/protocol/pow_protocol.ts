@@ -1,4 +1,4 @@
-/** The headers of the proof-of-work protocol, in lower case as in replies. */
+/** The header names of the proof-of-work protocol, in lower case as in responses. */
 export const powHeaders = {
   challenge: "service-pow-challenge",
   difficulty: "service-pow-difficulty",
@@ -10,7 +10,7 @@ export const powHeaders = {
 /** The only algorithm that the proof-of-work protocol offers. */
 export const powAlgorithm = "sha256";
 
-/** The longest nonce that the proof-of-work protocol accepts. */
+/** The maximum length of a nonce in the proof-of-work protocol. */
 export const maxNonceLength = 64;
 
 /**

@@ -54,17 +54,17 @@ export const problemTypeBase = "/__service/problems/";
  * RFC 7807).
  */
 export interface ProblemBody {
-  /** The path of a page about this kind of problem. */
+  /** The path of a page about this type of problem. */
   readonly type: string;
-  /** A summary of this kind of problem, identical each time. */
+  /** A summary of this type of problem. The title is the same for each occurrence. */
   readonly title: string;
   /** The status of the response. */
   readonly status: number;
-  /** The description of this occurrence. */
+  /** The description of this occurrence of the problem. */
   readonly detail: string;
-  /** The kind of the problem for programs: `NOT_FOUND`. */
+  /** The type of the problem for programs, for example `NOT_FOUND`. */
   readonly code: string;
-  /** Facts for programs, which depend on the kind. */
+  /** Machine-readable facts. Their names depend on the type of the problem. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

@@ -136,5 +136,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "token may still be valid.",
 };
 
-/** The explained problems of features that do not exist yet. This version never returns them. */
+/**
+ * The documented problems of features that do not exist yet. This version never returns these
+ * problems.
+ */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set();

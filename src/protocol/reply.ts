@@ -1,11 +1,11 @@
-/** A reply: a response as plain data. The responder converts it to a `Response` at the end. */
+/** A response as plain data. The responder converts the data to a `Response` at the end. */
 export interface Reply {
   readonly status: number;
   /** The headers, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body; a stream if it is too large to be held in memory. */
+  /** The body of the response. A stream if the body is too large for memory. */
   readonly body: string | ReadableStream<Uint8Array> | null;
 }
 
-/** The content type of every reply with JSON that is not a problem. */
+/** The content type of every JSON response except problems. */
 export const jsonType = "application/json";

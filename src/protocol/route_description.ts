@@ -4,37 +4,37 @@ import type { ProblemSlug } from "./problem_codes.ts";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The description of a route that belongs to no resource, next to its code. The document of the
- * service contains the description if the route is mounted.
+ * The description of a route that belongs to no resource. If the route is mounted, the service's
+ * OpenAPI document contains the description.
  */
 export interface RouteDescription {
   /** The `operationId`. */
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
-  /** The schema of the JSON body; absent without a body. */
+  /** The schema of the JSON body. Absent if the route reads no body. */
   readonly body?: JsonSchema;
   /** The content type of a body that is not JSON. */
   readonly bodyType?: string;
-  /** The responses that are not problems, by status; null for a response without a body. */
+  /** The responses that are not problems, by status. Null for a response without a body. */
   readonly answers: Readonly<Record<number, AnswerDescription | null>>;
   readonly problems: readonly ProblemSlug[];
-  /** True if the route needs a user. */
+  /** True if the route requires an authenticated user. */
   readonly needsUser: boolean;
-  /** The path parameters with their descriptions. */
+  /** The descriptions of the path parameters, by parameter name. */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
 /** The description of a response. */
 export interface AnswerDescription {
-  /** The content type; `application/json` unless set. */
+  /** The content type of the response. Default: `application/json`. */
   readonly type?: string;
   readonly schema: JsonSchema;
 }
 
 const descriptionKey = Symbol("description of a route");
 
-/** Returns the handler with the description of its route, which {@link descriptionOf} returns. */
+/** Attaches a route description to a handler, for {@link descriptionOf}. */
 export function describedAs<Handler extends object>(
   description: RouteDescription,
   handler: Handler,
@@ -42,9 +42,9 @@ export function describedAs<Handler extends object>(
   return Object.defineProperty(handler, descriptionKey, { value: description });
 }
 
-/** Returns the description of a handler's route; undefined for a handler without one. */
+/** Returns the description of a handler's route, or undefined if the handler has none. */
 export function descriptionOf(handler: object): RouteDescription | undefined {
-  // Only `describedAs` sets it: the key is not exported.
+  // The cast is safe: only `describedAs` sets this key, which is not exported.
   return Reflect.get(handler, descriptionKey) as RouteDescription | undefined;
 }
 

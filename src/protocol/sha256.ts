@@ -7,8 +7,9 @@ export interface Sha256 {
   /** Returns the 32 bytes of the digest, in a new array. */
   digest(message: Uint8Array): Uint8Array<ArrayBuffer>;
   /**
-   * Returns the digest, as eight words, of the blocks hashed into `midstate` followed by the first
-   * `length` bytes of the message. The hasher owns the array, and the next call overwrites it.
+   * Returns the digest as eight words. The digest covers the blocks in `midstate` and then the
+   * first `length` bytes of the message. The hasher owns the array, and the next call overwrites
+   * it.
    */
   words(message: Uint8Array, length: number, midstate?: Midstate): Int32Array;
 }
@@ -16,7 +17,7 @@ export interface Sha256 {
 /** The midstate of a SHA-256 hash, after some whole blocks. */
 export interface Midstate {
   readonly state: Int32Array;
-  /** Bytes hashed, a multiple of 64. */
+  /** The number of hashed bytes, a multiple of 64. */
   readonly bytes: number;
 }
 
@@ -33,8 +34,8 @@ export function createSha256(): Sha256 {
     state.set(midstate.state);
     let at = 0;
     for (; at + blockBytes <= length; at += blockBytes) compressBlock(message, at);
-    // The last block contains the rest, one bit, and at its end the length in bits. A second block
-    // is added if the first has no room.
+    // The last block contains the rest of the message, a one bit, and the length in bits. If the
+    // length does not fit, a second block is added.
     const rest = length - at;
     const end = rest + 9 <= blockBytes ? blockBytes : 2 * blockBytes;
     for (let i = 0; i < rest; i++) lastBlocks[i] = message[at + i]!;

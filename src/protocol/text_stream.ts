@@ -5,9 +5,9 @@ const charactersOfPart = 64 * 1024;
 const encoder = new TextEncoder();
 
 /**
- * Returns a string as the body of a response. The body is encoded part by part, as its client
- * receives it. A listener takes a string immediately, so a response that its client never reads
- * would count as delivered.
+ * Returns a string as a response body that is encoded in parts, as the client receives them. A
+ * listener would accept a whole string immediately. A response that its client never reads would
+ * then count as delivered.
  */
 export function textStream(text: string): ReadableStream<Uint8Array> {
   let at = 0;
@@ -21,7 +21,7 @@ export function textStream(text: string): ReadableStream<Uint8Array> {
   }, { highWaterMark: 0 });
 }
 
-/** Returns the end of a part. Both halves of a character beyond 16 bits are in one part. */
+/** Returns the end of a part. A surrogate pair is never split between two parts. */
 function endOfPart(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last <= 0xdbff ? end + 1 : end;

@@ -2,7 +2,7 @@ import { sleep } from "./event_loop.ts";
 import { jitteredBetween } from "./jitter.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** The growth of a backoff's maximum wait: first `firstMs`, then `factor` times as long. */
+/** The maximum waits of a backoff: `firstMs`, then always `factor` times as long. */
 export interface Backoff {
   readonly firstMs: number;
   readonly factor: number;
@@ -10,9 +10,9 @@ export interface Backoff {
 }
 
 /**
- * Waits with backoff before another try, after `failedTries` of them. The time is random, between
- * nothing and a limit that grows with each try ("full jitter"). Therefore tries that collided do
- * not collide again.
+ * Waits with backoff before another try, after `failedTries` failures. The wait is random, between
+ * 0 and a maximum that grows with each failure ("full jitter"). The random wait prevents that tries
+ * which have collided collide again.
  */
 export function waitBackoff(
   failedTries: number,
@@ -23,5 +23,5 @@ export function waitBackoff(
   return sleep(jitteredBetween(runtime, 0, limitMs));
 }
 
-/** The backoff for operations of about a millisecond, such as commits of a key-value store. */
+/** The backoff for operations of about one millisecond, such as commits of a key-value store. */
 const shortBackoff: Backoff = { firstMs: 1, factor: 2, maxMs: 64 };

@@ -9,9 +9,12 @@ export interface BoundedMap<K, V> {
   entries(): Iterable<readonly [K, V]>;
 }
 
-/** The limit of a map whose entries can have any size, because a client chooses their strings. */
+/** The byte limit of a map. Clients can choose the strings, so entries can have any size. */
 export interface ByteBound<K, V> {
-  /** The largest number of bytes of all entries. Entries of more than half of it are not kept. */
+  /**
+   * The maximum number of bytes of all entries together. An entry of more than half of this number
+   * is not stored.
+   */
   readonly maxBytes: number;
   /** Returns the approximate size of an entry in bytes. Equal entries have equal sizes. */
   bytesOf(key: K, value: V): number;
@@ -76,21 +79,21 @@ export function boundedMap<K, V>(
   };
 }
 
-/** For entries of one size, whose number is a sufficient limit. */
+/** The bound for entries of similar size, for which a maximum number suffices. */
 const anySize: ByteBound<unknown, unknown> = { maxBytes: Infinity, bytesOf: () => 0 };
 
 /**
- * The number of hashes that are kept of strings that came once. A string that returns after more
- * other strings counts as new.
+ * The number of remembered hashes of strings that occurred once. If more than this number of other
+ * strings follow, a returning string counts as new.
  */
 const places = 256;
-/** The number of characters of a longer string that are hashed. */
+/** The number of characters of a long string that are included in the hash. */
 const hashedCharacters = 128;
 
 /**
- * A {@link BoundedMap} of values computed from strings. It keeps no value for a string before the
- * string comes a second time. If each request had a new string, V8 would copy all values that are
- * kept for a while from collection to collection.
+ * A {@link BoundedMap} of values computed from strings. A value is stored only when its string
+ * occurs a second time. If each request had a new string, V8 would copy all short-lived values from
+ * collection to collection.
  */
 export class TextMemo<Value> {
   readonly #known: BoundedMap<string, Value>;
@@ -101,12 +104,12 @@ export class TextMemo<Value> {
     this.#known = boundedMap(capacity, bound);
   }
 
-  /** Returns the value that was kept for a string. */
+  /** Returns the stored value for a string, or undefined. */
   get(text: string): Value | undefined {
     return this.#known.get(text);
   }
 
-  /** Returns true if the string occurred before. Then its value is worth keeping. */
+  /** Returns true if the string occurred before, so its value is worth storing. */
   comesAgain(text: string): boolean {
     const hash = hashOf(text);
     const place = hash & (places - 1);
@@ -121,7 +124,8 @@ export class TextMemo<Value> {
 }
 
 /**
- * Returns an FNV-1a hash over UTF-16 units. Of a long string, it hashes units at equal distances.
+ * Returns the FNV-1a hash of a string's UTF-16 units. For a long string, only units at equal
+ * distances are hashed.
  */
 function hashOf(text: string): number {
   const { length } = text;

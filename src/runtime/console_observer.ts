@@ -29,14 +29,15 @@ import {
 import type { Observation, Observer } from "./observation.ts";
 
 export interface ConsoleObserverOptions {
-  /** The format: one line of text (default on a terminal), or one JSON object (otherwise). */
+  /** The format: a line of text (default on a terminal) or a JSON object (default elsewhere). */
   readonly format?: "text" | "json" | undefined;
-  /** Writes one line, passed without its line break; writes to the standard error unless set. */
+  /** Writes one line, passed without a line break. Default: writes to the standard error. */
   readonly write?: ((line: string) => void) | undefined;
   /** Returns milliseconds since 1970 for the `time` of JSON lines. */
   readonly now?: (() => number) | undefined;
   /**
-   * The number of the worker, which every line contains if several processes write to one console.
+   * The number of the worker. Every line contains the number, so that several processes can share a
+   * console.
    */
   readonly worker?: number | undefined;
 }
@@ -131,7 +132,7 @@ function toText(observation: Observation, worker: number | undefined): string {
   const source = worker === undefined ? "" : `worker ${worker}: `;
   const line = `${levels[observation.kind]}: ${source}${oneLine(describe(observation))}`;
   if (!("error" in observation)) return line;
-  // The lines of a stack are indented, so that no line looks like another observation.
+  // The lines of a stack are indented, so that none of them looks like another observation.
   const lines = stackOf(observation.error).split("\n").filter((text) => text !== "");
   const stack = lines.map((text) => `    ${oneLine(text)}`);
   return [`${line}: ${oneLine(reasonsOf(observation.error))}`, ...stack].join("\n");
@@ -142,9 +143,9 @@ function describe(observation: Observation): string {
   if (isAboutOutbox(observation)) return describeOutbox(observation);
   if (isAboutAccounts(observation)) return describeAccount(observation);
   if (isAboutSearch(observation)) return describeSearch(observation);
-  // The function of a kind accepts observations of that kind.
+  // The cast is safe: the function of a kind accepts observations of that kind.
   const sentence = sentences[observation.kind] as ((one: Observation) => string) | undefined;
-  // An observer must not throw, so an unknown kind is shown unchanged.
+  // An observer must not throw, so an observation of an unknown kind is printed as an object.
   return sentence === undefined ? inspect(observation) : sentence(observation);
 }
 
@@ -214,8 +215,8 @@ const sentences: Sentences = {
 };
 
 /**
- * Returns the text as one line. Paths and messages are input, and their control characters could
- * rewrite the terminal.
+ * Returns a string without line breaks and control characters. Paths and messages come from
+ * clients, whose control characters could rewrite the terminal.
  */
 function oneLine(text: string): string {
   // deno-lint-ignore no-control-regex -- matches control characters on purpose
@@ -227,7 +228,7 @@ function oneLine(text: string): string {
 /** Returns the message of the error, then the message of each cause, in one line. */
 function reasonsOf(error: unknown): string {
   const reasons: string[] = [];
-  // An error of another library may be its own cause.
+  // The number of causes is limited, because an error of another library may be its own cause.
   for (let cause = error; reasons.length < maxReasons; cause = cause.cause) {
     if (!(cause instanceof Error)) break;
     reasons.push(`${cause.name}: ${cause.message}`);
@@ -242,9 +243,10 @@ function since(suppressed: number): string {
 }
 
 /**
- * Returns stack and causes, or the thrown value if it is no error; never throws. Returns an empty
- * string for a problem that is sent to the client, and for the refusals of an overloaded service.
- * Any client can cause thousands of them, and a stack takes longer than the refusal.
+ * Returns the stack of an error with its causes, or the thrown value if it is not an Error. Never
+ * throws. Returns an empty string for a problem that is sent to the client, and for refusals of an
+ * overloaded service. Any client can cause thousands of refusals, and printing a stack takes longer
+ * than refusing.
  */
 function stackOf(error: unknown): string {
   const isAnswer = error instanceof Problem &&

@@ -1,16 +1,16 @@
 import type { Clock } from "./runtime.ts";
 
-/** A deadline: one time limit for several consecutive waits. */
+/** A deadline: one time limit that several consecutive waits share. */
 export interface Deadline {
-  /** Returns the remaining time in milliseconds; 0 after the deadline. */
+  /** Returns the remaining time in milliseconds, or 0 after the deadline. */
   leftMs(): number;
   /**
-   * Resolves or rejects as `work` does, or rejects with the deadline's error once the time is over.
+   * Resolves or rejects like `work`. After the deadline, rejects with the error of the deadline.
    */
   within<T>(work: Promise<T>): Promise<T>;
 }
 
-/** Creates a deadline that starts now; `tooLate` creates its error. */
+/** Creates a deadline that starts now. `tooLate` creates the error of the deadline. */
 export function deadline(limitMs: number, clock: Clock, tooLate: () => Error): Deadline {
   const start = clock.elapsedMs();
   const leftMs = () => Math.max(0, start + limitMs - clock.elapsedMs());

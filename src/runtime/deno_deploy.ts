@@ -1,6 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/** Returns true if the process is an instance on Deno Deploy, whose disk is lost when it stops. */
+/** Returns true on Deno Deploy, where the disk of an instance is lost when the instance stops. */
 export function isOnDenoDeploy({ environment }: Pick<Runtime, "environment">): boolean {
   return environment("DENO_DEPLOYMENT_ID") !== undefined ||
     environment("DENO_DEPLOY") !== undefined;

@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers";
 import type { Clock } from "./runtime.ts";
 
 /**
- * Waits, and keeps the process alive. A timer of the {@link Clock} does not keep it alive. It is
- * for waits in which nothing else keeps the process alive, such as between two attempts to listen.
+ * Waits, and keeps the process alive, unlike a timer of the {@link Clock}. Used where nothing else
+ * keeps the process alive, such as between two attempts to listen.
  */
 export function sleep(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -16,22 +16,22 @@ export function keepAlive(): () => void {
 }
 
 /**
- * Runs `work` once the event loop has handled the I/O that is ready. A microtask would run before
- * pending requests are read, and a timer a millisecond too late.
+ * Runs `work` after the event loop has handled all I/O that is ready. A microtask would run before
+ * pending requests are read. A timer would run a millisecond later than necessary.
  */
 export const afterPendingIo: (work: () => void) => unknown = setImmediate;
 
-/** Waits for other requests if they are due. Long work calls it between two parts. */
+/** Lets other requests run if they have waited long. Long work calls it between parts. */
 export type YieldTurn = () => Promise<void>;
 
-/** The longest time that long work delays other requests, in milliseconds. */
+/** The maximum time for which long work delays other requests, in milliseconds. */
 const maxTurnMs = 5;
 
 /**
  * Creates a {@link YieldTurn} for one piece of work. While any work is ready to run, Deno polls its
- * sockets only occasionally. That delayed other requests by 30 ms during an export. Only a real
- * timer lets other requests run. A timer costs a millisecond, so it is set only once a turn is
- * over.
+ * sockets only occasionally. During an export, this delayed other requests by 30 ms. Only a real
+ * timer lets other requests run. A timer costs a millisecond, so it is used only once per
+ * `maxTurnMs`.
  */
 export function createYieldTurn(clock: Clock): YieldTurn {
   let turnBeganAt = clock.elapsedMs();
@@ -44,7 +44,7 @@ export function createYieldTurn(clock: Clock): YieldTurn {
 
 /**
  * Counts turns of the event loop while work is watched. Work that used only SQLite is synchronous,
- * and ends in the turn in which it began.
+ * so it ends in the turn in which it began.
  */
 export class EventLoopTurns {
   #count = 0;

@@ -1,12 +1,12 @@
 import process from "node:process";
 
 /**
- * True if the host is Deno. Node and Bun have no global `Deno`. Code that needs it throws there, or
- * uses the functions of Node, which Deno has too.
+ * True if the host is Deno. Node and Bun have no global `Deno`. Code that needs this global either
+ * throws there, or uses functions of Node, which Deno has too.
  */
 export const isDeno: boolean = "Deno" in globalThis;
 
-/** Calls `work` before the process of the host exits. The returned function cancels the call. */
+/** Calls `work` before the process exits. The returned function cancels the call. */
 export function beforeExit(work: () => void): () => void {
   if (isDeno) {
     addEventListener("unload", work);

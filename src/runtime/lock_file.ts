@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { isDeno } from "./host.ts";
 
-/** An open file that is used only for its exclusive lock (`true`). */
+/** A file that is opened only to lock it. The lock is exclusive (`true`). */
 export type LockFile = Pick<Deno.FsFile, "tryLockSync" | "lock" | "unlockSync" | "close">;
 
 /**
- * Opens a file for its lock (`flock`). One handle at a time holds the lock, also among the handles
- * of this process, until it unlocks or its process ends. Throws if the host has no such locks or
- * the file cannot be created. It never asks the user for a permission.
+ * Opens a file for its lock (`flock`). Only one handle at a time holds the lock, even within one
+ * process. The lock ends when the handle unlocks or the process ends. Throws if the host has no
+ * such locks or the file cannot be created. Never asks the user for a permission.
  */
 export function openLockFile(path: string, mode: number): LockFile {
   if (!isDeno) throw new Error("this host has no locks on files");
@@ -15,14 +15,14 @@ export function openLockFile(path: string, mode: number): LockFile {
   try {
     return Deno.openSync(path, { read: true, write: true, create: true, mode });
   } catch (error) {
-    // The file belongs to another user. A handle to read is enough for a lock.
+    // The file belongs to another user. For the lock, opening the file for reading is sufficient.
     const isOfOther = error instanceof Deno.errors.PermissionDenied && existsSync(path);
     if (isOfOther) return Deno.openSync(path, { read: true });
     throw error;
   }
 }
 
-/** Returns true if there is such a file. Returns false if the file could not be opened. */
+/** Returns true if the lock file exists. Returns false if the file could not be opened. */
 export function lockFileExists(path: string): boolean {
   return isDeno && isPermitted(path) && existsSync(path);
 }

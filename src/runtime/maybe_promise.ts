@@ -1,9 +1,9 @@
-/** A value, or a promise of it. */
+/** A value, or a promise of the value. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /**
- * Calls `next` immediately with a value, or later with the value of a promise. Awaiting a value
- * that may be no promise costs turns of the microtask queue.
+ * Calls `next` immediately with a value, or later with the value of a promise. `await` would cost
+ * turns of the microtask queue even for a value.
  */
 export function chain<T, U>(
   value: MaybePromise<T>,
@@ -25,7 +25,7 @@ export function catching<T>(
   }
 }
 
-/** Returns the result of an application's function. Every thenable counts as a promise. */
+/** Converts the result of an application's function. Every thenable counts as a promise. */
 export function awaitable<T>(value: T | PromiseLike<T>): MaybePromise<T> {
   const isThenable = typeof value === "object" && value !== null && "then" in value;
   return isThenable ? Promise.resolve(value) : value;

@@ -26,7 +26,9 @@ export type Observation =
     readonly method: string;
     readonly path: string;
     readonly error: unknown;
-    /** The number of refusals of an overloaded service since the last observed refusal. */
+    /**
+     * How many refusals of an overloaded service were not reported since the last reported refusal.
+     */
     readonly suppressed?: number;
   }
   | { readonly kind: "answer_broke_off"; readonly path: string; readonly error: unknown }
@@ -39,7 +41,7 @@ export type Observation =
     readonly kind: "computed_failed";
     readonly resource: string;
     readonly field: string;
-    /** The number of failures of the field since its last observation. */
+    /** How many failures of the field were not reported since the last report. */
     readonly suppressed: number;
     readonly error: unknown;
   }
@@ -51,14 +53,14 @@ export type Observation =
   }
   | { readonly kind: "aggregate_mismatch"; readonly resource: string }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
-  /** The command line serves none of the tables of a schema. */
+  /** The command line serves no table of this Postgres schema. */
   | { readonly kind: "schema_left_out"; readonly schema: string; readonly reason: string }
   | TablesObservation
   | {
     /** A client of MCP has called a tool. */
     readonly kind: "mcp_call";
     readonly tool: string;
-    /** Null for an anonymous caller. */
+    /** The id of the user, or null for an anonymous caller. */
     readonly user: string | null;
   }
   | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
@@ -88,7 +90,8 @@ export type Observation =
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
 /**
- * The reason why a proof of work was refused. Observations report it, and the client never sees it.
+ * The reason why a proof of work was refused. The operator sees this reason, but the client does
+ * not.
  */
 export type PowRefusal =
   | "absent"
@@ -100,5 +103,5 @@ export type PowRefusal =
   | "other-request"
   | "unsolved";
 
-/** Takes an observation; must not throw. */
+/** Receives an observation. Must not throw. */
 export type Observer = (observation: Observation) => void;

@@ -1,30 +1,30 @@
 /** The reason why the bytes of a stream were not read to the end. */
 export type ReadRefusal = "too-large" | "too-many-parts";
 
-/** The number of parts that may have any size. */
+/** This number of parts may be arbitrarily small. */
 const freeParts = 1_024;
 /**
- * The average size of the further parts, in bytes, because receiving a part takes longer than
+ * The required average size of all further parts, in bytes. Receiving a part takes longer than
  * receiving a few bytes.
  */
 const bytesOfPart = 64;
 
 /** The options of {@link readBytes}. */
 export interface ReadBytesOptions {
-  /** The largest number of bytes. */
+  /** The maximum number of bytes. */
   readonly limit: number;
-  /** The announced number of bytes, if known. */
+  /** The announced number of bytes. Absent if the sender has announced none. */
   readonly expected?: number;
-  /** Called with the bytes in memory whenever they grow. If it throws, reading stops. */
+  /** Called when the number of bytes in memory grows. If it throws, reading stops. */
   readonly hold?: (bytes: number) => void;
-  /** Called before each part. The part is read once the promise is resolved. */
+  /** Called before each part. The part is read after the returned promise has resolved. */
   readonly nextPart?: () => Promise<void> | undefined;
 }
 
 /**
- * Reads all bytes of a stream. Stops if they exceed `limit` or come in very many small parts. The
- * result does not keep the buffers in which the bytes arrived, because a buffer of 64 KiB may hold
- * a single byte.
+ * Reads all bytes of a stream. Stops if there are more than `limit` bytes or very many small parts.
+ * The result shares no memory with the received buffers, because a buffer of 64 KiB may hold a
+ * single byte.
  */
 export async function readBytes(
   stream: ReadableStream<Uint8Array<ArrayBuffer>> | null,
@@ -52,15 +52,15 @@ export async function readBytes(
       length = wanted;
     }
   } finally {
-    // If the stream is not at its end, this closes the connection. The caller need not know whether
-    // that succeeds.
+    // If the stream has not ended, this closes the connection. An error of the closing is
+    // irrelevant.
     void reader.cancel().catch(() => undefined);
   }
 }
 
 /**
- * Returns a larger copy. The length at least doubles each time, so that each byte is copied only a
- * few times.
+ * Returns a larger copy of the buffer. The length at least doubles each time, so that each byte is
+ * copied only a few times.
  */
 function copied(held: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   const longer = new Uint8Array(length);

@@ -3,23 +3,25 @@ import { other } from "../options/option_kinds.ts";
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** The source of a secret, and the consequence if none is set. */
+/** Where a secret comes from, and what happens if no secret is set. */
 export interface SecretSource {
-  /** The value of the option. A list rotates. */
+  /**
+   * The value of the option. A list is for rotation: the first secret seals, and all of them open.
+   */
   readonly given: string | readonly string[] | undefined;
-  /** The name of the option, for errors. */
+  /** The name of the option in error messages. */
   readonly option: string;
   /** The environment variable that is read if the option is not set. */
   readonly variable: string;
-  /** The consequence of a random secret, for the notice. */
+  /** The consequence of a random secret, as text for the warning. */
   readonly consequence: string;
-  /** True in production, where the start fails instead of using a random secret. */
+  /** True in production. There, a missing secret fails the start instead of being random. */
   readonly isProduction: boolean;
 }
 
 const minSecretLength = 16;
 
-/** Describes an option that is a secret, or a list of secrets of which the first seals. */
+/** Describes an option that is a secret or a list of secrets. The first secret of a list seals. */
 export function secretOption(): Option<string | readonly string[] | undefined> {
   return other<string | readonly string[]>(
     `a text of ${minSecretLength} characters or more, or a list of such texts`,
@@ -35,7 +37,7 @@ function isSecret(given: unknown): boolean {
   return typeof given === "string" && given.length >= minSecretLength;
 }
 
-/** Returns true if the secret will be random, because none is set. */
+/** Returns true if no secret is set, so that a random secret will be used. */
 export function isRandomSecret(
   { given, variable }: Pick<SecretSource, "given" | "variable">,
   runtime: Runtime,
@@ -45,14 +47,14 @@ export function isRandomSecret(
 }
 
 /**
- * Returns the secrets of an option or of the environment; null if none is set. Throws a plain Error
- * if a secret is too short.
+ * Returns the secrets from an option or the environment, or null if none is set. Throws a plain
+ * Error if a secret is too short.
  */
 export function findSecrets(
   { given, option, variable }: Pick<SecretSource, "given" | "option" | "variable">,
   runtime: Runtime,
 ): readonly string[] | null {
-  // Many shells unset a variable by making it empty.
+  // Many shell scripts set a variable to the empty string to unset it.
   const inherited = runtime.environment(variable) || undefined;
   const path = given === undefined ? variable : option;
   const found = secretOption().read(given ?? inherited, { subject: "Cannot start", path });
@@ -60,8 +62,8 @@ export function findSecrets(
 }
 
 /**
- * Resolves the secrets of an option or of the environment, at least one. Throws a plain Error if a
- * secret is too short or missing.
+ * Returns at least one secret, from an option or the environment. Throws a plain Error if a secret
+ * is too short or missing.
  */
 export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;

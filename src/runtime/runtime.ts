@@ -1,12 +1,12 @@
 import type { Observer } from "./observation.ts";
 
-/** The source of time in a runtime. A test moves it by hand. */
+/** The clock of a runtime. A test sets the time by hand. */
 export interface Clock {
   /** Returns milliseconds since 1970. The value may jump when the system clock is set. */
   now(): number;
   /** Returns milliseconds of a monotonic clock. */
   elapsedMs(): number;
-  /** Runs `work` after `delayMs`, unless the process exits. Returns a function that cancels it. */
+  /** Runs `work` after `delayMs`, unless the process exits. Returns a function that cancels. */
   after(delayMs: number, work: () => void): () => void;
 }
 
@@ -17,29 +17,29 @@ export interface Random {
 }
 
 /**
- * Runs work by a schedule of five fields, in UTC, until the returned function is called. A host
- * that stops idle processes starts one for the work.
+ * Runs work by a cron schedule of five fields, in UTC, until the returned function is called. A
+ * host that stops idle processes starts a process for the work.
  */
 export type Cron = (name: string, schedule: string, work: () => Promise<void>) => () => void;
 
 /**
- * The runtime of a service: time, random bytes, the observer and the environment. The caller passes
- * it, so that a test can replace it.
+ * The runtime of a service: clock, random bytes, observer and environment. The caller passes the
+ * runtime, so that a test can replace it.
  */
 export interface Runtime {
-  /** Time. */
+  /** The clock. */
   readonly clock: Clock;
-  /** Random bytes. */
+  /** The source of random bytes. */
   readonly random: Random;
   /** Receives observations. */
   readonly observe: Observer;
   /** Returns an environment variable of the process. */
   environment(name: string): string | undefined;
-  /** The cron of the platform; absent if it has none. */
+  /** The cron of the platform. Absent if the platform has none. */
   readonly cron?: Cron | undefined;
   /**
-   * Returns true if another program has changed the tables and another app serves the new ones.
-   * Absent if the tables of an app never change after its start.
+   * Returns true if another program has changed the tables and another app serves the changed
+   * tables. Absent if the tables of an app never change after its start.
    */
   readonly tablesChanged?: (() => Promise<boolean>) | undefined;
 }

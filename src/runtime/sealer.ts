@@ -4,13 +4,17 @@ import { boundedMap, TextMemo } from "./bounded_map.ts";
 import { deriveKey } from "./derive_key.ts";
 import type { Random } from "./runtime.ts";
 
-/** Seals strings: encrypts and authenticates them, for all processes with the same secret. */
+/** Encrypts and authenticates strings. All processes with the same secret can open the result. */
 export interface Sealer {
   /**
-   * Returns the sealed string, as base64url. Only {@link open} with the same `context` can read it.
+   * Returns the sealed string in base64url. Only {@link open} with the same `context` can decrypt
+   * it.
    */
   seal(text: string, context: string): string;
-  /** Returns the original string, or null if it was not sealed with these secrets and context. */
+  /**
+   * Returns the original string. Returns null if the string was not sealed with these secrets for
+   * this context.
+   */
   open(sealed: string, context: string): string | null;
 }
 
@@ -20,15 +24,15 @@ const maxSealedLength = 16_384;
 
 /**
  * Creates a sealer: AES-256-GCM (NIST SP 800-38D) with keys derived from the secrets by HKDF (RFC
- * 5869). The first secret seals, all secrets open. It is synchronous, because Web Crypto is ten
- * times slower for small strings.
+ * 5869). The first secret seals, and all secrets open. The sealer is synchronous, because Web
+ * Crypto is ten times slower for small strings.
  */
 export function createSealer(secrets: readonly string[], random: Random): Sealer {
   const keys = secrets.map((secret) => Buffer.from(deriveKey(secret, "seal")));
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new Error("Cannot seal without a secret");
   const nextNonce = nonces(random);
-  // Sealing is the most expensive part of a list, and first pages are requested repeatedly.
+  // Sealing is the most expensive part of a list request, and first pages are requested often.
   const sealedBefore = new TextMemo<string>(100, {
     maxBytes: 1024 * 1024,
     bytesOf: (memo, sealed) => 2 * (memo.length + sealed.length),
@@ -48,7 +52,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
     const cipher = createCipheriv("aes-256-gcm", key, nonce);
     cipher.setAAD(contextBytes(context));
     const encrypted = cipher.update(text, "utf8");
-    // This mode has no last block. The call computes the tag.
+    // GCM has no final block, but this call computes the tag.
     cipher.final();
     return Buffer.concat([nonce, encrypted, cipher.getAuthTag()]).toString("base64url");
   }
@@ -65,7 +69,8 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
     open(sealed, context) {
       if (sealed.length > maxSealedLength) return null;
       const bytes = Buffer.from(sealed, "base64url");
-      // Base64 has unused bits and ignored characters. Only the canonical form is accepted.
+      // Several base64 spellings decode to the same bytes, so only the canonical spelling is
+      // accepted.
       if (bytes.toString("base64url") !== sealed) return null;
       if (bytes.length < nonceBytes + tagBytes) return null;
       for (const key of keys) {
@@ -77,10 +82,10 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   };
 }
 
-/** The number of nonces that are generated together. Generating one costs a tenth of a seal. */
+/** The number of nonces that are generated together. One costs a tenth of sealing. */
 const pooledNonces = 256;
 
-/** Creates the function that returns random nonces, each of them once. */
+/** Creates a function that returns a new random nonce at each call. */
 function nonces(random: Random): () => Buffer {
   let pool = Buffer.alloc(0);
   let at = 0;
@@ -102,7 +107,7 @@ function decrypt(bytes: Buffer, key: Buffer, context: string): string | null {
     const sealed = bytes.subarray(nonceBytes, bytes.length - tagBytes);
     return decipher.update(sealed, undefined, "utf8") + decipher.final("utf8");
   } catch {
-    // The tag does not match: the string was not sealed with this key.
+    // The tag does not match, so the string was not sealed with this key.
     return null;
   }
 }

@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { isDeno } from "./host.ts";
 
-/** Returns true if the process can open so many more files now; true as well where it may not try. */
+/** Returns true if the process can now open `count` more files, or may not try. */
 export function hasSpareDescriptors(count: number): boolean {
   if (!mayOpenSpare()) return true;
   const opened = openSpare(count);
@@ -11,21 +11,23 @@ export function hasSpareDescriptors(count: number): boolean {
   return true;
 }
 
-/** Returns true if the process may open the null device. Asked for: an attempt would ask the person at the terminal. */
+/** Returns true if the process may open the null device without asking the user. */
 export function mayOpenSpare(): boolean {
-  // Windows has another one, and no such limit.
+  // Windows has another null device, and no such limit.
   if (devNull !== "/dev/null") return false;
   return !isDeno || Deno.permissions.querySync({ name: "read", path: devNull }).state === "granted";
 }
 
-/** Opens so many descriptors; null, with nothing open, where the process runs out of them before. */
+/**
+ * Opens `count` file descriptors. Returns null, with none of them open, if the process has too few.
+ */
 export function openSpare(count: number): readonly number[] | null {
   const opened: number[] = [];
   try {
     while (opened.length < count) opened.push(openSync(devNull, "r"));
     return opened;
   } catch {
-    // Whatever the reason, there are not so many to be had; what has been opened is given back.
+    // For any reason, fewer descriptors are available. The opened descriptors are closed again.
     closeSpare(opened);
     return null;
   }

@@ -3,7 +3,9 @@ import { isDeno } from "./host.ts";
 import type { Observer } from "./observation.ts";
 import type { Clock, Cron, Random, Runtime } from "./runtime.ts";
 
-/** The runtime of the system: the machine's clock, unpredictable bytes and variables. */
+/**
+ * Returns the runtime of the system: the machine's clock, random bytes and environment variables.
+ */
 export function systemRuntime(observe: Observer): Runtime {
   const cron = platformCron();
   return {
@@ -23,7 +25,7 @@ const systemRandom: Random = {
   bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
 };
 
-/** A timer takes 31 bits of milliseconds, and fires at once for a longer delay. */
+/** The maximum delay of a timer, in milliseconds. A timer fires immediately for a longer delay. */
 const maxTimerMs = 2 ** 31 - 1;
 
 function callAfter(delayMs: number, work: () => void): () => void {
@@ -33,14 +35,15 @@ function callAfter(delayMs: number, work: () => void): () => void {
     if (stepMs === delayMs) work();
     else cancel = callAfter(delayMs - stepMs, work);
   }, stepMs);
-  // Older versions of Deno, which hosts may have, number their timers.
+  // In older versions of Deno, timers are numbers.
   if (typeof timer === "number") Deno.unrefTimer(timer);
   else timer.unref();
   return () => cancel();
 }
 
 /**
- * A variable of the environment of the process; undefined also where the process may not read it.
+ * Returns an environment variable of the process. Returns undefined if the process may not read the
+ * variable.
  */
 export function environment(name: string): string | undefined {
   if (!isDeno) return process.env[name];
@@ -57,9 +60,9 @@ type DenoCron = (
   work: () => Promise<void>,
 ) => Promise<void>;
 
-/** The cron of Deno. Null without `--unstable-cron`, and on other platforms. */
+/** Returns the cron of Deno. Returns null without `--unstable-cron`, and on other platforms. */
 function platformCron(): Cron | null {
-  // An own interface in place of the one that only some programs have.
+  // This type replaces a declaration that only some programs have.
   const { Deno: platform } = globalThis as { Deno?: { cron?: DenoCron } };
   const register = platform?.cron;
   if (register === undefined) return null;

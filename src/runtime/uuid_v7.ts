@@ -1,7 +1,10 @@
 import { bytesToHex } from "../protocol/byte_text.ts";
 import type { Clock, Random } from "./runtime.ts";
 
-/** A UUID of version 7 (RFC 9562, 5.7): ordered by its millisecond, unpredictable after that. */
+/**
+ * Returns a UUID of version 7 (RFC 9562, 5.7). UUIDs are sorted by millisecond, and unpredictable
+ * within one.
+ */
 export function uuidV7(clock: Clock, random: Random): string {
   const bytes = random.bytes(16);
   const view = new DataView(bytes.buffer, bytes.byteOffset);

@@ -2,19 +2,19 @@ import process from "node:process";
 import { isDeno } from "./host.ts";
 import type { Clock } from "./runtime.ts";
 
-/** The claim of a worker, which other workers of its program can see while they start. */
+/** The claim of a worker. Other workers of the same program can see the claim while they start. */
 export interface WorkerClaim {
-  /** True if no other worker is present. */
+  /** True if no other worker is running this program. */
   readonly isAlone: boolean;
   release(): void;
 }
 
 /**
  * Claims a worker's presence, and detects whether several workers of one process run this program,
- * as under `deno serve --parallel`. Each holds a lock (Web Locks) under its own name, and then
- * looks for locks of others: however close together two workers start, one sees the other. Apps
- * within one worker share a name, another program in the process has a different one, and a worker
- * that has ended holds no lock.
+ * as under `deno serve --parallel`. Each worker holds a lock (Web Locks) with its own name, and
+ * then looks for locks of other workers. Even if two workers start at the same time, at least one
+ * sees the other. Apps within one worker share the name of the lock. Another program in the process
+ * has another name, and an ended worker holds no lock.
  */
 export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
   const locks = webLocks();
@@ -28,7 +28,7 @@ export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
     return released;
   });
   await held.promise;
-  // Released after a while: a held lock keeps the process alive, and workers start together.
+  // The lock is released after a while, because it keeps the process alive. Workers start together.
   const cancel = clock.after(maxStartMs, release);
   const { held: all = [] } = await locks.query();
   return {
@@ -48,8 +48,8 @@ interface WebLocks {
   query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
 }
 
-/** Null if they are missing, as in older versions of Deno. */
+/** Returns the Web Locks API, or null if the host lacks it, as older versions of Deno do. */
 function webLocks(): WebLocks | null {
-  // The types of Deno do not include them yet.
+  // The types of Deno do not declare Web Locks yet.
   return (navigator as { readonly locks?: WebLocks }).locks ?? null;
 }

@@ -5,23 +5,24 @@ import type { AppEnv } from "./middleware.ts";
 
 /**
  * Mounts the deployer's router for authentication. A Hono app shares the context of the service's
- * app. Its routes see the user, and its errors become responses and observations like errors of
+ * app. Its routes see the user, and its errors become responses and observations like the errors of
  * other routes. Any other router receives the request without the path prefix.
  */
 export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router): void {
   if (routes instanceof Hono || isForeignHono(routes) && hasErrorHandler(routes)) {
-    // `route` reads the list of routes and the error handler. Apps of every copy of Hono have both.
+    // The cast is safe: `route` only reads the list of routes and the error handler, which every
+    // copy of Hono has.
     hono.route(path, routes as unknown as Hono);
   } else if (isForeignHono(routes)) {
     const mounted = hono.basePath(path);
     for (const route of routes.routes) mounted.on(route.method, route.path, route.handler);
   } else {
-    // A router may accept more arguments than the request, such as the facts of the listener.
+    // A router may accept further arguments, such as the facts of the listener.
     hono.mount(path, routes.fetch.bind(routes) as (request: Request) => Response);
   }
 }
 
-/** An app of another copy of Hono, which a user's package may contain. */
+/** A Hono app from another copy of Hono, which the deployer's package may contain. */
 interface ForeignHono {
   readonly routes: Hono["routes"];
   readonly errorHandler: unknown;
@@ -31,7 +32,7 @@ function isForeignHono(routes: object): routes is ForeignHono {
   return "routes" in routes && Array.isArray(routes.routes) && "errorHandler" in routes;
 }
 
-/** Returns true if an app has a custom error handler: new apps of its copy have the default. */
+/** Returns true if an app has a custom error handler. New apps of its copy have a default. */
 function hasErrorHandler(routes: ForeignHono): boolean {
   const fresh: object = Reflect.construct(routes.constructor, []);
   return routes.errorHandler !== Reflect.get(fresh, "errorHandler");
@@ -48,7 +49,7 @@ export function routersOf(
   return routers;
 }
 
-/** Throws for a resource at this path, because one of the two would hide the other. */
+/** Throws for a resource at this path, because one of the two would be unreachable. */
 function requireFreePath(path: string, { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     if (url === path || url.startsWith(`${path}/`)) {

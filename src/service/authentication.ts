@@ -5,17 +5,19 @@ import type { Observer } from "../runtime/observation.ts";
 import { isHttpException } from "./http_exception.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 
-/** The deployer's authentication, and the middlewares that make exceptions for a path. */
+/**
+ * The deployer's authentication, with middlewares that change the authentication of single paths.
+ */
 export interface Authentication {
   /** Identifies the user of a request, or refuses the request. */
   readonly authenticate: Middleware;
   /** Skips the authentication of a path. */
   readonly skip: MiddlewareHandler<AppEnv>;
-  /** Treats a caller with an invalid credential as anonymous, for paths such as the login. */
+  /** Treats a caller with a refused credential as anonymous, for paths such as the login. */
   readonly tolerate: MiddlewareHandler<AppEnv>;
 }
 
-/** Counts a request that authentication refuses with 401. Throws a 429 above the limit. */
+/** Counts a request that authentication refuses with 401. Throws a 429 above the rate limit. */
 export type CountRefusal = (context: Context<AppEnv>) => Promise<void>;
 
 /**
@@ -34,7 +36,9 @@ export function identifying(
   };
 }
 
-/** Creates the authentication of an app; `countRefusal` is null if no limit counts requests. */
+/**
+ * Creates the authentication of an app. `countRefusal` is null if no rate limit counts requests.
+ */
 export function createAuthentication(
   given: Middleware,
   observe: Observer,
@@ -45,7 +49,7 @@ export function createAuthentication(
     authenticate(context, next) {
       const exception = exceptions.get(context);
       if (exception === undefined) {
-        // If there is no limit, no promise is created.
+        // Without rate limits, the middleware is called directly to save a promise.
         return countRefusal === null ? given(context, next) : counted(countRefusal, context, next);
       }
       return exception === "skip" ? next() : tolerated(context, next);

@@ -18,18 +18,21 @@ export interface BodyRoutes {
   readonly clock: Clock;
 }
 
-/** A request to such a route. Its body was read. */
+/** A request to such a route with the body that was read. */
 export interface BodyRequest {
   readonly caller: HonoCaller;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The client's address, or null if neither the listener nor a trusted proxy reports it. */
+  /** The client's address, or null if neither the listener nor a trusted proxy reports one. */
   readonly address: string | null;
   readonly waiting: WaitingRequest;
-  /** Runs work of the request when the request's turn has come. */
+  /** Runs work of the request when the scheduler reaches the request. */
   inTurn<Result>(work: () => MaybePromise<Result>): MaybePromise<Result>;
 }
 
-/** Reads the body of a request with the common limits. Throws a 400, 408, 413 or 415. */
+/**
+ * Reads the body of a request. All bodies in memory share a limit, and each body has a limit.
+ * Throws a 400, 408, 413 or 415.
+ */
 export async function readBodyRequest(
   context: Context<AppEnv>,
   parseUser: (value: unknown) => User | null,

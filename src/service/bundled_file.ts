@@ -3,14 +3,14 @@ import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import type { Reply } from "../protocol/reply.ts";
 
-/** A file that is bundled in a module of the service, as gzip. */
+/** A gzip-compressed file that is bundled in a module of the service. */
 export interface BundledFile {
   readonly gzip: Uint8Array<ArrayBuffer>;
-  /** ETag of the file. */
+  /** The ETag of the file. */
   readonly tag: string;
 }
 
-/** Reads a bundled file: gzip in base64. */
+/** Decodes a bundled file, which is gzip in base64. */
 export function readBundledFile(base64: string): BundledFile {
   const gzip = new Uint8Array(Buffer.from(base64, "base64"));
   const hash = createHash("sha256").update(gzip).digest("base64url");
@@ -19,13 +19,13 @@ export function readBundledFile(base64: string): BundledFile {
 
 /** The headers of the response with a bundled file. */
 export interface BundledFileHeaders {
-  /** Media type; the charset is added. */
+  /** The media type of the file. The charset is added. */
   readonly type: string;
-  /** Caches that may store the file. */
+  /** The caches that may store the file. */
   readonly cache: "public" | "private";
 }
 
-/** Returns the reply with a bundled file, compressed if the client accepts that. */
+/** Returns the response with a bundled file, compressed if the client accepts gzip. */
 export function bundledFileReply(
   headers: Headers,
   { gzip, tag }: BundledFile,
@@ -46,8 +46,8 @@ export function bundledFileReply(
 }
 
 /**
- * Returns true if a client accepts gzip, by `Accept-Encoding`. A weight of 0 refuses it (RFC 9110,
- * 12.5.3).
+ * Returns true if the `Accept-Encoding` header of a client allows gzip. A weight of 0 forbids gzip
+ * (RFC 9110, 12.5.3).
  */
 function acceptsGzip(accepted: string): boolean {
   return accepted.split(",").some((one) =>

@@ -5,11 +5,11 @@ import type { Middleware } from "./middleware.ts";
 
 /** The options of CORS: the origins whose pages may call the service from a browser. */
 export interface CorsOptions {
-  /** Exact origins, or `*`. */
+  /** The allowed origins: exact strings, or `*` for all. */
   readonly origin: string | readonly string[];
-  /** Allows cookies; not allowed together with `*`. */
+  /** True to allow cookies. Not allowed together with `*`. */
   readonly credentials?: boolean | undefined;
-  /** Seconds for which a browser may cache the permission. Default: 600. */
+  /** The time for which a browser may cache the permission, in seconds. Default: 600. */
   readonly maxAge?: number | undefined;
 }
 
@@ -26,23 +26,23 @@ const members = {
 /** The description of the option `cors`. */
 export const corsOption = either(flag(), group(members)).default(false);
 
-/** Returns true for an origin as browsers send it, with its case and without a path or slash. */
+/** Returns true for an origin as browsers send it: in lower case, without a path or slash. */
 function isOrigin(given: unknown): boolean {
   if (given === "*") return true;
   return typeof given === "string" && (URL.parse(given)?.origin === given || isOpaque(given));
 }
 
-/** Returns true for an origin of an extension or app, `tauri://localhost`, unlike URLs. */
+/** Returns true for the origin of an extension or app, such as `tauri://localhost`. */
 function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
 
-/** Returns the mistake in a string that browsers never send as an origin, or null. */
+/** Returns why a string is not an origin that browsers send. Returns null for other values. */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));
   const url = URL.parse(given);
-  // A password is never shown, not even in the log of a start.
+  // The message omits the origin, because passwords must not appear even in a log.
   if (given.includes("@")) return `has a user, and an origin has none: like "${exampleOrigin}"`;
   if (given.includes("*")) {
     return `is ${shown}, and patterns are not supported: name each origin, or allow "*"`;
@@ -61,7 +61,7 @@ function originMistake(given: unknown): string | null {
 
 const exampleOrigin = "https://example.com";
 
-/** Request headers that this service reads. */
+/** The request headers that this service reads. */
 const requestHeaders = [
   "Authorization",
   "Content-Type",
@@ -76,7 +76,7 @@ const requestHeaders = [
   "X-API-Key",
 ];
 
-/** Response headers that a browser may expose to a page. */
+/** The response headers that a browser may expose to a page. */
 const answerHeaders = [
   "ETag",
   "Idempotency-Replayed",

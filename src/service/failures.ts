@@ -10,14 +10,14 @@ import type { Responder } from "./responder.ts";
 export type Fail = (thrown: unknown, request: Request, prefix: string) => Response;
 
 /**
- * The status of a request whose client has disconnected before the response, as in nginx. The
- * status is counted, but no client receives it.
+ * The status for a request whose client has disconnected before the response, as in nginx. The
+ * status appears only in metrics, because no client receives it.
  */
 const clientLeftStatus = 499;
 
 /**
- * Returns true if an error only means that the client has disconnected. The work was not begun, the
- * wait was aborted, or the body was incomplete. Any other error is a real error.
+ * Returns true if an error only means that the client has disconnected. The request was not
+ * started, waiting was aborted, or the body ended early.
  */
 function hasLeft(error: unknown, request: Request): boolean {
   if (error instanceof Error && error.name === "BadResource") return request.bodyUsed;
@@ -27,7 +27,7 @@ function hasLeft(error: unknown, request: Request): boolean {
   return mayBe && request.signal.aborted;
 }
 
-/** Time for which further refusals of an overloaded service are only counted, in milliseconds. */
+/** How long an overloaded service only counts further refusals, in milliseconds. */
 const countedMs = 10_000;
 
 /** Creates the function that converts errors to responses and observes internal errors. */
@@ -38,9 +38,7 @@ export function createFail(
   let countedUntil = -Infinity;
   let suppressed = 0;
 
-  /**
-   * Observes an error. Refusals are only counted, because a client can cause thousands per second.
-   */
+  /** Observes an error. Refusals are only counted: any client can cause thousands per second. */
   function observeFailure(method: string, path: string, error: unknown): void {
     if (!(error instanceof Problem && error.slug === "overloaded")) {
       return observe({ kind: "request_failed", method, path, error });
@@ -71,10 +69,10 @@ export function createFail(
   };
 
   function failException(exception: HttpException, method: string, prefix: string): Response {
-    // If the body of a response was read already, only its head remains.
+    // A middleware has read the body of the response, so only its headers are left.
     const { res } = exception;
     const thrown = res?.bodyUsed === true ? res : exception.getResponse();
-    // A redirect is not an error, and an existing problem is more specific than a new one.
+    // A redirect is not an error, and a problem document is more specific than a new problem.
     const isAnswer = exception.status < 400 ||
       thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
     if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);

@@ -3,24 +3,24 @@ import type { KeyValue } from "../kv/key_value.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** A health check of a dependency: the database, the store, the search index. */
+/** A health check of one dependency, such as the database, the store or the search index. */
 export interface HealthCheck {
-  /** Key of the check in `checks`, e.g. `database`. */
+  /** The name of the check in the member `checks`, for example `database`. */
   readonly name: string;
-  /** True if requests continue without the dependency. */
+  /** True if requests succeed without the dependency. */
   readonly isDispensable?: boolean | undefined;
-  /** Resolves if the dependency works. A rejection fails the check, never the request. */
+  /** Resolves if the dependency works. A rejection fails the check but not the health request. */
   run(): Promise<unknown>;
 }
 
 /** The result of one health check. */
 export interface CheckResult {
-  /** `degraded` if the check fails and requests continue without the dependency. */
+  /** `degraded` if the check fails but requests succeed without the dependency. */
   readonly status: "ok" | "degraded" | "unavailable";
   readonly latencyMs: number;
 }
 
-/** The result of a health route, before it becomes a response. */
+/** The result of a health route, before the conversion to a response. */
 export interface HealthReport<Body> {
   readonly status: 200 | 503;
   readonly body: Body;
@@ -42,19 +42,20 @@ export interface ReadinessOptions {
   readonly clock: Clock;
   /** True while the process is stopping. A load balancer should then send no new requests. */
   readonly draining: boolean;
-  /** Timeout of one check, in milliseconds. Default: 1,000. */
+  /** The timeout of one check, in milliseconds. Default: 1,000. */
   readonly deadlineMs?: number | undefined;
 }
 
-/** Handles the health route `GET /healthz`. The process responds whatever its dependencies do. */
+/** Handles the health route `GET /healthz`. The response ignores the dependencies. */
 export function liveness(): HealthReport<LivenessBody> {
   return { status: 200, body: { status: "ok" } };
 }
 
 /**
- * Handles the health route `GET /readyz`: runs all checks concurrently. Responds with 503 if a
- * required check fails, or while the service drains. A load balancer removes an instance at a 503.
- * If all instances share a store that fails, the load balancer would remove all of them.
+ * Handles the health route `GET /readyz` and runs all checks concurrently. Responds with 503 if a
+ * required check fails, or while the service drains. A load balancer removes an instance that
+ * responds with 503. If a shared store were required, a failure of the store would remove all
+ * instances.
  */
 export async function readiness(
   checks: readonly HealthCheck[],
@@ -71,7 +72,7 @@ export async function readiness(
   };
 }
 
-/** Returns the health check of a database: a query that reads no table must succeed. */
+/** Returns the health check of a database. The check runs a query that reads no table. */
 export function databaseCheck(connection: Connection): HealthCheck {
   return {
     name: "database",
@@ -79,15 +80,15 @@ export function databaseCheck(connection: Connection): HealthCheck {
   };
 }
 
-/** Returns the health check of the key-value store: it reads a key that never has a value. */
+/** Returns the health check of the key-value store, which reads an empty key. */
 export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck {
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }
 
 /**
- * Returns true if requests work without the key-value store. Limits work without it, but gates of
- * proof of work or CAPTCHAs refuse requests. Gates of streams do not matter, because streams have
- * none.
+ * Returns true if requests succeed without the key-value store. Rate limits allow requests then,
+ * but proof of work and CAPTCHAs refuse them. Routes of streams are ignored, because they have
+ * neither.
  */
 export function worksWithoutStore({ routes }: RouteTable): boolean {
   return !routes.every(({ endpoint, resource }) => {
@@ -107,7 +108,7 @@ async function runCheck(
   const cancel = clock.after(deadlineMs, () => outcome.resolve(failed));
   Promise.try(() => check.run()).then(
     () => outcome.resolve("ok"),
-    // The reason is omitted, because the caller is anonymous. Failing requests observe the error.
+    // The response omits the reason, because the caller is anonymous.
     () => outcome.resolve(failed),
   );
   const status = await outcome.promise;

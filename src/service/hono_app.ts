@@ -29,12 +29,13 @@ import { emptyStream } from "./responder.ts";
 /** The options of the Hono app of a service. */
 export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
   /**
-   * Creates the authentication, which counts the requests that it refuses. Null if there is none.
+   * Creates the authentication, which counts the requests that it refuses. Null if no user is
+   * authenticated.
    */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
-  /** Identifies users without a Hono context if no middleware needs one. Null for none. */
+  /** Identifies users without a Hono context. Null if a middleware needs the context. */
   readonly identify: Credentials["identify"] | null;
-  /** True if the authentication does more than {@link identify}. */
+  /** True if the authentication has parts other than {@link identify}. */
   readonly authenticatesByContext: boolean;
 }
 
@@ -47,19 +48,19 @@ interface ChainOptions {
   readonly middleware: readonly Middleware[];
   readonly authRoutes: readonly Router[];
   readonly authPath: string;
-  /** Paths at which a caller with a refused credential is anonymous. */
+  /** The paths at which a caller with a refused credential is anonymous instead. */
   readonly tolerantPaths: readonly string[];
   readonly fail: Fail;
   readonly limits: BodyLimits;
   readonly clock: Clock;
 }
 
-/** The Hono app of a service. The `fetch` of `hono` is this `fetch`. */
+/** The Hono app of a service. `hono.fetch` is the same function as `fetch`. */
 export interface HonoApp {
   readonly hono: Hono<AppEnv>;
   /** Responds to one request; never rejects. */
   fetch(request: Request, info?: unknown): Promise<Response>;
-  /** Returns the path at which the app that handles a request is mounted, as its client sees it. */
+  /** Returns the path at which the app is mounted, as its client sees the path. */
   prefixOf(context: Context<AppEnv>): string;
 }
 
@@ -76,7 +77,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   const isBare = given.cors === null && given.middleware.length === 0 && !authenticatesByContext;
 
   function fetch(request: Request, info: unknown = {}): Promise<Response> {
-    // The host is checked before any middleware, because middlewares use the path too.
+    // Middlewares use the host and the path, so the host is checked before any middleware.
     if (!hasPlainHost(request)) {
       return Promise.resolve(fail(invalidHost(), request, mountedAt));
     }
@@ -92,7 +93,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
     return withContext(request, info);
   }
 
-  /** Handles a request without Hono's context, which saves about 0.5 µs. */
+  /** Handles a request without a Hono context, which saves about 0.5 µs. */
   function withoutContext(
     route: ResourceRoute,
     received: Pick<ReceivedRequest, "request" | "target">,
@@ -108,24 +109,25 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // Hono removes the body. If the body is null, a listener would send a length of 0.
+      // Hono removes the body of a HEAD response. For a null body, a listener would send a length
+      // of 0.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
       return responder.adopt(
         isUnknownLength ? new Response(emptyStream(), response) : response,
       );
     } catch (error) {
-      // Hono rethrows values that are not an Error, and `adopt` throws for an error response.
+      // Hono rethrows values that are not an Error. `adopt` throws for an error response.
       return fail(error, request, mountedAt);
     }
   }
 
-  // A listener or a test that uses the Hono app directly then gets equal responses.
+  // A listener or a test that uses the Hono app directly gets the same responses.
   hono.fetch = fetch;
   return { hono, fetch, prefixOf: (context) => handlers.prefixOf(context) };
 }
 
-/** The statuses of responses without a body (RFC 9110, 15). */
+/** The statuses of responses that have no body (RFC 9110, 15). */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function middlewaresOf(
@@ -160,7 +162,7 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
     if (authRoutes.length > 0) hono.use(`${authPath}/*`, authentication.tolerate);
   }
   useAll(hono, options);
-  // The last handler serves a page that yields to later routes, if no route follows.
+  // A page that yields to routes of the deployer is served by the last handler.
   for (const { path, yields, description } of pages) {
     if (!yields) hono.get(path, describedAs(description, handlers.named("page")));
   }
@@ -174,7 +176,7 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   return hono;
 }
 
-/** Returns the spellings of a path. A page whose path ends in a slash is also served without it. */
+/** Returns the spellings of a path. A path with a final slash also works without it. */
 function spellings(path: string): readonly string[] {
   return path.endsWith("/") ? [path, path.slice(0, -1)] : [path];
 }

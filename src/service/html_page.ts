@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Returns an HTML page of the service. The caller has escaped the strings in the content. */
+/** Returns an HTML page of the service. The caller must have escaped the strings in `content`. */
 export function htmlPage(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -19,7 +19,7 @@ ${content}
 `;
 }
 
-/** Escapes a string for HTML, including quoted attributes. */
+/** Escapes a string for HTML text and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;");
@@ -48,8 +48,8 @@ th { color: var(--faint); font-weight: normal }
 `;
 
 /**
- * The Content-Security-Policy of the service's own pages: no script, no requests, and one style
- * sheet identified by its hash.
+ * The Content-Security-Policy of the service's own pages. The policy allows no script, no requests,
+ * and one style sheet that a hash identifies.
  */
 export const pageSecurityPolicy: string = [
   "default-src 'none'",

@@ -4,12 +4,12 @@ import type { ProblemBody, ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Reply } from "../protocol/reply.ts";
 
 /**
- * An `HTTPException` of Hono, which middlewares throw to refuse a request. It is recognized by its
- * structure, because a middleware may use its own copy of Hono.
+ * An `HTTPException` of Hono, which middlewares throw to refuse a request. The structure identifies
+ * the exception, because a middleware may use its own copy of Hono.
  */
 export interface HttpException extends Error {
   readonly status: number;
-  /** The response with which it was created. */
+  /** The response that the middleware has passed to the exception. */
   readonly res?: Response | undefined;
   getResponse(): Response;
 }
@@ -21,7 +21,7 @@ export function isHttpException(error: unknown): error is HttpException {
     typeof error.status === "number";
 }
 
-/** The problems of common statuses. Problems of other statuses have no `type`. */
+/** The problem slugs of common statuses. Problems with other statuses have no `type`. */
 const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [400, "invalid-parameter"],
   [401, "unauthorized"],
@@ -48,13 +48,13 @@ export function exceptionReply({ status, message }: HttpException): Reply {
   };
 }
 
-/** Returns the problem of a response with a known status, and possibly a message. */
+/** Returns the problem document for a status. `message` may be empty. */
 export function problemOfStatus(status: number, message: string): ProblemBody {
   const detail = message || "Refused on the way to the resource";
   const slug = slugs.get(status);
   if (slug !== undefined) return new Problem(slug, detail).toBody();
   return {
-    // RFC 9457, 4.2.1: a problem without more information than its status.
+    // A problem that only repeats its status has this type (RFC 9457, 4.2.1).
     type: "about:blank",
     title: STATUS_TEXT[status] ?? `Status ${status}`,
     status,

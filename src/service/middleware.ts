@@ -3,16 +3,16 @@ import type { User } from "../auth/user.ts";
 
 /** The variables of the Hono context that every middleware and route of an app shares. */
 export interface AppEnv {
-  /** The types for `c.get` and `c.set`. */
+  /** The variables that `c.get` and `c.set` access. */
   readonly Variables: {
-    /** The user that `auth.middleware` has set; absent if the caller is anonymous. */
+    /** The user that `auth.middleware` has set. Absent for an anonymous caller. */
     user: User | null | undefined;
   };
 }
 
 /**
- * A Hono middleware. The type is a method type, so its parameters are bivariant. Therefore it
- * accepts middlewares for any Hono app as well as functions of this app's context.
+ * A Hono middleware. Methods have bivariant parameters, so this type accepts middlewares for any
+ * Hono app, and functions with this app's context.
  */
 export type Middleware = {
   run(context: Context<AppEnv>, next: Next): Promise<Response | void>;

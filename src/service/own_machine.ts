@@ -3,9 +3,9 @@ import { isLoopback } from "../protocol/loopback.ts";
 import type { PageRequest } from "./service_pages.ts";
 
 /**
- * Requires that a program of this machine, or a page of the service, has sent the request. The
- * function refuses a proxy for other machines, and a web page whose name resolves to this machine
- * (DNS rebinding). Throws a 403 with `message`.
+ * Requires that a program on this machine, or a page of the service, has sent the request. Refuses
+ * requests that a proxy forwards from other machines. Also refuses a web page whose host name
+ * resolves to this machine (DNS rebinding). Throws a 403 with `message`.
  */
 export function requireOwnMachine(
   { raw: { headers, url }, address }: Pick<PageRequest, "raw" | "address">,
@@ -15,7 +15,7 @@ export function requireOwnMachine(
   const host = (headers.get("host") ?? URL.parse(url)?.host ?? "").toLowerCase();
   const site = headers.get("sec-fetch-site") ?? "none";
   const isOwnSite = site === "none" || site === "same-origin";
-  // These headers contain the requested name, even if a proxy has replaced the Host.
+  // These headers contain the requested host, even if a proxy has replaced the Host header.
   const isElsewhere = [headers.get("origin"), headers.get("referer")]
     .some((page) => page !== null && !isLoopbackHost(URL.parse(page)?.host ?? ""));
   if (!isLoopback(peer) || !isLoopbackHost(host) || !isOwnSite || isElsewhere) {
@@ -32,9 +32,9 @@ function isLoopbackHost(host: string): boolean {
 }
 
 /**
- * The headers that browsers, simple programs, Prometheus and the clients of this service send.
- * Every other header may come from a proxy. Headers of proxies cannot be listed, because each
- * vendor adds new names.
+ * The headers that browsers, simple programs, Prometheus and this service's clients send. Any other
+ * header may come from a proxy. Headers of proxies cannot be listed, because each vendor adds new
+ * headers.
  */
 const direct = new RegExp(
   "^(?:" + [

@@ -8,8 +8,8 @@ import { problemExplanations, problemsToCome } from "../protocol/problem_explana
 import { escapeHtml, htmlPage } from "./html_page.ts";
 
 /**
- * Returns the page of a problem, to which its `type` leads, or null if no problem has this slug.
- * The prefix is the path at which the app is mounted.
+ * Returns the page about a problem type, whose URL is the problem's `type`. Returns null if no
+ * problem has this slug. `prefix` is the path at which the app is mounted.
  */
 export function problemPage(slug: string, prefix = ""): string | null {
   if (!isProblemSlug(slug)) return null;

@@ -7,7 +7,7 @@ import type { AppEnv, Middleware } from "./middleware.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The caller if no middleware runs. It is a class, because each request creates one. */
+/** The caller if no middleware runs. A class is fastest, because each request creates a caller. */
 export class DirectCaller implements Caller {
   readonly #info: unknown;
   #user: User | null = null;
@@ -18,27 +18,27 @@ export class DirectCaller implements Caller {
     this.#user = parseUser(innerRequestOf(info)?.user);
   }
 
-  /** Sets the user that an authenticator has identified, unless it is null. */
+  /** Sets the user that an authenticator has identified. Null leaves the caller anonymous. */
   identifyAs(user: User | null): void {
     this.#user = user ?? this.#user;
   }
 
-  /** Returns the user that an authenticator has identified; null without one. */
+  /** Returns the user that an authenticator has identified. Null for an anonymous caller. */
   user(): User | null {
     return this.#user;
   }
 
-  /** Returns the address of the peer; null without one. */
+  /** Returns the address of the connected peer, or null if the address is unknown. */
   address(): string | null {
     return remoteAddress(this.#info);
   }
 
-  /** Returns a promise for the end of the response, or null if the listener reports none. */
+  /** Returns a promise for the end of the response. Null if the listener does not report it. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#info);
   }
 
-  /** Returns the part of a multiplexed stream that the request opens; null without one. */
+  /** Returns the part of a multiplexed stream that the request opens. Null for other requests. */
   part(): StreamPart | null {
     return innerRequestOf(this.#info)?.part ?? null;
   }
@@ -65,23 +65,23 @@ export class HonoCaller implements Caller {
     this.#parseUser = parseUser;
   }
 
-  /** Returns the user that a middleware has set; null without one. */
+  /** Returns the user that a middleware has set, or null for an anonymous caller. */
   user(): User | null {
     const user = this.#context.get("user");
     return this.#parseUser(user === undefined ? innerRequestOf(this.#context.env)?.user : user);
   }
 
-  /** Returns the address of the peer; null without one. */
+  /** Returns the address of the connected peer, or null if the address is unknown. */
   address(): string | null {
     return remoteAddress(this.#context.env);
   }
 
-  /** Returns a promise for the end of the response, or null if the listener reports none. */
+  /** Returns a promise for the end of the response. Null if the listener does not report it. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#context.env);
   }
 
-  /** Returns the part of a multiplexed stream that the request opens; null without one. */
+  /** Returns the part of a multiplexed stream that the request opens. Null for other requests. */
   part(): StreamPart | null {
     return innerRequestOf(this.#context.env)?.part ?? null;
   }
@@ -95,22 +95,22 @@ export class HonoCaller implements Caller {
     return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
   }
 
-  /** Returns the body if a middleware has read it, or null if it is still in the request. */
+  /** Returns the body if a middleware has read it. Null if the body is still in the request. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null {
     return isBodyUnread(this.#context.req) ? null : this.receivedBody();
   }
 }
 
 /**
- * Throws for a replacement character in a body that another app has read as a string, because the
- * encoded bytes may differ from the sent bytes.
+ * Throws if the body contains a replacement character and another app has read it as a string. The
+ * encoded bytes may differ from the received bytes.
  */
 function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
 }
 
-/** Returns the peer's address as the listener reports it, or null if it reports none. */
+/** Returns the peer's address as the listener reports it, or null. */
 function remoteAddress(info: unknown): string | null {
   if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
   const { remoteAddr } = info;
@@ -120,16 +120,16 @@ function remoteAddress(info: unknown): string | null {
     : null;
 }
 
-/** Returns a promise for the end of the response, as the listener reports it, or null. */
+/** Returns the promise with which the listener reports the end of the response, or null. */
 function deliveryOf(info: unknown): Promise<unknown> | null {
   if (typeof info !== "object" || info === null || !("completed" in info)) return null;
   return info.completed instanceof Promise ? info.completed : null;
 }
 
 /**
- * Returns the first middleware of a chain, extended to prepare the context for all that follow. Two
- * features then work as Hono documents them, although the routes create their own responses and
- * read bytes. An additional middleware would cost each request a promise.
+ * Wraps the first middleware of a chain so that it prepares the context for all later middlewares.
+ * Early headers and parsed bodies then work as Hono documents, although the routes create their own
+ * responses and read bytes. An additional middleware would cost each request a promise.
  */
 export function preparingContext(
   first: Middleware,
@@ -147,12 +147,12 @@ export function preparingContext(
 }
 
 /**
- * Keeps headers that a middleware sets before `next()`. Hono adds such headers to a response that
- * it did not create only if `c.res` existed before.
+ * Keeps headers that middlewares set before `next()`. Hono would add these headers to a foreign
+ * response only if `c.res` already existed.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
-  // A closure here would keep the objects of each request until the next major collection of V8,
-  // and minor collections took a sixth of the time.
+  // The function is bound. A closure would keep each request's objects until V8's next major
+  // collection, and minor collections took a sixth of the time.
   context.header = setEarlyHeader.bind(null, context, context.header);
 }
 
@@ -166,31 +166,31 @@ function setEarlyHeader(
 }
 
 /**
- * Keeps the bytes of the body. Hono derives every form of the body from them, and they are read
- * once, within the limits. Otherwise `c.req.json()` would leave a string that no longer shows
- * whether the bytes were UTF-8.
+ * Keeps the bytes of the body. Hono derives every form of the body from these bytes, which are read
+ * only once and within the limits. Otherwise `c.req.json()` would leave a string that no longer
+ * shows whether the bytes were valid UTF-8.
  */
 function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
-  // Another app, in which this app is mounted, has read the body.
+  // A parent app has already read the body.
   if (req.raw.bodyUsed) return;
-  // The cache contains promises, which its type omits.
+  // The cast is safe: the cache contains promises, which its type omits.
   req.bodyCache = new BodyOfContext(req, limits, clock) as unknown as typeof req.bodyCache;
 }
 
 /**
- * The body of a request in the place where Hono expects it. This is a class, because V8 creates a
- * separate hidden class for each object literal with a getter. That hidden class keeps the request
- * until the next major collection.
+ * The body of a request in the place where Hono expects it. An object literal would not do: V8
+ * creates a hidden class for each literal with a getter. That hidden class keeps the request until
+ * the next major collection.
  */
 class BodyOfContext {
-  /** The form in which Hono finds the body: an own property with this name. */
+  /** Hono finds the body as an own property with this name. */
   declare readonly arrayBuffer: Promise<ArrayBuffer>;
   readonly #request: HonoRequest;
   readonly #limits: BodyLimits;
   readonly #clock: Clock;
   #reading: Promise<ArrayBuffer> | null = null;
 
-  /** Creates the body. It is read only on demand. */
+  /** The constructor reads nothing yet. */
   constructor(request: HonoRequest, limits: BodyLimits, clock: Clock) {
     this.#request = request;
     this.#limits = limits;
@@ -198,18 +198,18 @@ class BodyOfContext {
     Object.defineProperty(this, "arrayBuffer", asOwnProperty);
   }
 
-  /** True if the body was requested. */
+  /** True if some code has requested the body. */
   get isRead(): boolean {
     return this.#reading !== null;
   }
 
-  /** Returns the bytes, read once, of the request that a middleware may have replaced. */
+  /** Returns the bytes of the current request's body, which are read only once. */
   read(): Promise<ArrayBuffer> {
     return this.#reading ??= receive(this.#request.raw, this.#limits, this.#clock);
   }
 }
 
-/** Returns true if the body of a request is unread, although Hono would look for it elsewhere. */
+/** Returns true if the body is unread. Hono would read its own, unlimited body. */
 export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
   const cache: unknown = bodyCache;
   return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;
@@ -230,7 +230,7 @@ async function receive(request: Request, limits: BodyLimits, clock: Clock): Prom
     : buffer.slice(byteOffset, byteOffset + byteLength);
 }
 
-/** Returns the error for a middleware that left no body for the routes. */
+/** Returns the error for a middleware that has read the body and left nothing for the routes. */
 export function bodyWasConsumed(): Problem {
   return new Problem(
     "internal-error",
@@ -238,32 +238,32 @@ export function bodyWasConsumed(): Problem {
   );
 }
 
-/** The facts of a request that the service creates for a subscription of a client. */
+/** The facts of a request that the service creates internally for a client's subscription. */
 export interface InnerRequest {
-  /** The destination for the bytes of the subscription's stream. */
+  /** Receives the bytes of the subscription's stream. */
   readonly part: StreamPart;
-  /** The user of the request that contains the subscription, as a middleware has set it. */
+  /** The user of the outer request with the subscription, as a middleware has set it. */
   readonly user: User | null | undefined;
 }
 
-/** Only this file uses this key, so a request from outside is never an inner request. */
+/** Only this file uses this symbol, so no request from outside can be an inner request. */
 const innerKey = Symbol("inner request");
 
-/** Returns a copy of the facts of a connection, which disappear when the connection closes. */
+/** Returns a copy of a connection's facts, which disappear when the connection closes. */
 export function keptInfo(info: unknown): object {
   const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
-  // The facts of a listener are getters of a class, which a spread does not copy.
+  // A spread does not copy the facts, because they are getters of a class.
   return { ...Object(info), remoteAddr, completed };
 }
 
-/** Returns the facts for an inner request: facts of the connection and of the request. */
+/** Returns the facts of an inner request: those of the connection, and the request's own facts. */
 export function infoOfInner(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }
 
-/** Returns the inner request with these facts, or null for any other request. */
+/** Returns the inner request in the facts, or null for any other request. */
 export function innerRequestOf(info: unknown): InnerRequest | null {
   if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
-  // Only `infoOfInner` sets this member.
+  // The cast is safe: only `infoOfInner` sets this member.
   return info[innerKey] as InnerRequest;
 }

@@ -4,13 +4,13 @@ import type { H, RouterRoute } from "@hono/hono/types";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 
-/** A handler as Hono registers it. */
+/** A handler in the form in which Hono registers it. */
 export type Registered = [handler: H, route: RouterRoute];
 
 /**
- * The router of the app's Hono. It looks up the routes of resources in their table by the raw path,
- * and all other routes in Hono's own router. The chain of a resource's route is created once. The
- * chain consists of the middlewares before the route and of its handler.
+ * The router of the Hono app. The router looks up routes of resources in their table by the raw
+ * path, and all other routes in Hono's own router. It creates the chain of a resource's route once:
+ * the earlier middlewares, and the handler.
  */
 export class ResourceHonoRouter implements Router<Registered> {
   readonly name = "ResourceHonoRouter";
@@ -27,7 +27,7 @@ export class ResourceHonoRouter implements Router<Registered> {
     this.#handlers = handlers;
   }
 
-  /** Adds a handler after the existing handlers, at any time. */
+  /** Adds a handler after the existing handlers. The app may add handlers at any time. */
   add(method: string, path: string, registered: Registered): void {
     const [handler, honoRoute] = registered;
     const found = this.#handlers.get(handler);
@@ -46,12 +46,12 @@ export class ResourceHonoRouter implements Router<Registered> {
   match(method: string, path: string): Result<Registered> {
     const route = this.#table.at(path)?.get(method);
     const chain = route === undefined ? undefined : this.#chains.get(route);
-    // Hono looks up a method in plain objects, and the method of a request may be `constructor`.
+    // Hono looks up the method in a plain object, where a method `constructor` would exist.
     return chain ?? this.#others.match(this.#methods.has(method) ? method : METHOD_NAME_ALL, path);
   }
 }
 
-/** A route of the table, and the handler of the requests that this router has matched. */
+/** A route of the table, with the handler for its requests. */
 export interface RouteHandler {
   readonly route: ResourceRoute;
   readonly handler: H;

@@ -5,11 +5,9 @@ import type { Observer } from "../runtime/observation.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { longText, textStream } from "../protocol/text_stream.ts";
 
-/**
- * The security headers that the responder adds to every response, or `false` if a proxy adds them.
- */
+/** The security headers of every response, or `false` if a proxy adds the headers. */
 export type SecurityHeaders = boolean | {
-  /** Value of `Strict-Transport-Security`, e.g. `max-age=63072000`; `true` is two years. */
+  /** The value of `Strict-Transport-Security`, `max-age=63072000`. `true` means two years. */
   readonly hsts?: boolean | string | undefined;
 };
 
@@ -23,7 +21,7 @@ export const securityHeadersOption = either(
   ),
 ).default(true);
 
-/** The responder of an app. It creates every response, and no other part calls `new Response`. */
+/** The responder, which creates every response of an app. No other part calls `new Response`. */
 export interface Responder {
   /** Returns the response of a reply, without the body for HEAD. */
   respond(reply: Reply, method: string): Response;
@@ -32,9 +30,9 @@ export interface Responder {
 }
 
 /**
- * Creates the responder, which encodes characters outside of printable ASCII in headers. A control
- * byte in a header would end the process inside Deno, past every `catch`, and header values may
- * come from rows or paths.
+ * Creates the responder. The responder encodes characters of headers outside of printable ASCII.
+ * Inside Deno, a control byte would end the process past every `catch`, and header values may come
+ * from rows or paths.
  */
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);
@@ -57,14 +55,14 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         });
       }
       if (reply.body instanceof ReadableStream) {
-        // The body is never read, so its resources must be released.
+        // The body of this response is never read, so its resources must be released.
         void reply.body.cancel();
-        // If the body were null, a listener would send a length of 0. The length of an empty stream
-        // is unknown.
+        // For a null body, a listener would send a length of 0. An empty stream has an unknown
+        // length.
         return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
-      // RFC 9110, 8.6: the length is that of the response to GET. A listener sends none without a
-      // body.
+      // A HEAD response has the length of the GET response (RFC 9110, 8.6). Listeners send no
+      // length by themselves.
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
       return new CheckedResponse(null, { status: reply.status, headers });
     },
@@ -86,7 +84,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
   };
 }
 
-/** Returns the body to send. A long string is sent as a stream, with the length of the string. */
+/** Returns the body to send. A long string becomes a stream, and its length becomes a header. */
 function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["body"] {
   if (typeof body !== "string" || body.length < longText) return body;
   headers["content-length"] = String(Buffer.byteLength(body));
@@ -94,9 +92,9 @@ function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["
 }
 
 /**
- * A response whose headers were checked when it was created. Headers are checked again only if a
- * middleware has accessed `headers` since then. Checking the headers of every response would cost a
- * third of the throughput of small responses.
+ * A response whose headers were checked at creation. Middlewares may change headers afterwards, but
+ * checking every response again would cost a third of the throughput of small responses. Therefore
+ * only responses whose `headers` were accessed are checked again.
  */
 class CheckedResponse extends Response {
   isTouched = false;
@@ -108,8 +106,8 @@ class CheckedResponse extends Response {
 }
 
 /**
- * Returns the headers that every response with this status has: how to authenticate (RFC 9110,
- * 15.5.2), and when to retry unless an earlier time is known.
+ * Returns the headers that this status requires. A 401 says how to authenticate (RFC 9110, 15.5.2).
+ * A temporary refusal says when to retry.
  */
 function requiredHeaders(status: number): HeaderList {
   if (status === 401) return bearerChallenge;
@@ -121,7 +119,7 @@ const bearerChallenge: HeaderList = [["www-authenticate", "Bearer"]];
 const retryInADay: HeaderList = [["retry-after", "86400"]];
 const nothing: HeaderList = Object.freeze([]);
 
-/** Returns a body of unknown length, for a HEAD request whose length only a GET would show. */
+/** Returns an empty body of unknown length, as for HEAD requests. */
 export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }

@@ -27,7 +27,7 @@ export interface RouteHandlersOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
   readonly answer: AnswerRequest;
-  /** Counts a request that authentication refuses; see `countRefused`. */
+  /** Counts a request that authentication refuses. See `countRefused`. */
   readonly countRefused: (
     route: ResourceRoute,
     received: ReceivedRequest,
@@ -35,33 +35,32 @@ export interface RouteHandlersOptions {
   readonly responder: Responder;
   /** Converts the value that a middleware set as `user` to the user. */
   readonly parseUser: (value: unknown) => User | null;
-  /**
-   * The path at which a proxy or a parent has mounted this app. Requests do not contain this path.
-   */
+  /** The path at which a proxy or a parent app has mounted this app, and which requests lack. */
   readonly mountedAt: string;
 }
 
-/** A request that no middleware has seen. */
+/** A request for which no middleware has run. */
 export interface DirectRequest extends ReceivedRequest {
   readonly caller: DirectCaller;
 }
 
 /**
- * The handlers of an app's routes. Each uses the raw path of the request, and not the matched
- * route. A parent app matches decoded paths, and has no list of reserved segments.
+ * The handlers of an app's routes. Each handler uses the raw path of the request instead of the
+ * path that Hono matched. A parent app matches decoded paths, in which reserved segments look like
+ * keys.
  */
 export class RouteHandlers {
   readonly #options: RouteHandlersOptions;
   readonly #hasPlainHost: (request: Request) => boolean;
 
-  /** Registers nothing. */
+  /** The constructor registers no route. */
   constructor(options: RouteHandlersOptions, hasPlainHost: (request: Request) => boolean) {
     this.#options = options;
     this.#hasPlainHost = hasPlainHost;
   }
 
   /**
-   * Returns the handler of a route of this app, in this app or in a parent. The handler has rest
+   * Returns the handler of a route, in this app or in a parent app. The handler has rest
    * parameters, because Hono lists a handler with two parameters as a middleware.
    */
   named(name: string): H {
@@ -70,19 +69,19 @@ export class RouteHandlers {
     return Object.defineProperty(handler, "name", { value: name });
   }
 
-  /** The last handler of the app, for unknown paths and for unknown methods of a path. */
+  /** The last handler of the app. It responds for unknown paths and for unsupported methods. */
   readonly elsewhere = (context: Context<AppEnv>, next: Next): Promise<Response | void> =>
     this.#answerByPath(context, next);
 
-  /** Returns the handler of a resource's route if this app has matched the raw path. */
+  /** Returns the handler of a resource's route for requests that this app has matched. */
   matched(route: ResourceRoute): H {
     return (context: Context<AppEnv>) =>
       this.#answerAt(route, context, parseRequestTarget(context.req.raw.url), "");
   }
 
   /**
-   * Responds at a resource's route without a context after identifying the user, if no middleware
-   * needs a context.
+   * Handles a request to a resource's route without a Hono context if no middleware needs one.
+   * Identifies the user first.
    */
   direct(
     route: ResourceRoute,
@@ -105,12 +104,14 @@ export class RouteHandlers {
     return this.#answerAs(user, route, received);
   }
 
-  /** Returns the path at which the app that handles a request is mounted, as its client sees it. */
+  /** Returns the path at which the app is mounted, as its client sees the path. */
   prefixOf(context: Context<AppEnv>): string {
     return this.#options.mountedAt + this.#routedPrefix(context);
   }
 
-  /** Counts a request that authentication refuses, at its route. Throws a 429. */
+  /**
+   * Counts a request that authentication refuses, under its route. Throws a 429 above the limit.
+   */
   async countRefusal(context: Context<AppEnv>): Promise<void> {
     const { table, countRefused } = this.#options;
     const { method, raw: request } = context.req;
@@ -123,7 +124,7 @@ export class RouteHandlers {
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
   }
 
-  /** Rejects with the refusal of a credential after counting it, or with a 429. */
+  /** Counts a refused credential and rejects with the refusal, or with a 429. */
   async #countRefused(
     error: unknown,
     route: ResourceRoute,
@@ -150,11 +151,11 @@ export class RouteHandlers {
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
-    // A header that a middleware of a parent has set is kept only if the response exists.
+    // Hono keeps a header that a parent's middleware has set only if the response exists.
     void context.res;
     const { table, pages, parseUser, mountedAt } = this.#options;
     const { method, raw, raw: { url } } = context.req;
-    // A parent app has not checked the host, but the matched path may depend on the host.
+    // A parent app has not checked the host, and the matched path may depend on the host.
     if (!this.#hasPlainHost(raw)) throw invalidHost();
     const target = parseRequestTarget(url);
     const prefix = this.#routedPrefix(context);
@@ -163,7 +164,7 @@ export class RouteHandlers {
     const found = table.at(table.canonical(path) ?? path);
     const route = found?.get(reads ? "GET" : method);
     if (route !== undefined) return await this.#answerAt(route, context, target, prefix);
-    // Later routes were added after the routes of this app, or by a parent app.
+    // The deployer, or a parent app, has added later routes after the routes of this app.
     const hasLaterRoute = context.req.routeIndex + 1 < matchedRoutes(context).length;
     for (const page of pages) {
       const answerPage = page.yields && hasLaterRoute ? null : page.at(path, mountedAt + prefix);
@@ -198,20 +199,20 @@ export class RouteHandlers {
   }
 
   /**
-   * Returns the raw path prefix that leads to this app in a parent: the path without as many final
-   * parts as the app's own path has in that parent.
+   * Returns the raw path prefix under which a parent app has mounted this app. The final segments
+   * of the path that belong to this app are removed.
    */
   #routedPrefix(context: Context<AppEnv>): string {
     const routes = matchedRoutes(context);
     const isOwn = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;
     const after = routes.slice(context.req.routeIndex).findIndex(isOwn);
-    // The app may be mounted twice: its own last handler follows the running one, except for added
-    // ones.
+    // The app may be mounted twice. The last handler of the running mount follows the running
+    // handler.
     const own = after < 0 ? routes.findLastIndex(isOwn) : context.req.routeIndex + after;
     if (own < 0 || routes[own]?.basePath === "/") return "";
     const matched = context.req.path;
     const { path } = parseRequestTarget(context.req.raw.url);
-    // A parent may ignore a trailing slash.
+    // A parent app may ignore a trailing slash.
     const ignored = path.endsWith("/") && !matched.endsWith("/") ? 1 : 0;
     const prefix = basePath(context, own).replace(/\/$/, "");
     const following = partsOf(matched) - partsOf(prefix) + ignored;

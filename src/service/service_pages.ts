@@ -13,46 +13,48 @@ import { problemIndexPage, problemPage } from "./problem_page.ts";
 
 /** A page of the service that belongs to no resource. */
 export interface ServicePage {
-  /** Path as in a Hono route. */
+  /** The path in the syntax of Hono routes. */
   readonly path: string;
-  /** True if the service shows the page without authentication. */
+  /** True if the page needs no authentication. */
   readonly isOpen: boolean;
-  /** True if a caller with a refused credential is anonymous here instead of being refused. */
+  /**
+   * True if a caller with a refused credential is treated as anonymous instead of being refused.
+   */
   readonly toleratesStrangers?: true;
-  /** The description in the document of the service. */
+  /** The description in the service's OpenAPI document. */
   readonly description: RouteDescription;
-  /** True if a route of the deployer at this path has precedence. */
+  /** True if a deployer's route at this path has precedence over the page. */
   readonly yields?: true;
   /**
-   * Returns the handler of GET at a raw path, or null if the path belongs to another page. `prefix`
-   * is the path at which the whole app is mounted.
+   * Returns the GET handler for a raw path, or null if another page has this path. `prefix` is the
+   * path at which the whole app is mounted.
    */
   at(path: string, prefix: string): ((request: PageRequest) => MaybePromise<Reply>) | null;
 }
 
 export interface PageRequest {
   readonly raw: Request;
-  /** Returns the user; null if the user is unknown. */
+  /** Returns the user, or null if the user is unknown. */
   user(): User | null;
-  /** Returns the address of the peer, or null if it is unknown. */
+  /** Returns the address of the connected peer, or null if the address is unknown. */
   address(): string | null;
 }
 
-/** The parts on which the service's own pages report. */
+/** The parts of the service about whose state its pages report. */
 export interface ServicePagesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];
-  /** Null if none is configured. */
+  /** The key-value store, or null if none is configured. */
   readonly store: KeyValue | null;
-  /** True if requests continue when the store fails. */
+  /** True if requests succeed while the store fails. */
   readonly isStoreDispensable: boolean;
-  /** Checks that the search index responds; null without search. */
+  /** Checks that the search index responds. Null for a service without search. */
   readonly search: (() => Promise<void>) | null;
   readonly clock: Clock;
   readonly isDraining: () => boolean;
 }
 
-/** Creates the service's own pages: health, and the page of every problem type. */
+/** Creates the service's own pages: health, and a page for every problem type. */
 export function createServicePages(options: ServicePagesOptions): readonly ServicePage[] {
   const problems = createProblemPages();
   return options.health ? [...healthPages(options), ...problems] : problems;
@@ -88,8 +90,8 @@ export function createProblemPages(): readonly ServicePage[] {
 }
 
 /**
- * Requires that no resource is at the path of a page, or would read the rest of a page's path as a
- * key. Throws a plain Error.
+ * Requires that no resource has the path of a page. Also refuses a resource that would read the
+ * rest of a page's path as a key. Throws a plain Error.
  */
 export function requireFreePages(pages: readonly ServicePage[], { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
@@ -108,7 +110,7 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
     name: index === 0 ? "database" : `database ${index + 1}`,
   }));
   if (store !== null) checks.push(storeCheck(store, isStoreDispensable));
-  // The search index is optional, because all other requests work without it.
+  // The search index is dispensable, because all other requests work without it.
   if (search !== null) checks.push({ name: "search", isDispensable: true, run: search });
   return [
     healthPage("/healthz", livenessDescription, () => json(liveness())),

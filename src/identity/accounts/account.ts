@@ -4,7 +4,7 @@ import type { User } from "../../auth/user.ts";
 /** An account: a user that logs in with an e-mail address and a password. */
 export interface Account {
   readonly id: string;
-  /** The e-mail address in the form of `normalEmail`. */
+  /** The e-mail address in the normalized form of `normalEmail`. */
   readonly email: string;
   readonly name: string | null;
   readonly roles: readonly string[];
@@ -17,20 +17,20 @@ export interface Account {
 /** An account to add. The store creates its id. */
 export type NewAccount = Pick<Account, "email" | "name" | "roles" | "passwordHash">;
 
-/** The members of an account that the administration can change. */
+/** The members of an account that an administrator can change. */
 export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
 
 /** Where accounts are stored: the key-value store, or a table. */
 export interface Accounts {
   findById(id: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;
-  /** Adds an account. Returns null if another account has its e-mail address. */
+  /** Adds an account. Returns null if another account has the same e-mail address. */
   add(account: NewAccount): Promise<Account | null>;
-  /** Replaces the hash of a password. Returns false if the stored hash is not the expected one. */
+  /** Replaces the password hash. Returns false if the stored hash has changed. */
   setPassword(account: Account, passwordHash: string): Promise<boolean>;
-  /** Changes an account. Returns false if it does not exist. */
+  /** Changes an account. Returns false if there is no such account. */
   change(id: string, change: AccountChange): Promise<boolean>;
-  /** Returns accounts in the order of ids, after this one. */
+  /** Returns the accounts whose ids follow `after`, sorted by id. */
   list(after: string | null, limit: number): Promise<readonly Account[]>;
 }
 
@@ -62,14 +62,15 @@ export function userOf({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
-/** Returns the part of a user that responses show, without the members that only scopes need. */
+/** Returns a user in the form for responses, without the members that only scopes need. */
 export function shownUser({ id, email, name, roles }: User): Readonly<Record<string, unknown>> {
   return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
 }
 
 /**
- * Returns the version of an account's password, which changes with the password. Rights granted to
- * the holder of the password end with it. The hash is salted, so the version reveals nothing.
+ * Returns the version of an account's password. The version changes with the password, and
+ * invalidates all rights that the old password granted. The hash is salted, so the version reveals
+ * nothing about the password.
  */
 export function stampOf({ id, passwordHash }: Pick<Account, "id" | "passwordHash">): string {
   const facts = JSON.stringify(["stamp", id, passwordHash]);

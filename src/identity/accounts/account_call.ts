@@ -9,24 +9,24 @@ export interface AccountCall {
   readonly fields: AccountFields;
   /** The client's address, or null if it is unknown. */
   readonly address: string | null;
-  /** Identifies the sender, for queues and counters. */
+  /** Identifies the sender in queues and counters. */
   readonly identity: string;
 }
 
-/** The reply of a route of accounts. */
+/** The response of an account route. */
 export interface AccountReply {
   readonly status: number;
-  /** The body of the reply, or null if there is none. */
+  /** The JSON body of the response, or null for an empty body. */
   readonly body: Readonly<Record<string, unknown>> | null;
-  /** The change of the session cookie. Default: none. */
+  /** How the response changes the session cookie. Default: no change. */
   readonly cookie?: BegunSession | "clear" | undefined;
   /** The cookie that identifies the browser of a signup. An empty string removes it. */
   readonly signupCookie?: string | undefined;
-  /** True if the tokens of the request are refunded. */
+  /** True if the request costs no tokens of the budget after all. */
   readonly isFree?: boolean | undefined;
 }
 
-/** The members of the body of a request to accounts. All errors are reported together. */
+/** The members in the body of a request to an account route. All errors are reported together. */
 export class AccountFields {
   readonly #body: Readonly<Record<string, unknown>>;
   readonly #errors: { readonly path: string; readonly message: string }[] = [];
@@ -51,13 +51,13 @@ export class AccountFields {
     return "";
   }
 
-  /** Returns the field like `text`, or null if it is missing. */
+  /** Returns a field like `text`, or null if the field is missing. */
   optionalText(name: string, maxLength: number): string | null {
     const value = this.#body[name];
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** Returns a normalized e-mail address. `spelling` accepts new or possibly existing addresses. */
+  /** Returns a normalized e-mail address of a new or an existing account, by `spelling`. */
   email(spelling: typeof normalEmail = knownEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);
@@ -65,7 +65,7 @@ export class AccountFields {
     return email ?? "";
   }
 
-  /** Returns one of these strings, by default the first. */
+  /** Returns the field, which must be one of these strings. The default is the first string. */
   oneOf<const Name extends string>(name: string, ...names: readonly [Name, ...Name[]]): Name {
     const value = this.#body[name] ?? names[0];
     const found = names.find((one) => one === value);
@@ -90,7 +90,7 @@ export class AccountFields {
 }
 
 /**
- * Returns the name of a user, or null if it is missing. A line break in the name would begin a
+ * Returns a user's name, or null if the name is missing. A line break in the name would begin a
  * header in a mail to the user.
  */
 export function readName(fields: AccountFields): string | null {
@@ -106,7 +106,7 @@ const maxNameLength = 200;
 /** Characters that no name may contain, including the separators of lines and paragraphs. */
 export const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
-/** Returns the problem of a mail's token that is unknown, used or expired. */
+/** Returns the problem for an unknown, used or expired token from a mail. */
 export function uselessToken(action: string): Problem {
   const errors = [{ path: "token", message: "is not good, or not any more" }];
   return new Problem(

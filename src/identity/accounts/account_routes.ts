@@ -36,7 +36,7 @@ export interface AccountRoutesOptions {
   readonly trustedProxies: number;
 }
 
-/** A route of accounts, with everything that differs between routes. */
+/** An account route, with all properties that differ between routes. */
 interface AccountRoute<Input> {
   readonly path: string;
   readonly description: AccountDescription;
@@ -44,9 +44,9 @@ interface AccountRoute<Input> {
   readonly limits?: OperationProtection | null;
   /** True if a successful request costs nothing. */
   readonly isRefunded?: boolean;
-  /** Reads the body. Throws a 422. */
+  /** Parses the body. Throws a 422. */
   read(call: AccountCall, service: AccountService): Input;
-  /** Returns the cost and the requirements, or null for none. */
+  /** Returns the cost and the requirements of a request, or null if it needs none. */
   protection(input: Input, call: AccountCall): MaybePromise<OperationProtection | null>;
   run(call: AccountCall, input: Input, service: AccountService): MaybePromise<AccountReply>;
 }
@@ -118,7 +118,8 @@ function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutes
     description: change,
     limits: protections.login,
     read: readChange,
-    // The current password could also be guessed here.
+    // This route has the protection of a login, because it also allows guessing the current
+    // password.
     protection: () => protections.login,
     isRefunded: true,
     run: changePassword,
@@ -175,7 +176,9 @@ function readEmail({ fields }: AccountCall): string {
 /** The maximum number of fields, because an account has few. */
 const maxFields = 100;
 
-/** Responds to a request. The cost and the requirements are checked before any lookup. */
+/**
+ * Responds to a request. The cost and the requirements are checked before any account is looked up.
+ */
 async function answer<Input>(
   context: Context<RouteEnv>,
   route: AccountRoute<Input>,
@@ -229,7 +232,7 @@ function callOf(
   };
 }
 
-/** The address of the socket, as the listener reports it. */
+/** Returns the address of the connected peer, as the listener reports it. */
 function socketAddress(info: unknown): string | null {
   const hostname: unknown = Reflect.get(
     Object(Reflect.get(Object(info), "remoteAddr")),
@@ -238,9 +241,7 @@ function socketAddress(info: unknown): string | null {
   return typeof hostname === "string" ? hostname : null;
 }
 
-/**
- * Returns the request to charge. A login is charged to its address, even if the request has a user.
- */
+/** Returns the request to charge. A login is charged to its address, not to a user. */
 function guarded({ request, address }: AccountCall, body: Uint8Array): GuardedRequest {
   return {
     request,
@@ -279,7 +280,7 @@ function respond(
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
   }
-  // Only browsers get the cookie. A program cannot use it, and sends the password instead.
+  // Only a browser needs the cookie. A program sends its password again.
   if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }

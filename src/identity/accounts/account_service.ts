@@ -26,9 +26,9 @@ export interface AccountService {
   readonly turns: LoginTurns;
   /** Sends a mail. Never rejects. */
   readonly sendMail: (mail: Mail) => Promise<void>;
-  /** The pages that links of mails lead to. */
+  /** The deployer's pages to which links in mails lead. */
   readonly links: { readonly verify: string; readonly reset: string };
-  /** The work after the response. It runs later, so that its duration reveals nothing. */
+  /** Runs work after the response, so that the response time reveals nothing. */
   readonly later: BackgroundTasks;
   readonly store: KeyValue;
   readonly trustedOrigins: ReadonlySet<string>;

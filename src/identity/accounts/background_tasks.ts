@@ -1,12 +1,12 @@
 import { afterPendingIo } from "../../runtime/event_loop.ts";
 import type { Observer } from "../../runtime/observation.ts";
 
-/** Work after a response. An app that closes waits for it. */
+/** Work after a response. Closing the app waits for this work. */
 export class BackgroundTasks {
   readonly #observe: Observer;
   readonly #running = new Set<Promise<void>>();
 
-  /** Creates the tasks. Errors are observed. */
+  /** Creates the tasks. `observe` receives their errors. */
   constructor(observe: Observer) {
     this.#observe = observe;
   }

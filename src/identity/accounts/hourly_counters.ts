@@ -11,8 +11,9 @@ interface Count {
 }
 
 /**
- * Counts events by subject in the key-value store, for all processes. An hour starts with its first
- * event. Rejects with a `StoreError`.
+ * Counts events by subject in the key-value store, for all processes together. The first event
+ * starts an hour, and the count is reset when the hour ends. Rejects with a `StoreError` if the
+ * store fails.
  */
 export class HourlyCounters {
   readonly #store: KeyValue;
@@ -48,7 +49,7 @@ export class HourlyCounters {
 
 const hourMs = 3_600_000;
 
-/** Returns the count. Returns 0 after the hour of the count, even if the store still has it. */
+/** Returns the count. A count whose hour is over is 0, even if the store still contains it. */
 function current(value: unknown, now: number): Count {
   return isCount(value) && now < value.beganAt + hourMs && now >= value.beganAt
     ? value

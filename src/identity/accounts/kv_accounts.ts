@@ -5,7 +5,7 @@ import { hashOfToken } from "../opaque_token.ts";
 import type { Account, AccountChange, Accounts } from "./account.ts";
 import { isOf } from "./account.ts";
 
-/** The maximum number of attempts, because concurrent changes of an account are rare. */
+/** The maximum number of attempts. Concurrent changes of one account are rare. */
 const maxTries = 10;
 
 /** Creates the accounts in the key-value store. */
@@ -18,7 +18,7 @@ export function createKvAccounts(
     return { account: isAccount(value) ? value : null, versionstamp };
   }
 
-  /** Returns false if `next` returns null, or if the account does not exist. */
+  /** Changes an account. Returns false if `next` returns null, or if there is no such account. */
   async function change(id: string, next: (account: Account) => Account | null): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       const { account, versionstamp } = await read(id);

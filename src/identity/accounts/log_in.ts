@@ -10,7 +10,7 @@ import { maxPasswordLength } from "./password_rules.ts";
 export interface LoginFields {
   readonly email: string;
   readonly password: string;
-  /** True if the session is sent as a cookie, false if it is a token in the body. */
+  /** True to send the session as a cookie, false to send a token in the body. */
   readonly transport: "cookie" | "bearer";
 }
 
@@ -61,7 +61,7 @@ export async function beginSession(
     : { status: 200, body: { ...body, token: session.token }, isFree: true };
 }
 
-/** Returns the account if the password is right, otherwise null. Both take the same time. */
+/** Returns the account if the password is correct, otherwise null. Both take the same time. */
 async function verified(
   { identity }: AccountCall,
   account: Account | null,
@@ -71,7 +71,7 @@ async function verified(
   const isRight = await passwords.verify(password, account?.passwordHash ?? null, identity);
   if (account === null || !isRight || account.isDisabled) return null;
   if (!passwords.isOutdated(account.passwordHash)) return account;
-  // Replaces a hash of lower cost now, because the password is known only during the login.
+  // The login is the only time when a cheap hash can be replaced, because the password is known.
   const passwordHash = await passwords.hash(password, identity);
   if (await accounts.setPassword(account, passwordHash)) return { ...account, passwordHash };
   // Another login has replaced the hash, or the password has changed.

@@ -4,7 +4,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { HourlyCounters } from "./hourly_counters.ts";
 import type { CaptchaRequired, LoginFacts } from "./password_auth_options.ts";
 
-/** The sender of a login, as failures are counted. */
+/** The account and address of a login, for which failures are counted. */
 export interface LoginSubjects {
   readonly email: string;
   /** The client's address, or null if it is unknown. */
@@ -18,8 +18,8 @@ export interface LoginRisk {
 }
 
 /**
- * Creates the risk of logins. Without `required` nothing is counted. Failed logins never lock an
- * account, because anyone could then lock its user out.
+ * Creates the risk check of logins. Without `required`, failures are not counted. Failures never
+ * reject a correct login of the account, because anyone could then lock the user out.
  */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
@@ -59,7 +59,10 @@ function namesOf({ email, address }: LoginSubjects): readonly string[] {
   return [`account ${email}`, `address ${group}`, `network ${networkOf(group)}`];
 }
 
-/** Returns the /24 of an IPv4 address or the /48 of an IPv6 one: usually one customer. */
+/**
+ * Returns the /24 network of an IPv4 address, or the /48 network of an IPv6 address. Usually one
+ * customer has such a network.
+ */
 export function networkOf(group: string): string {
   return group.includes(":")
     ? group.split(":").slice(0, 3).join(":")

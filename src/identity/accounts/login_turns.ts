@@ -7,24 +7,24 @@ const maxWaiting = 128;
 
 interface Turns {
   readonly semaphore: Semaphore;
-  /** The logins that hold tokens. A successful login returns its tokens. */
+  /** The logins that hold tokens of the budget. Each login returns its tokens when it succeeds. */
   readonly running: Set<Promise<void>>;
   /** The number of running and waiting logins. */
   count: number;
 }
 
 /**
- * Limits concurrent logins. A login holds the tokens of a failure until it has succeeded. If a
- * whole office logged in at the same time, its logins would use up the budget of its address. With
- * the limit, only a few logins hold tokens at a time.
+ * Limits concurrent logins from one address. Until a login succeeds, it holds as many tokens as a
+ * failed login costs. Without this limit, an office in which many users log in at the same time
+ * would use up the budget of its address.
  */
 export class LoginTurns {
   readonly #turns = new Map<string, Turns>();
 
   /**
-   * Runs the login of an address when a slot is free. The login calls `hold` once it holds its
-   * tokens. A login that the budget rejects is retried when another login has returned its tokens.
-   * Rejects with a 503 if too many logins wait.
+   * Runs a login from an address when a slot is free. The login calls `hold` once it holds its
+   * tokens. If the budget rejects the login, the login is retried when another login has returned
+   * its tokens. Rejects with a 503 if too many logins wait.
    */
   async run<T>(identity: string, login: (hold: () => void) => Promise<T>): Promise<T> {
     const turns = this.#turns.get(identity) ??
@@ -61,7 +61,7 @@ function isExhausted(error: unknown): boolean {
   return error instanceof Problem && error.slug === "budget-exhausted";
 }
 
-/** Keeps a login in the set while it holds tokens. */
+/** Adds a login to the set as long as the login holds tokens. */
 async function tracked<T>(
   login: (hold: () => void) => Promise<T>,
   running: Set<Promise<void>>,

@@ -3,29 +3,31 @@ import { controlCharacter } from "./account_call.ts";
 
 /** The kind of a mail. */
 export type MailKind =
-  /** The link creates the account. */
+  /** The link in the mail creates the account. */
   | "verify-email"
-  /** A signup for an address that already has an account. It has no link. */
+  /** A signup for the address of an existing account. The mail has no link. */
   | "account-exists"
-  /** The link leads to the page for a new password. */
+  /** The link in the mail leads to the page for a new password. */
   | "reset-password"
-  /** A notice for the user. It has no link. */
+  /** The user's password has changed. The mail has no link. */
   | "password-changed";
 
 /** A mail to a user. The application writes its text. */
 export interface Mail {
-  /** The subject of the mail. */
+  /** The kind of the mail. */
   readonly kind: MailKind;
   /** The receiver. */
   readonly user: { readonly email: string; readonly name: string | null };
-  /** The application's page with the token after `#token=`, or null for a mail without a link. */
+  /** The deployer's page with the token after `#token=`. Null for a mail without a link. */
   readonly link: string | null;
 }
 
-/** Sends a mail. Its errors are observed, and no client learns of them. */
+/** Sends a mail. Errors are observed, but clients never see them. */
 export type SendMail = (mail: Mail) => void | Promise<void>;
 
-/** Creates the function that sends mails and never fails. Without `send`, it prints mails. */
+/**
+ * Creates the function that sends mails, which never rejects. Without `send`, mails are printed.
+ */
 export function createMails(
   send: SendMail | undefined,
   { observe }: Pick<Runtime, "observe">,
@@ -34,7 +36,8 @@ export function createMails(
     const { kind: mailKind, user: { email, name }, link } = mail;
     if (send === undefined) return observe({ kind: "mail_printed", mailKind, email, link });
     try {
-      // Other programs may write the table, and a line break would start a header in the mail.
+      // Other programs may write names into the table, and a line break would start a header in the
+      // mail.
       await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
       // The client already has its response, and can request another mail.
@@ -45,7 +48,7 @@ export function createMails(
 
 const controls = new RegExp(controlCharacter, "gu");
 
-/** Returns a link with a token after `#`, which browsers do not send to servers. */
+/** Returns a link with the token after `#`. Browsers do not send this part of a URL to servers. */
 export function linkWith(page: string, token: string): string {
   return `${page}#token=${token}`;
 }

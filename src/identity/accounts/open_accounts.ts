@@ -63,7 +63,7 @@ export async function openAccounts(
 const subject = "Cannot start: passwordAuth.users";
 
 function isUsersOptions(users: object): users is UsersOptions {
-  // A table of users may have a column with that name.
+  // The deployer's table of users may have a column named `table`.
   return "table" in users && !isTableLike(users);
 }
 
@@ -98,7 +98,7 @@ function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {
   };
 }
 
-/** Returns the column of a reference, or null if a column that was not named is missing. */
+/** Returns the referenced column, or null if a column with a default name is missing. */
 function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): ColumnInfo | null {
   const column = typeof reference === "string"
     ? table.byName.get(reference)
@@ -109,11 +109,11 @@ function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): Co
   throw new Error(`${subject}: "${table.name}" has no column "${name}"`);
 }
 
-/** Requires the columns. An unreachable database is no error, because it may be reachable later. */
+/** Requires the columns. An unreachable database is no error: it may become reachable. */
 async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): Promise<void> {
   try {
     await db.sql`SELECT count(*) AS count FROM ${table} WHERE 1 = 0`;
-    // A table of another program may already have this name.
+    // The table may belong to another program that uses the same name.
     if (isOwn) {
       const { id, email, name, passwordHash, roles, disabled, createdAt } = usersTable;
       await db.sql`SELECT ${id}, ${email}, ${name}, ${passwordHash}, ${roles}, ${disabled},

@@ -76,7 +76,7 @@ export interface Administration {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
-  /** Ends all sessions of a user, except for those in the memory of the service. */
+  /** Ends all sessions of a user. Sessions in the memory of the service are unaffected. */
   endSessions(userId: string): Promise<void>;
 }
 
@@ -91,7 +91,8 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // No expiry, because sessions of the service may last longer than this configuration says.
+      // The epoch has no expiry, because the service may configure longer sessions than this
+      // command.
       if (configured !== null) await beginEpoch(configured, userId, runtime);
     },
   };
@@ -167,7 +168,7 @@ function linksOf(
     );
   }
   if (links !== undefined) return links;
-  // The printed text names the route that accepts the token.
+  // The printed text names the route that accepts the token of the link.
   const routes = { verify: `${path}/verify`, reset: `${path}/password/reset` };
   if (!sendsLinks || sendMail === undefined) return routes;
   throw new Error(

@@ -36,22 +36,22 @@ export interface PasswordAuthOptions {
   readonly passwordReset?: false | PasswordResetOptions | undefined;
   /** How long sessions last, and their cookie. */
   readonly sessions?: SessionOptions | undefined;
-  /** Which passwords are accepted, and how they are stored. */
+  /** Which passwords are accepted, and how their hashes are stored. */
   readonly passwords?: PasswordOptions | undefined;
-  /** Sends a mail. In development, links are printed if this option is not set. */
+  /** Sends a mail. Default: in development, the link is printed. */
   readonly sendMail?: SendMail | undefined;
-  /** The pages that the links of mails lead to. Required with `sendMail`. */
+  /** The pages to which links in mails lead. Required with `sendMail`. */
   readonly links?: LinkOptions | undefined;
 }
 
-/** A table of users: declared, or as introspection describes it. */
+/** A table of users: a declared table, or a table that introspection describes. */
 export type UserTable = TableLike<unknown, unknown> | TableInfo;
 
 /** The options for accounts in a table of the deployer's. */
 export interface UsersOptions {
   /** The table. */
   readonly table: UserTable;
-  /** The database of the table. Default: the app's database. */
+  /** The database that contains the table. Default: the database of the app. */
   readonly db?: Database | undefined;
   /** The columns, if their names differ from those of {@link usersTable}. */
   readonly columns?: UserColumnOptions | undefined;
@@ -62,23 +62,25 @@ export type UserColumn = string | ColumnLike<unknown>;
 
 /** The options that name the columns of a table of users. */
 export interface UserColumnOptions {
-  /** The column of the e-mail address, in one form and in lower case. Default: `email`. */
+  /** The e-mail address in lower case. Default: `email`. */
   readonly email?: UserColumn | undefined;
   /** The column of the hash of the password. Default: `passwordHash`. */
   readonly passwordHash?: UserColumn | undefined;
-  /** The column of the name. Default: `name`, if the table has it, and similarly below. */
+  /**
+   * The user's name. Default: `name`, if the table has this column. Later columns are optional too.
+   */
   readonly name?: UserColumn | undefined;
-  /** The column of roles: a list of strings as a document, or one role. Default: `roles`. */
+  /** The roles: a document with a list of strings, or a string with one role. Default: `roles`. */
   readonly roles?: UserColumn | undefined;
-  /** The column for disabled accounts, a boolean. Default: `disabled`. */
+  /** A boolean that disables the account. Default: `disabled`. */
   readonly disabled?: UserColumn | undefined;
-  /** The column of the time of creation, a timestamp. Default: `createdAt`. */
+  /** The timestamp of the signup. Default: `createdAt`. */
   readonly createdAt?: UserColumn | undefined;
 }
 
-/** The options of a gate of accounts: the challenges that it always requires. */
+/** The requirements that a route for accounts always has. */
 export interface AccountGateOptions {
-  /** Always demands proof of work. Off unless set. */
+  /** Always requires proof of work. Default: false. */
   readonly pow?: boolean | AccountPowOptions | undefined;
   /** Always requires a CAPTCHA, solved for `action` if it is set. Default: false. */
   readonly captcha?: boolean | { readonly action?: string | undefined } | undefined;
@@ -86,7 +88,7 @@ export interface AccountGateOptions {
 
 /** The options of logins. */
 export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
-  /** Tokens of the budget of the address. */
+  /** The tokens that logins cost the budget of the address. */
   readonly cost?: {
     /** The tokens of a failed login. Default: 1. A successful login costs nothing. */
     readonly failed?: number | undefined;
@@ -95,11 +97,11 @@ export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
   readonly captcha?: boolean | LoginCaptchaOptions | undefined;
 }
 
-/** The options of a CAPTCHA that logins demand. */
+/** The options of a CAPTCHA that logins require. */
 export interface LoginCaptchaOptions {
-  /** The action that the CAPTCHA must have been solved for. */
+  /** The action for which the user must have solved the CAPTCHA. */
   readonly action?: string | undefined;
-  /** True if this login needs a CAPTCHA, by the known facts. Default: always. */
+  /** Returns true if this login needs a CAPTCHA. Default: always true. */
   readonly required?: CaptchaRequired | undefined;
 }
 
@@ -111,11 +113,11 @@ export type CaptchaRequired = (
 
 /** The number of failed logins within about an hour. */
 export interface LoginFacts {
-  /** The number of failures of this account, whether the account exists or not. */
+  /** The failures for this account name, whether the account exists or not. */
   readonly account: number;
-  /** The number of failures from this address. An IPv6 address counts by its /64. */
+  /** The failures from this address. IPv6 addresses of one /64 network share a count. */
   readonly address: number;
-  /** The number of failures from its network: the /24 of IPv4, or the /48 of IPv6. */
+  /** The failures from the address's network: /24 for IPv4, /48 for IPv6. */
   readonly network: number;
 }
 
@@ -128,7 +130,7 @@ export interface SignupOptions extends AccountGateOptions {
    * a signup reveals if an address has an account.
    */
   readonly verify?: boolean | undefined;
-  /** The roles of a new account. Default: the default of the column, or none. */
+  /** The roles of a new account. Default: the column's default, or no roles. */
   readonly roles?: readonly string[] | undefined;
 }
 
@@ -146,7 +148,7 @@ export interface SessionOptions {
   readonly idleMs?: number | undefined;
   /** The maximum lifetime of a session, in milliseconds. Default: 30 days. */
   readonly maxMs?: number | undefined;
-  /** The cookie. */
+  /** The options of the session cookie. */
   readonly cookie?: SessionCookieOptions | undefined;
 }
 
@@ -156,23 +158,23 @@ export interface PasswordOptions {
   readonly minLength?: number | undefined;
   /** Returns why a new password is rejected, for example as a leaked one. Default: none. */
   readonly refuse?: RefusePassword | undefined;
-  /** The cost of scrypt: N 16,384, r 8 and p 5 unless set (OWASP). */
+  /** The cost of scrypt. Default: N 16,384, r 8 and p 5 (OWASP). */
   readonly scrypt?: ScryptCost | undefined;
-  /** Hashes and verifies in place of scrypt. */
+  /** Hashes and verifies passwords instead of scrypt. */
   readonly hasher?: PasswordHasher | undefined;
 }
 
-/** Says why a new password is refused. */
+/** Returns why a new password is refused, or undefined for an acceptable password. */
 export type RefusePassword = (
   password: string,
   email: string,
 ) => string | null | Promise<string | null>;
 
-/** The options of the links in mails: each is the URL of a page of yours, which posts the token. */
+/** The links in mails. Each is the URL of a page of the deployer that posts the token. */
 export interface LinkOptions {
-  /** Posts `{ token }` to `/auth/verify`. */
+  /** The URL of the page that posts `{ token }` to `/auth/verify`. */
   readonly verify: string;
-  /** Posts `{ token, password }` to `/auth/password/reset`. */
+  /** The URL of the page that posts `{ token, password }` to `/auth/password/reset`. */
   readonly reset: string;
 }
 
@@ -234,7 +236,7 @@ const loginOptions = group(
   } satisfies Described<LoginOptions>,
 );
 
-/** The options of accounts with a password, described. */
+/** The description of the options of password accounts. */
 export const passwordAuthOptions = group(
   {
     users: either(
@@ -288,12 +290,12 @@ export const passwordAuthOptions = group(
   } satisfies Described<PasswordAuthOptions>,
 ).default({});
 
-/** The options of accounts with a password, with every default. */
+/** The options of password accounts, with all defaults applied. */
 export type ResolvedPasswordAuthOptions = NonNullable<
   ReturnType<typeof passwordAuthOptions.read>
 >;
 
-/** The options of logins with their defaults. */
+/** The options of logins, with all defaults applied. */
 export type ResolvedLoginOptions = ResolvedPasswordAuthOptions["login"];
 
 function isTable(given: unknown): boolean {
@@ -301,7 +303,7 @@ function isTable(given: unknown): boolean {
     (isTableLike(given) || "byName" in given && given.byName instanceof Map);
 }
 
-/** Reads only `false`, for an option that is on by default. */
+/** Describes an option that is on by default and can only be set to `false`. */
 function off() {
   return other<false>("false", (given) => given === false);
 }

@@ -1,17 +1,17 @@
 import type { AccountFields } from "./account_call.ts";
 import type { RefusePassword } from "./password_auth_options.ts";
 
-/** The maximum length of a password. Longer ones are not safer and take longer to hash. */
+/** The maximum length of a password. Longer passwords are not safer, but take longer to hash. */
 export const maxPasswordLength = 256;
 
 /** The rules for new passwords. */
 export interface PasswordRules {
   readonly minLength: number;
-  /** The deployer's check, or undefined for none. */
+  /** The deployer's check of new passwords, or undefined without a check. */
   readonly refuse: RefusePassword | undefined;
 }
 
-/** Reads a new password. Checks its length, and that it does not only repeat a few characters. */
+/** Reads a new password. Checks the length, and that the password is no mere repetition. */
 export function newPassword(fields: AccountFields, { minLength }: PasswordRules): string {
   const password = fields.text("password", maxPasswordLength);
   const characters = [...password];

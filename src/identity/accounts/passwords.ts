@@ -6,17 +6,17 @@ import { base64ToBytes, bytesToBase64 } from "../../protocol/byte_text.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** The cost of a hash by scrypt (RFC 7914, 2). */
+/** The cost parameters of scrypt (RFC 7914, 2). */
 export interface ScryptCost {
-  /** The cost: a power of two. Each doubling doubles the time and the memory. */
+  /** The cost factor, a power of two. Doubling it doubles time and memory. */
   readonly N: number;
-  /** The size of a block. It multiplies the memory. */
+  /** The block size, which multiplies the memory. */
   readonly r: number;
-  /** The number of repetitions. */
+  /** The number of sequential repetitions. */
   readonly p: number;
 }
 
-/** Hashes and verifies passwords. Each operation takes at least a tenth of a second. */
+/** Hashes and verifies passwords. Each call takes a tenth of a second or more. */
 export interface Passwords {
   /** Returns the hash of a password, with its parameters and a separate salt. */
   hash(password: string, identity: string): Promise<string>;
@@ -25,11 +25,13 @@ export interface Passwords {
    * takes the same time, and returns false.
    */
   verify(password: string, hash: string | null, identity: string): Promise<boolean>;
-  /** Returns true if a hash was made with a lower cost than new hashes. */
+  /** Returns true if a hash has a lower cost than new hashes. */
   isOutdated(hash: string): boolean;
 }
 
-/** Hashes and verifies passwords in place of scrypt: for the hashes that a table has already. */
+/**
+ * Hashes and verifies passwords instead of scrypt, for tables that already contain other hashes.
+ */
 export interface PasswordHasher {
   /** Returns the string to store, which contains everything that `verify` needs. */
   hash(password: string): Promise<string>;
@@ -52,9 +54,9 @@ export function createPasswords(
     hash: (password, identity) => queue.run(identity, () => hasher.hash(normalized(password))),
     verify: (password, hash, identity) =>
       queue.run(identity, async () => {
-        // The hash of a password that no client sends. The first verification creates it.
+        // The hash of a random password, which no client sends. The first verification creates it.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
-        // An invalid hash takes as long as a valid one. An account may have no password here.
+        // An invalid hash takes as long as a valid hash. An account may have no password.
         const isHash = hash !== null &&
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;
@@ -86,7 +88,7 @@ const keyBytes = 32;
 
 function deriveKey(password: string, salt: Uint8Array, cost: ScryptCost): Promise<Uint8Array> {
   const { N, r, p } = cost;
-  // Node allows 32 MiB unless the parameters' memory is passed.
+  // By default, Node allows scrypt only 32 MiB of memory.
   const maxmem = 256 * N * r + 1024 * 1024;
   return new Promise((resolve, reject) => {
     scrypt(password, salt, keyBytes, { N, r, p, maxmem }, (error, key) => {
@@ -102,13 +104,13 @@ interface StoredHash {
   readonly key: Uint8Array;
 }
 
-/** Returns the PHC string format: `$scrypt$ln=14,r=8,p=5$salt$key`. */
+/** Formats a hash in the PHC string format: `$scrypt$ln=14,r=8,p=5$salt$key`. */
 function formatHash({ cost: { N, r, p }, salt, key }: StoredHash): string {
   const [left, right] = [salt, key].map((bytes) => bytesToBase64(bytes).replace(/=+$/, ""));
   return `$scrypt$ln=${Math.log2(N)},r=${r},p=${p}$${left}$${right}`;
 }
 
-/** Returns null for a string that is not such a hash, or whose cost is implausible. */
+/** Parses a hash. Returns null for any other string, or for an implausible cost. */
 function parseHash(text: string): StoredHash | null {
   const [, ln, r, p, salt = "", key = ""] =
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/
@@ -132,7 +134,7 @@ function isCheaper(hash: string, wanted: ScryptCost): boolean {
 
 /** The maximum number of waiting hashes: a minute of work for one processor. */
 const maxWaiting = 256;
-/** The time after which a client has given up, in milliseconds. */
+/** The time after which a client has probably given up, in milliseconds. */
 const maxWaitMs = 30_000;
 
 interface Waiting {

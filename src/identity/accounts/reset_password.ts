@@ -10,12 +10,12 @@ import { mayMail } from "../signups/mail_limits.ts";
 /** The permission for a new password from a mail, stored under the hash of its token. */
 interface PasswordReset {
   readonly userId: string;
-  /** The version of the forgotten password. With a newer password, the link is invalid. */
+  /** The version of the forgotten password. The link becomes invalid when the password changes. */
   readonly stamp: string;
   readonly expiresAt: number;
 }
 
-/** The members of the body of a reset. */
+/** The members in the body of a password reset. */
 export interface ResetFields {
   readonly token: string;
   readonly password: string;
@@ -34,7 +34,7 @@ export function forgetPassword(
   return { status: 202, body: { next: "read-mail" } };
 }
 
-/** Reads the body of a reset. Throws a 422. */
+/** Parses the body of a password reset. Throws a 422. */
 export function readReset({ fields }: AccountCall, { rules }: AccountService): ResetFields {
   const token = fields.text("token", 200);
   const password = newPassword(fields, rules);

@@ -10,7 +10,7 @@ import { maxPasswordLength, newPassword, requireGoodPassword } from "./password_
 import { normalEmail } from "../signups/normal_email.ts";
 import { signupCookie } from "../signups/signup_cookie.ts";
 
-/** The members of the body of a signup. */
+/** The members in the body of a signup. */
 export interface SignupFields extends LoginFields {
   readonly name: string | null;
 }
@@ -61,7 +61,7 @@ export async function signUp(
 /** The members of the body that confirms an address. */
 export interface VerifyFields {
   readonly token: string;
-  /** The password, or null in the browser that has signed up. */
+  /** The password. Null if the request comes from the browser of the signup. */
   readonly password: string | null;
 }
 
@@ -138,14 +138,14 @@ async function addProven(
   const { email, name, passwordHash } = proven;
   const roles = signup === false ? [] : signup.roles;
   const account = await accounts.add({ email, name, passwordHash, roles });
-  // If the process is killed before this, the token is rejected: the account exists.
+  // If the process ends before this deletion, the existing account still makes the token useless.
   await store.commit({ mutations: [{ kind: "delete", key }] });
   if (account === null) throw uselessToken(action);
   observe({ kind: "account_event", event: "signup", user: account.id, address });
   return { status: 200, body: { next: "login" }, signupCookie: "" };
 }
 
-/** Returns the problem of a link that was followed elsewhere, or without the signup's password. */
+/** Returns the problem of a link that was followed in another browser without the password. */
 function unprovenSignup(isMissing: boolean): Problem {
   const message = isMissing
     ? "is needed: this is not the browser that has signed up"
@@ -172,7 +172,7 @@ async function mailSignup(
   const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
   const setting = (key: readonly string[]) =>
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
-  // Set even if no mail is sent, because this browser accepts the links of the last hour.
+  // The cookie is set even if no mail is sent, because it also confirms links of the last hour.
   await store.commit({ mutations: [setting(browserKey(browser))] });
   if (!await mayMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);

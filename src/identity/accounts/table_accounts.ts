@@ -16,12 +16,12 @@ export interface AccountColumns {
   readonly id: ColumnInfo;
   readonly email: ColumnInfo;
   readonly passwordHash: ColumnInfo;
-  /** The column of the name, or null if the table has no such column. */
+  /** The column of the user's name, or null if the table has none. */
   readonly name: ColumnInfo | null;
-  /** A document with a list of strings, or a string with one role. */
+  /** The column of the roles: a document with a list of strings, or a string with one role. */
   readonly roles: ColumnInfo | null;
   readonly disabled: ColumnInfo | null;
-  /** The column that is set once, to the time of the signup. */
+  /** The column with the time of the signup, which never changes. */
   readonly createdAt: ColumnInfo | null;
 }
 
@@ -29,11 +29,13 @@ export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;
   readonly columns: AccountColumns;
-  /** True if its definition handles constraint violations, for example by replacing other rows. */
+  /**
+   * True if the table's definition handles constraint violations, for example by replacing rows.
+   */
   readonly isConflicting: boolean;
 }
 
-/** Creates the accounts that are the rows of a table. */
+/** Creates accounts that are stored as the rows of a table. */
 export function createTableAccounts(
   { db, table, columns, isConflicting }: AccountTable,
   runtime: Pick<Runtime, "clock" | "random">,
@@ -128,10 +130,10 @@ async function answered<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a column for a statement: in an introspected table, a column has only a name. */
+/** Returns a column reference for a statement. Introspection returns no such object. */
 function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> {
   const named: unknown = { [columnInfoKey]: column, [tableInfoKey]: table };
-  // The members of the type exist only for the compiler.
+  // The cast is safe: the missing members exist only for the compiler.
   return named as ColumnLike<unknown>;
 }
 
@@ -141,7 +143,7 @@ function newRow(
   { clock, random }: Pick<Runtime, "clock" | "random">,
 ): ReadonlyMap<ColumnInfo, unknown> {
   const row = new Map<ColumnInfo, unknown>();
-  // The database itself applies its own defaults.
+  // Columns without a value here get their defaults from the database.
   for (const column of table.columns) {
     if (column.default?.kind === "function") row.set(column, column.default.make());
     if (column.default?.kind === "value") row.set(column, column.default.value);
@@ -175,17 +177,17 @@ function accountOf(row: Row, columns: AccountColumns): Account {
   };
 }
 
-/** Returns false if there are no roles. A new account then has the default of the column. */
+/** Returns false for an empty list, so that a new account has the default of the column. */
 function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }
 
-/** Returns why the column cannot store these roles of a new account, or null if it can. */
+/** Returns why the column cannot store the roles of a new account, or null if it can. */
 export function mistakeOfNewRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 
-/** Returns the error of several roles in a string, which stores only one. */
+/** Returns the error of several roles for a string column, which stores only one role. */
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;

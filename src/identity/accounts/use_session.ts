@@ -79,7 +79,7 @@ export async function changePassword(
   return await beginSession(call, changed, carried.isCookie ? "cookie" : "bearer", service);
 }
 
-/** Returns the current account of the session that the request carries. Throws a 401 or a 403. */
+/** Returns the account of the request's session. Throws a 401 or a 403. */
 async function requireSession(
   call: AccountCall,
   service: AccountService,
@@ -91,7 +91,7 @@ async function requireSession(
   throw new Problem("unauthorized", "This needs a session: log in");
 }
 
-/** Returns the token of a write. A page of another origin cannot use a cookie. */
+/** Returns the session token of a write. Throws for a page of another origin with a cookie. */
 function writingToken(
   { request }: AccountCall,
   { cookie, trustedOrigins }: AccountService,

@@ -5,13 +5,13 @@ import { type Table, table } from "../../schema/table.ts";
 export interface UserRow {
   /** The id of the user. */
   readonly id: string;
-  /** The address in lower case. */
+  /** The e-mail address in lower case. */
   readonly email: string;
   /** The name as the user entered it. */
   readonly name: string | null;
-  /** The hash, with its parameters and its salt. */
+  /** The hash of the password, with its parameters and its salt. */
   readonly passwordHash: string;
-  /** The roles, for scopes. */
+  /** The roles of the user, by which scopes can decide. */
   readonly roles: string[];
   /** True if the account can neither log in nor use a session. */
   readonly disabled: boolean;
@@ -21,7 +21,7 @@ export interface UserRow {
 
 /** A new row of {@link usersTable}. */
 export interface NewUserRow extends Omit<UserRow, "name" | "disabled"> {
-  /** The name. Default: null. */
+  /** The user's name. Default: null. */
   readonly name?: string | null | undefined;
   /** True to disable the account. Default: false. */
   readonly disabled?: boolean | undefined;

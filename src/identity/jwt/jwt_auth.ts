@@ -69,12 +69,12 @@ async function open(
     identify(request): MaybePromise<Identification | null> {
       const authorization = request.headers.get("authorization");
       if (authorization === null) return null;
-      // The cache key is the whole header, which need not be parsed.
+      // The cache key is the whole header, so that a known header need not be parsed.
       const known = tokens.get(authorization);
       if (known !== null) return known;
       if (!/^bearer(?: |$)/i.test(authorization)) return null;
       const token = bearerToken(authorization);
-      // Two headers arrive as one with a comma.
+      // Two `Authorization` headers arrive as one header with a comma.
       if (token === null) throw refusal("it is malformed");
       if (token.startsWith(sessionPrefix) || token.startsWith(keyPrefix)) return null;
       if (token.length > maxTokenLength) throw refusal("it is too long");
@@ -105,7 +105,7 @@ async function identifyNew(
   const { exp } = claims;
   const expiresAt = exp === undefined ? undefined : exp * 1_000;
   const identification: Identification = { user, expiresAt };
-  // Withdrawn keys may have verified the token in between.
+  // During the verification, the key that verified the token may have been withdrawn.
   if (tokens.generation === keysBefore) {
     const goodUntil = expiresAt === undefined ? null : expiresAt + clockToleranceMs;
     tokens.add(authorization, identification, goodUntil);
@@ -113,11 +113,11 @@ async function identifyNew(
   return identification;
 }
 
-/** The verified tokens by header, until they expire. */
+/** The verified tokens by their `Authorization` headers, until the tokens expire. */
 class VerifiedTokens {
   readonly #clock: Clock;
   #known: BoundedMap<string, VerifiedToken> = emptyMap();
-  /** The number of times that all tokens were removed. */
+  /** The number of times that all tokens were removed because keys had changed. */
   generation = 0;
 
   constructor(clock: Clock) {
@@ -167,9 +167,7 @@ function userOfClaims(claims: Claims): User | null {
   });
 }
 
-/**
- * Returns the problem. Its code says why (RFC 6750, 3.1), so that a client requests a new token.
- */
+/** Returns the problem of a refused token. `invalid_token` asks the client for a new token. */
 function refusal(reason: string): Problem {
   return new Problem("unauthorized", `Cannot accept this token: ${reason}`, {
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },

@@ -4,26 +4,26 @@ import { isLoopback } from "../../protocol/loopback.ts";
 import { secretOption } from "../../runtime/resolve_secrets.ts";
 import type { User } from "../../auth/user.ts";
 
-/** The options of JSON Web Tokens. Exactly one of `secret`, `key` and `jwks` is given. */
+/** The options of JSON Web Tokens. Exactly one of `secret`, `key` and `jwks` must be set. */
 export interface JwtAuthOptions {
-  /** The secret of signed tokens (default: HS256). A list allows rotation. */
+  /** The secret with which tokens are signed (default: HS256). A list allows rotation. */
   readonly secret?: string | readonly string[] | undefined;
-  /** The public key of signed tokens: a PEM (`-----BEGIN PUBLIC KEY-----`) or a JWK. */
+  /** The public key that verifies tokens: a PEM (`-----BEGIN PUBLIC KEY-----`) or a JWK. */
   readonly key?: string | PublicKey | undefined;
   /** The `https://` URL of a JSON Web Key Set, which is fetched and cached (RFC 7517, 5). */
   readonly jwks?: string | undefined;
   /**
-   * The accepted algorithms. Default: the algorithms of the kind of the key. The algorithm that a
-   * token names is never trusted alone.
+   * The accepted algorithms. Default: the algorithms that suit the key. The algorithm that a token
+   * names is never trusted alone.
    */
   readonly algorithms?: readonly JwtAlgorithm[] | undefined;
-  /** The issuers that are accepted in the `iss` of a token. Default: any. */
+  /** The accepted values of a token's `iss`. Default: any value. */
   readonly issuer?: string | readonly string[] | undefined;
-  /** The audiences that are accepted in the `aud` of a token. Default: any. */
+  /** The accepted values of a token's `aud`. Default: any value. */
   readonly audience?: string | readonly string[] | undefined;
-  /** The required `typ` of a token's header, like `at+jwt`. Default: any. */
+  /** The required `typ` in a token's header, such as `at+jwt`. Default: any value. */
   readonly type?: string | undefined;
-  /** The maximum difference to the issuer's clock, in milliseconds. Default: 5,000. */
+  /** The maximum difference from the issuer's clock, in milliseconds. Default: 5,000. */
   readonly clockToleranceMs?: number | undefined;
   /** True to reject a token without `exp`. Default: true. */
   readonly requireExpiry?: boolean | undefined;
@@ -34,7 +34,7 @@ export interface JwtAuthOptions {
   readonly user?: UserOfClaims | undefined;
 }
 
-/** An algorithm of signatures (RFC 7518, 3.1; RFC 8037, 3.1). */
+/** A signature algorithm (RFC 7518, 3.1; RFC 8037, 3.1). */
 export type JwtAlgorithm =
   | "HS256"
   | "HS384"
@@ -88,11 +88,11 @@ const publicKey = other<string | PublicKey>(
 const keySetUrl = textLike("an https:// URL", /^https?:\/\/\S+$/)
   .fitting("an https:// URL, or http:// on this machine", (given) => {
     const { protocol = "", hostname = "" } = URL.parse(given) ?? {};
-    // Keys that are sent in clear text could be replaced on the network.
+    // An attacker on the network could replace keys that are sent in clear text.
     return protocol === "https:" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
   });
 
-/** The options of JSON Web Tokens, described. */
+/** The description of the options of JSON Web Tokens. */
 export const jwtAuthOptions = group(
   {
     secret: secretOption(),
@@ -109,12 +109,12 @@ export const jwtAuthOptions = group(
   } satisfies Described<JwtAuthOptions>,
 ).required();
 
-/** The options of JSON Web Tokens, with every default. */
+/** The options of JSON Web Tokens, with all defaults applied. */
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptions.read>>;
 
 /**
- * Reads the options of JSON Web Tokens. Throws a plain Error for an invalid one, and unless exactly
- * one kind of key is given.
+ * Parses the options of JSON Web Tokens. Throws a plain Error for an invalid option, and unless
+ * exactly one kind of key is set.
  */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {
   const subject = "Cannot start";

@@ -15,12 +15,9 @@ export interface KeySetOptions {
 const maxAgeMs = 10 * 60_000;
 /** The minimum time between fetches for tokens with an unknown key, in milliseconds. */
 const pauseMs = 60_000;
-/**
- * The minimum time between fetches while no key is known, in milliseconds. No request can be
- * identified until then.
- */
+/** The pause between fetches while no key is known. No token is accepted until then. */
 const firstPauseMs = 5_000;
-/** The timeout of the key server, in milliseconds. Requests wait for it if no keys are known. */
+/** The timeout of a fetch, in milliseconds. Requests wait for a fetch if no keys are known. */
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 
@@ -31,7 +28,7 @@ const maxBytes = 512 * 1024;
 export class KeySet {
   readonly #options: KeySetOptions;
   #known: { readonly keys: VerificationKey; readonly text: string } | null = null;
-  /** The time of the last fetch, by the monotonic clock, like the next one. */
+  /** The time of the last fetch, by the monotonic clock. */
   #fetchedAt = -Infinity;
   #triedAt = -Infinity;
   #fetching: Promise<void> | null = null;
@@ -41,7 +38,7 @@ export class KeySet {
     this.#options = options;
   }
 
-  /** Returns the keys. Rejects with a 503 if none could be fetched yet. */
+  /** Returns the keys. Rejects with a 503 if no fetch has succeeded yet. */
   async keys(): Promise<VerificationKey> {
     const now = this.#options.runtime.clock.elapsedMs();
     if (this.#known === null) await this.#fetchAfter(firstPauseMs);
@@ -56,14 +53,14 @@ export class KeySet {
     );
   }
 
-  /** Returns the keys after a new fetch, for a token with an unknown key, or null without one. */
+  /** Fetches the keys again for a token with an unknown key. Null if there was no new fetch. */
   async newerKeys(): Promise<VerificationKey | null> {
     const before = this.#fetchedAt;
     await this.#fetchAfter(pauseMs);
     return this.#fetchedAt === before ? null : this.#known?.keys ?? null;
   }
 
-  /** Fetches the keys unless that was tried recently. Never rejects. */
+  /** Fetches the keys unless a fetch was tried recently. Never rejects. */
   async #fetchAfter(minPauseMs: number): Promise<void> {
     const now = this.#options.runtime.clock.elapsedMs();
     if (this.#fetching === null && now - this.#triedAt >= minPauseMs) {
@@ -89,7 +86,7 @@ export class KeySet {
       }
       this.#fetchedAt = clock.elapsedMs();
     } catch (error) {
-      // The known keys stay in use.
+      // The known keys stay in use after a failed fetch.
       observe({ kind: "keys_not_fetched", url, error });
     } finally {
       cancelTimer();
@@ -99,7 +96,7 @@ export class KeySet {
 
 async function fetchText(url: string, signal: AbortSignal): Promise<string> {
   const headers = { accept: "application/jwk-set+json, application/json" };
-  // A redirection could lead into the network of the service.
+  // A redirect could lead into the private network of the service.
   const response = await fetch(url, { signal, headers, redirect: "error" });
   if (!response.ok) {
     await response.body?.cancel();

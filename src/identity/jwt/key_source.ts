@@ -11,9 +11,9 @@ import {
 /** Verifies a token with the configured keys. Rejects with a 503 if no keys are available yet. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
-/** The parts that verify tokens, besides the options. */
+/** The parts that verify tokens, in addition to the options. */
 export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
-  /** Called when the keys of a set have changed. */
+  /** Called when the keys of the remote key set have changed. */
   readonly onChange: () => void;
 }
 
@@ -58,7 +58,7 @@ const refused: Verification = {
   reason: "it is not a token that was signed for this service",
 };
 
-/** Verifies with any secret. Only the first one signs. */
+/** Returns a verification that accepts a token signed with any of the secrets. */
 function byAny(
   keys: readonly VerificationKey[],
   verify: (token: string, key: VerificationKey) => Promise<Verification>,
@@ -87,7 +87,7 @@ function byKeySet(
   };
 }
 
-/** Returns the algorithms of a key that names none: the usual ones of its kind. */
+/** Returns the usual algorithms for a key that names no algorithm. */
 function algorithmsOf(key: string | PublicKey): readonly JwtAlgorithm[] {
   if (typeof key === "string") return ["RS256", "ES256", "ES384", "ES512", "EdDSA"];
   const { kty, crv, alg } = key;
@@ -99,7 +99,7 @@ function algorithmsOf(key: string | PublicKey): readonly JwtAlgorithm[] {
   return crv === "P-256" || crv === "P-384" || crv === "P-521" ? [byCurve[crv]] : [];
 }
 
-/** Returns the key for each algorithm that it supports. */
+/** Imports a key for each algorithm that the key supports. */
 async function importAll(
   key: string | PublicKey,
   algorithms: readonly JwtAlgorithm[],
@@ -110,7 +110,7 @@ async function importAll(
     try {
       imported.push([algorithm, await importPublicKey(key, algorithm)]);
     } catch (error) {
-      // A key of another kind is no error if several kinds are tried.
+      // If several algorithms are tried, an unsuitable algorithm is no error.
       errors.push(error);
     }
   }

@@ -11,18 +11,18 @@ import {
 } from "jose";
 import type { JwtAlgorithm, PublicKey, ResolvedJwtAuthOptions } from "./jwt_auth_options.ts";
 
-/** A key that verifies tokens, or a set of keys by their ids. */
+/** A key that verifies tokens, or a set of keys with ids. */
 export type VerificationKey = Uint8Array | CryptoKey | ReturnType<typeof createLocalJWKSet>;
 
 /** The outcome of the verification of a token. */
 export type Verification =
   | { readonly kind: "verified"; readonly claims: JWTPayload; readonly keyId: string | null }
-  /** No key of the set has the id of the token. */
+  /** The key set contains no key with the token's key id. */
   | { readonly kind: "unknown-key" }
-  /** `reason` is for the client. It reveals nothing beyond the token. */
+  /** The client receives `reason`, which reveals only facts about the token. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** The requirements of a token. */
+/** The requirements that a token must meet, and the current time. */
 export interface VerifyOptions
   extends Pick<ResolvedJwtAuthOptions, "issuer" | "audience" | "type" | "clockToleranceMs"> {
   readonly algorithms: readonly JwtAlgorithm[];
@@ -51,7 +51,7 @@ export async function verifyJwt(
     requiredClaims: requireExpiry ? ["exp"] : [],
   };
   try {
-    // jose has separate overloads for a key and for a function that finds one.
+    // jose has separate overloads for a key and for a function that returns a key.
     const { payload, protectedHeader: { kid } } = typeof key === "function"
       ? await jwtVerify(token, key, checks)
       : await jwtVerify(token, key, checks);
@@ -75,9 +75,9 @@ export async function importPublicKey(
   return imported;
 }
 
-/** Creates the set of the keys of a document. Throws for an invalid document. */
+/** Creates the key set from a JWKS document. Throws for an invalid document. */
 export function createKeySet(document: unknown): VerificationKey {
-  // jose checks the shape of the document.
+  // The cast is safe: jose validates the document.
   return createLocalJWKSet(document as JSONWebKeySet);
 }
 
@@ -87,6 +87,6 @@ function reasonOf(error: unknown): string {
     return `its claim "${error.claim}" is not the one that is accepted`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
-  // The signature, the form, `crit` or the key is wrong.
+  // Any other error concerns the signature, the form, `crit`, or an unsuitable key.
   return "it is not a token that was signed for this service";
 }

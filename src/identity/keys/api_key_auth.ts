@@ -15,11 +15,11 @@ import { type ApiKey, ApiKeys, keyPrefix } from "./api_keys.ts";
 
 /** The options of API keys. */
 export interface ApiKeyAuthOptions {
-  /** The header that carries a key. Default: `X-API-Key`. */
+  /** The header that contains the API key. Default: `X-API-Key`. */
   readonly header?: string | undefined;
   /**
-   * Returns the user of a key, or null to reject the key. By default, the id is the id of the key's
-   * user, or `key:` and the key's own id. The roles are the scopes of the key.
+   * Returns the user of an API key, or null to reject the key. By default, the user's id is the
+   * `userId` of the key, or `key:` and the id of the key. The roles are the scopes of the key.
    */
   readonly user?: UserOfKey | undefined;
 }

@@ -8,19 +8,19 @@ import { hashOfToken, isSameHash } from "../opaque_token.ts";
 
 /** The record of an API key, without the secret. */
 export interface ApiKey {
-  /** The id, which identifies the key in lists and is the beginning of the key itself. */
+  /** The id of the API key, which is also the beginning of the key string. */
   readonly id: string;
   /** The purpose of the key. */
   readonly name: string;
-  /** The user of the key, or null if the key is a separate user. */
+  /** The id of the key's user, or null if the key itself acts as a user. */
   readonly userId: string | null;
-  /** The permissions of the key: the roles of its user. */
+  /** The permissions of the API key, which become the roles of its user. */
   readonly scopes: readonly string[];
-  /** The creation, in milliseconds since 1970, like the next two. */
+  /** The creation time, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** The expiry, or null for a key that does not expire. */
+  /** The expiry time in milliseconds since 1970, or null for a key that never expires. */
   readonly expiresAt: number | null;
-  /** The time of the last use, accurate to about a minute. Null before the first use. */
+  /** The last use in milliseconds since 1970, to about a minute. Null before the first use. */
   readonly lastUsedAt: number | null;
 }
 
@@ -48,10 +48,10 @@ export class ApiKeys {
     this.#runtime = runtime;
   }
 
-  /** Creates a key, and returns its string, which is not stored. */
+  /** Creates an API key and returns its string, which is not stored. */
   async create(given: NewApiKey): Promise<{ readonly text: string; readonly key: ApiKey }> {
     const { clock, random } = this.#runtime;
-    // Because of the id's form, no command takes the key for an option.
+    // The id has no leading hyphen, so no command parses the key as an option.
     const id = bytesToHex(random.bytes(idBytes));
     const secret = encodeBase64url(random.bytes(secretBytes));
     const key: ApiKey = { id, ...given, createdAt: clock.now(), lastUsedAt: null };
@@ -61,8 +61,8 @@ export class ApiKeys {
   }
 
   /**
-   * Returns the key of a string, and records its use unless `isUsed` is false. Returns null for a
-   * key that is unknown, revoked or expired.
+   * Returns the API key with this string, and records its use unless `isUsed` is false. Returns
+   * null for a key that is unknown, revoked or expired.
    */
   async find(text: string, isUsed: boolean = true): Promise<ApiKey | null> {
     const [, id = "", secret = ""] = keyPattern.exec(text) ?? [];
@@ -78,7 +78,7 @@ export class ApiKeys {
     return shownKey(value);
   }
 
-  /** Returns all keys, in the order of their ids. */
+  /** Returns all API keys, in the order of their ids. */
   async list(): Promise<readonly ApiKey[]> {
     const keys: ApiKey[] = [];
     let after: KeyValueKey | undefined = undefined;
@@ -94,7 +94,7 @@ export class ApiKeys {
     }
   }
 
-  /** Revokes a key by its id. Returns false if there is none. */
+  /** Revokes an API key by its id. Returns false if there is no such key. */
   async revoke(id: string): Promise<boolean> {
     const { value } = await this.#store.get(recordKey(id));
     await this.#store.commit({ mutations: [{ kind: "delete", key: recordKey(id) }] });
@@ -104,13 +104,13 @@ export class ApiKeys {
   async #use(record: ApiKeyRecord, versionstamp: string | null): Promise<void> {
     const key = recordKey(record.id);
     try {
-      // Checks the key, so that a key that is revoked at the same time is not restored.
+      // The check prevents that this write restores an API key that was revoked at the same time.
       await this.#store.commit({
         checks: [{ key, versionstamp }],
         mutations: [{ kind: "set", key, value: record }],
       });
     } catch (error) {
-      // If the store does not respond, the use is not recorded.
+      // If the store does not respond, the use of the key is not recorded.
       if (!(error instanceof StoreError)) throw error;
     }
   }

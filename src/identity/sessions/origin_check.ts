@@ -14,7 +14,7 @@ export function requireOwnPage(request: Request, trustedOrigins: ReadonlySet<str
   );
 }
 
-/** Returns true if a request of this method may change something (RFC 9110, 9.2.1). */
+/** Returns true if requests with this method may change something (RFC 9110, 9.2.1). */
 export function isWrite(method: string): boolean {
   return method !== "GET" && method !== "HEAD" && method !== "OPTIONS";
 }

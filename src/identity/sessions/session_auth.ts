@@ -6,21 +6,21 @@ import { isWrite, requireOwnPage } from "./origin_check.ts";
 import type { SessionCookie } from "./session_cookie.ts";
 import { sessionPrefix, type Sessions } from "./sessions.ts";
 
-/** The parts that recognize sessions. */
+/** The parts from which session authentication is created. */
 export interface SessionAuthOptions {
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;
   readonly trustedOrigins: ReadonlySet<string>;
 }
 
-/** The session token that a request carries. */
+/** The session token that a request contains. */
 export interface CarriedToken {
   readonly token: string;
-  /** True if a browser may have sent the token automatically. */
+  /** True if the token is a cookie, which a browser may have added automatically. */
   readonly isCookie: boolean;
 }
 
-/** Returns the session token of a request: from `Authorization`, or else from its cookie. */
+/** Returns the session token of a request from `Authorization`, or else from the cookie. */
 export function carriedToken(request: Request, cookie: SessionCookie): CarriedToken | null {
   const bearer = bearerToken(request.headers.get("authorization"));
   if (bearer?.startsWith(sessionPrefix)) return { token: bearer, isCookie: false };
@@ -39,11 +39,10 @@ export function createSessionAuth(
     const carried = carriedToken(request, cookie);
     if (carried === null) return null;
     const { token, isCookie } = carried;
-    // This check comes first, so that a page of another origin does not learn whether there is a
-    // session.
+    // The origin is checked first, so that foreign pages do not learn whether a session exists.
     if (isCookie && isWrite(request.method)) requireOwnPage(request, trustedOrigins);
     const found = sessions.identify(token);
-    // A known session needs no closure. Otherwise each request would create one.
+    // A known session is handled without a closure, which each request would create.
     if (found instanceof Promise) {
       return found.then((one) => one ?? ended(request, isCookie, cookie));
     }
@@ -57,7 +56,7 @@ function ended(request: Request, isCookie: boolean, cookie: SessionCookie): neve
   });
 }
 
-/** Removes the cookie of an ended session. Otherwise a browser would send it with every request. */
+/** Returns headers that remove the cookie of an ended session. */
 function clearing(request: Request, cookie: SessionCookie): Readonly<Record<string, string>> {
   const headers = new Headers();
   cookie.clear(headers, request);

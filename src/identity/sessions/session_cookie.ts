@@ -4,21 +4,21 @@ import { flag, oneOf } from "../../options/option_kinds.ts";
 import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
 
-/** Options of the session cookie. */
+/** The options of the session cookie. */
 export interface SessionCookieOptions {
   /**
-   * Default: `Lax`, so links from other sites to a page keep the session. `Strict` is for services
-   * without such links, and `None` for pages that other sites embed.
+   * The `SameSite` attribute. `Lax` (the default): links from other sites find the user's session.
+   * `Strict` is for services to which no site links, and `None` for pages that other sites embed.
    */
   readonly sameSite?: "Strict" | "Lax" | "None" | undefined;
   /**
-   * True if the cookie is for HTTPS only, with the name `__Host-session`. Default: true, except
-   * under the names of this machine.
+   * True to send the cookie only over HTTPS, with the name `__Host-session`. Default: true, except
+   * for host names of this machine.
    */
   readonly secure?: boolean | undefined;
 }
 
-/** The options of the cookie of sessions, described. */
+/** The description of the options of the session cookie. */
 export const sessionCookieOptions = group(
   {
     sameSite: oneOf("Strict", "Lax", "None").default("Lax"),
@@ -30,12 +30,12 @@ export const sessionCookieOptions = group(
 export class SessionCookie {
   readonly #sameSite: "Strict" | "Lax" | "None";
   readonly #secure: boolean | undefined;
-  /** Parsed headers, because a client sends the same header with each request. */
+  /** The parsed headers. A client sends the same header with each request. */
   readonly #parsed: BoundedMap<string, CookieTokens> = boundedMap(10_000, {
     maxBytes: 8 * 1024 * 1024,
     bytesOf: (header) => 4 * header.length,
   });
-  /** The last parsed host. */
+  /** The host of the last request. */
   #host: string | null = null;
   #isSecureHost = true;
 
@@ -101,7 +101,7 @@ export class SessionCookie {
   }
 }
 
-/** The tokens of a `Cookie` header, under both names. */
+/** The tokens of a `Cookie` header under both cookie names. */
 interface CookieTokens {
   readonly secure: string | null;
   readonly plain: string | null;

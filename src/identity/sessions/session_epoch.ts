@@ -3,15 +3,15 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { hashOfToken } from "../opaque_token.ts";
 
-/** Returns the epoch of a user. Sessions are bound to it. It is an empty string at first. */
+/** Returns the epoch of a user, to which sessions are bound. Empty for a new user. */
 export async function sessionEpoch(store: KeyValue, userId: string): Promise<string> {
   const { value } = await store.get(epochKey(userId));
   return typeof value === "string" ? value : "";
 }
 
 /**
- * Starts a new epoch of a user, which ends all sessions, including those that start concurrently.
- * With `expireInMs` the epoch expires after that time, when no earlier session can remain.
+ * Starts a new epoch of a user, which ends all sessions, even those that start concurrently. With
+ * `expireInMs`, the epoch expires when no earlier session can remain.
  */
 export async function beginEpoch(
   store: KeyValue,

@@ -13,13 +13,13 @@ interface SessionRecord {
   readonly userId: string;
   /** The password version at the start of the session. See {@link stampOf}. */
   readonly stamp: string;
-  /** The user's epoch at the start of the session. A new epoch ends it. */
+  /** The user's epoch at the start of the session. A new epoch ends the session. */
   readonly epoch: string;
-  /** The start, in milliseconds since 1970, like the next two. */
+  /** The start of the session, in milliseconds since 1970. */
   readonly beganAt: number;
-  /** The last use, to about a minute. */
+  /** The last use of the session in milliseconds since 1970, to about a minute. */
   readonly seenAt: number;
-  /** The end of the lifetime, even if the session is used. */
+  /** The end of the session in milliseconds since 1970, even if the session is used. */
   readonly endsAt: number;
 }
 
@@ -32,7 +32,7 @@ export interface BegunSession {
 /** The parts that the sessions of an app need. */
 export interface SessionsOptions {
   readonly store: KeyValue;
-  /** Returns the current account of a user, or null if there is none. */
+  /** Returns the current account of a user, or null if there is no such account. */
   readonly findAccount: (id: string) => Promise<Account | null>;
   /** The time without use after which a session ends, in milliseconds. */
   readonly idleMs: number;
@@ -68,9 +68,10 @@ export class Sessions {
     });
   }
 
-  /** Returns the identification of a session's token, or null if it is unknown or has ended. */
+  /** Returns the identification of a session token. Null if the token is unknown or has ended. */
   identify(token: string): MaybePromise<Identification | null> {
-    // The lookup precedes the check of the characters, because nearly all tokens are known.
+    // The token is looked up before its characters are checked, because nearly all tokens are
+    // known.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 
@@ -90,7 +91,7 @@ export class Sessions {
   /** Ends one session. An ended session is no error. */
   async end(token: string): Promise<void> {
     if (!isToken(token, sessionPrefix)) return;
-    // This comes first, so that at least this process rejects the session if the store fails.
+    // The cache comes first, so that this process rejects the session even if the store fails.
     this.#trusted.end(token);
     await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
   }
@@ -132,11 +133,11 @@ export class Sessions {
     versionstamp: string | null,
   ): Promise<void> {
     try {
-      // Checks the record, so that a session that ends at the same time is not restored.
+      // The check prevents that this write restores a session that ended at the same time.
       const checks = [{ key, versionstamp }];
       await this.#options.store.commit({ checks, mutations: [this.#setOf(key, record)] });
     } catch (error) {
-      // If the store does not respond, the session ends as if it had not been used now.
+      // If the store does not respond, this use does not prolong the session.
       if (!(error instanceof StoreError)) throw error;
     }
   }
@@ -145,7 +146,7 @@ export class Sessions {
     const { idleMs } = this.#options;
     const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
     const expireInMs = Math.max(1, Math.ceil(leftMs));
-    // A login is free: a user who logs in repeatedly replaces only own sessions.
+    // Logins are free, so a user's new sessions may replace only that user's old sessions.
     const share = `session ${record.userId}`;
     return { kind: "set", key, value: record, expireInMs, share } as const;
   }

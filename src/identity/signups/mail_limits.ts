@@ -1,12 +1,10 @@
 import type { HourlyCounters } from "../accounts/hourly_counters.ts";
 import { networkOf } from "../accounts/login_risk.ts";
 
-/**
- * The maximum number of mails of one kind to an address in an hour, so that no mailbox is filled.
- */
+/** The hourly maximum of mails of one kind to one address. It prevents filling a mailbox. */
 export const maxMailsAnHour = 5;
 
-/** The maximum number of first mails of each source in an hour, to save a user's mails. */
+/** The hourly maximum of sources that may each send their first mail to a user. */
 export const maxSourcesAnHour = 20;
 
 /**

@@ -32,7 +32,7 @@ export function spellingsOf(email: string): readonly string[] {
   const at = email.lastIndexOf("@") + 1;
   const domain = email.slice(at);
   const domains = [domain, domainToASCII(domain), domainToUnicode(domain).normalize("NFC")];
-  // A string that is no domain is converted to an empty string.
+  // The conversion returns an empty string for an invalid domain.
   return [...new Set(domains)].filter((one) => one !== "").map((one) => email.slice(0, at) + one);
 }
 
@@ -50,19 +50,19 @@ function isMixed(word: string): boolean {
   return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;
 }
 
-/** Words of letters, digits and signs between dots (RFC 5322, 3.2.3; RFC 6532). */
+/** Matches words of letters, digits and signs between dots (RFC 5322, 3.2.3; RFC 6532). */
 const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
 
-/** Letters that no name combines with Latin ones, except for Chinese, Japanese and Korean. */
+/** Letters that no name mixes with Latin letters. Chinese, Japanese and Korean are allowed. */
 const foreign =
   /(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}\p{sc=Latin}\p{sc=Zyyy}\p{sc=Zinh}])\p{L}/u;
 
-/** The scripts whose letters resemble each other and Latin. */
+/** The scripts whose letters resemble each other and Latin letters. */
 const similar = [/\p{sc=Cyrl}/u, /\p{sc=Grek}/u, /\p{sc=Copt}/u, /\p{sc=Armn}/u, /\p{sc=Cher}/u];
 
 function normalDomain(given: string): string | null {
   const isPlain = /^[\x21-\x7e]*$/.test(given) && !/(?:^|\.)xn--/.test(given);
-  // Invisible characters would be removed, which would change the address.
+  // The conversion would remove invisible characters, and so change the address.
   if (/\p{DI}/u.test(given)) return null;
   const domain = isPlain ? given : domainToUnicode(domainToASCII(given)).normalize("NFC");
   return labels.test(domain) && !domain.split(".").some(isMixed) ? domain : null;

@@ -1,6 +1,6 @@
 import { getCookies, setCookie } from "@std/http/cookie";
 
-/** Returns the token of the browser that has signed up, or null if there is none. */
+/** Returns the token of the browser that has signed up, or null without the cookie. */
 export function signupCookie({ headers }: Request, isSecure: boolean): string | null {
   return getCookies(headers)[nameOf(isSecure)] ?? null;
 }
@@ -23,9 +23,7 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   });
 }
 
-/**
- * Returns the name of the cookie. With the prefix, no other host of the site can set the cookie.
- */
+/** Returns the cookie's name. The prefix prevents that another host of the site sets the cookie. */
 function nameOf(isSecure: boolean): string {
   return isSecure ? "__Host-signup" : "signup";
 }

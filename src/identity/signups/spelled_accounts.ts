@@ -1,10 +1,10 @@
 import type { Accounts } from "../accounts/account.ts";
 import { spellingsOf } from "./normal_email.ts";
 
-/** Returns accounts that are found by each form of their address's domain. */
+/** Wraps accounts so that they are found by each spelling of an address's domain. */
 export function bySpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
-    // All forms are looked up, so the time reveals nothing.
+    // All spellings are looked up, so that the response time reveals nothing.
     const found = await Promise.all(spellings.map((one) => accounts.findByEmail(one)));
     return found.find((account) => account !== null) ?? null;
   }
@@ -12,7 +12,7 @@ export function bySpellings(accounts: Accounts): Accounts {
     ...accounts,
     findByEmail: (email) => find(spellingsOf(email)),
     async add(account) {
-      // New accounts have one form, so none is added in another form concurrently.
+      // All new accounts use one spelling, so no other spelling can be added concurrently.
       const [, ...others] = spellingsOf(account.email);
       return await find(others) === null ? await accounts.add(account) : null;
     },

@@ -3,19 +3,19 @@ import { basename, dirname, join, resolve } from "node:path";
 
 /** A file that only one library of this process may open. */
 export interface ClaimedFile {
-  /** The absolute path, without links. */
+  /** The absolute path, with symbolic links resolved. */
   readonly path: string;
   /** True if no other code of this process has the file open. */
   readonly isFirst: boolean;
-  /** Lets other libraries open the file. A second call does nothing. */
+  /** Allows other libraries to open the file. A second call has no effect. */
   release(): void;
 }
 
 /**
  * Claims the file at `path` for one library. POSIX locks belong to the process. Therefore two
- * libraries on one file in one process do not see each other's locks, and acknowledged writes are
- * lost. Throws an Error with the name of the library that has the file open, by this or another
- * path.
+ * libraries in one process ignore each other's locks on a file, and acknowledged writes would be
+ * lost. Throws an Error with the name of the library that has opened the file, by this path or
+ * another.
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));
@@ -49,18 +49,18 @@ interface Claim {
 }
 
 /**
- * Returns the claims of the process. Locks belong to the process, so the claims do, even if two
- * versions of this module are loaded.
+ * Returns the claims of the process. The claims are global like the locks, so that two loaded
+ * versions of this module share them.
  */
 function claimsOfProcess(): Map<string, Claim> {
-  // Only this module uses the key.
+  // The cast is safe: only this module uses the key.
   const holder = globalThis as { [claimsKey]?: Map<string, Claim> };
   return holder[claimsKey] ??= new Map();
 }
 
 const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");
 
-/** Returns true if two paths name one file, even through hard links or in another case. */
+/** Returns true if two paths lead to one file, even through hard links or with another case. */
 function isSameFile(one: string, other: string): boolean {
   if (one === other) return true;
   if (!existsSync(one) || !existsSync(other)) return false;
@@ -68,7 +68,10 @@ function isSameFile(one: string, other: string): boolean {
   return left.ino === right.ino && left.dev === right.dev;
 }
 
-/** Returns one path for one file, whichever links lead to it, even before the file exists. */
+/**
+ * Returns one path for each file, even if several links lead to the file or the file does not exist
+ * yet.
+ */
 function realPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);

@@ -1,4 +1,4 @@
-/** The tables and indexes of a file of Deno KV, each with a column that its statement names. */
+/** The tables and indexes in a file of Deno KV, each with a column of its statement. */
 const parts: ReadonlyMap<string, string> = new Map([
   ["migration_state", "version"],
   ["data_version", "version"],
@@ -15,8 +15,8 @@ export interface SchemaPart {
 }
 
 /**
- * Returns the tables and indexes of Deno KV among those of a SQLite file; empty if Deno KV keeps no
- * records there.
+ * Returns the names of those tables and indexes in a SQLite file that belong to Deno KV. Empty if
+ * Deno KV has no records in the file.
  */
 export function denoKvParts(schema: readonly SchemaPart[]): ReadonlySet<string> {
   const found = schema.filter(({ name, sql }) => {
@@ -24,6 +24,6 @@ export function denoKvParts(schema: readonly SchemaPart[]): ReadonlySet<string> 
     return column !== undefined && sql.includes(column);
   });
   const names = new Set(found.map(({ name }) => name));
-  // Deno KV creates this table first. Another program may have a table of one of the other names.
+  // Deno KV always creates this table. The other names may also occur in another program's file.
   return names.has("migration_state") ? names : new Set();
 }

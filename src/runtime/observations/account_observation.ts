@@ -14,9 +14,9 @@ export type AccountObservation =
   | {
     readonly kind: "account_event";
     readonly event: AccountEvent;
-    /** The id of the account; null if there is none. */
+    /** The id of the account, or null if there is no account. */
     readonly user: string | null;
-    /** The client's address; null if it is unknown. */
+    /** The client's address, or null if the address is unknown. */
     readonly address: string | null;
   }
   | {

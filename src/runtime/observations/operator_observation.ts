@@ -8,7 +8,7 @@ export interface OperatorObservation {
   readonly path: string;
   /** The status of the response. */
   readonly status: number;
-  /** The id of the user that the service has identified; null without a user. */
+  /** The id of the user that the service has identified, or null for an anonymous operator. */
   readonly user: string | null;
 }
 

@@ -4,7 +4,7 @@ export interface RequestObservation {
   readonly kind: "request";
   /** The method as the client has sent it. It can be any string. */
   readonly method: string;
-  /** The configured route, such as `/api/notes/:id`; empty if none matched. */
+  /** The configured route, such as `/api/notes/:id`. Empty if no route matched. */
   readonly route: string;
   /** The path without the query, because filters contain values of rows. */
   readonly path: string;
@@ -12,7 +12,10 @@ export interface RequestObservation {
   readonly status: number;
   /** The time from the request to the head of its response, in milliseconds. */
   readonly durationMs: number;
-  /** The `x-request-id` of the response, or else of the request, or null if there is none. */
+  /**
+   * The `x-request-id` of the response, or of the request if the response has none. Null if neither
+   * has one.
+   */
   readonly requestId: string | null;
 }
 

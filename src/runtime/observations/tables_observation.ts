@@ -1,10 +1,10 @@
-/** An observation of the tables of a database that the command line serves. */
+/** An observation about the tables that the command line serves. */
 export type TablesObservation = TablesChanged | {
   readonly kind: "tables_unread";
   readonly error: unknown;
 };
 
-/** The names of tables that the service now serves differently, because they have changed. */
+/** The names of the changed tables that the service now serves in their new form. */
 export interface TablesChanged {
   /** The kind of the observation. */
   readonly kind: "tables_changed";

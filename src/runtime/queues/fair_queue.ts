@@ -1,5 +1,5 @@
 export interface FairQueueOptions {
-  /** The largest number of waiting items. Half of them may belong to one identity. */
+  /** The maximum number of waiting items. Half of these items may belong to one identity. */
   readonly maxWaiting: number;
 }
 
@@ -9,7 +9,7 @@ export interface FairQueueOptions {
  */
 export class FairQueue<Item> {
   readonly #maxWaiting: number;
-  /** The waiting items by identity. The identity that has waited longest comes first. */
+  /** The waiting items by identity. The identity that was served least recently comes first. */
   readonly #waiting = new Map<string, Set<Item>>();
   #size = 0;
 
@@ -22,7 +22,7 @@ export class FairQueue<Item> {
     return this.#size;
   }
 
-  /** Adds an item of an identity; returns false if too many items wait. */
+  /** Adds an item for an identity. Returns false if too many items wait. */
   add(identity: string, item: Item): boolean {
     const ofIdentity = this.#waiting.get(identity) ?? new Set<Item>();
     if (this.#size >= this.#maxWaiting || ofIdentity.size >= this.#maxWaiting / 2) return false;
@@ -31,7 +31,7 @@ export class FairQueue<Item> {
     return true;
   }
 
-  /** Removes a waiting item. Does nothing for any other item. */
+  /** Removes a waiting item. Has no effect if the item does not wait. */
   remove(identity: string, item: Item): void {
     const ofIdentity = this.#waiting.get(identity);
     if (ofIdentity?.delete(item) !== true) return;
@@ -40,8 +40,9 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes the next item; undefined if there is none. Its identity then comes after all other
-   * identities. An identity is skipped if `mayGo` refuses its first item.
+   * Takes the next item, or returns undefined if there is none. Afterwards, the item's identity
+   * comes after all other identities. If `mayGo` refuses the first item of an identity, the
+   * identity is skipped.
    */
   take(mayGo: (item: Item) => boolean = () => true): Item | undefined {
     for (const [identity, ofIdentity] of this.#waiting) {

@@ -1,6 +1,6 @@
 /**
- * A semaphore, which runs a limited number of jobs at a time, in the order of their arrival. Many
- * callers cannot overload the database.
+ * A semaphore that runs a limited number of jobs at a time, in the order of their arrival. It
+ * prevents that many callers overload the database.
  */
 export class Semaphore {
   readonly #maxRunning: number;

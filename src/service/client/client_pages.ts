@@ -1,12 +1,11 @@
 import { type BundledFile, bundledFileReply, readBundledFile } from "../bundled_file.ts";
 import type { ServicePage } from "../service_pages.ts";
 
-/** The files of the client, by their paths below `/__service/`. */
 const files = { "client.js": "Client", "client/find_nonce.js": "ClientSolver" } as const;
 
 /**
- * Creates the pages with the client as a script, for pages without a build step. The code is public
- * and identical in every service. The files are read on demand.
+ * Creates the pages that serve the client as a script to web pages without a build step. The code
+ * is public and identical in every service. The files are read on demand.
  */
 export function createClientPages(): readonly ServicePage[] {
   return Object.entries(files).map(([name, id]): ServicePage => {

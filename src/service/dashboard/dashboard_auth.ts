@@ -6,12 +6,12 @@ import type { ResolvedDashboard } from "./dashboard_options.ts";
 
 /** A request to the dashboard. */
 export interface OperatorRequest extends PageRequest {
-  /** True if other sites may link here: only for the page itself, which has no effects. */
+  /** True if a link on another site may lead here. Only the page allows that: it has no effects. */
   readonly isPage: boolean;
 }
 
 /**
- * Requires the operator, and refuses requests that the page of another site has made the operator's
+ * Requires the operator. Refuses requests that a page of another site has made the operator's
  * browser send with credentials. Throws a 401 or a 403.
  */
 export async function requireOperator(
@@ -19,20 +19,19 @@ export async function requireOperator(
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
   const { raw, isPage } = request;
-  // A program sends neither header, and uses credentials only deliberately.
+  // Programs send neither header, but they also send credentials only deliberately.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }
   if (authorize === null) return requireOwnMachine(request, cannotFromHere);
   const user = request.user();
-  // Only `true` allows the request, because any other value may be a mistake of the function.
+  // Only `true` allows the request. Any other value may be a mistake in the function.
   if (await authorize(raw, user) === true) return;
   if (user !== null) {
     throw new Problem("forbidden", "Cannot use the dashboard: adminUI.authorize refuses");
   }
   throw new Problem("unauthorized", "Cannot use the dashboard without a credential that may", {
-    // The browser then asks its user for credentials, and sends them with every request to this
-    // origin.
+    // A browser then asks its user for credentials, and sends them with later requests.
     headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
   });
 }

@@ -1,9 +1,7 @@
 import type { Reply } from "../../protocol/reply.ts";
 import { bundledFileReply, readBundledFile } from "../bundled_file.ts";
 
-/**
- * Returns the response with a file of the dashboard at a path, or null if there is no such file.
- */
+/** Returns the dashboard file at a path, or null if there is no such file. */
 export async function dashboardFile(path: string, { headers }: Request): Promise<Reply | null> {
   if (path === "" || path === "/") return { status: 200, headers: pageHeaders, body: page(path) };
   if (path === "/icon.svg") return { status: 200, headers: iconHeaders, body: icon };
@@ -19,7 +17,7 @@ const types: Readonly<Record<string, string>> = {
   "/app.css": "text/css",
 };
 
-/** Returns the page with relative paths, because a proxy may change the beginning of the path. */
+/** Returns the HTML page with relative paths, because a proxy may change the path prefix. */
 function page(path: string): string {
   const base = path === "/" ? "" : "ui/";
   return `<!doctype html>
@@ -48,8 +46,8 @@ const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="
 const iconHeaders = { "content-type": "image/svg+xml", "cache-control": "private, max-age=86400" };
 
 /**
- * The policy allows only the files of the dashboard: no markup from strings, and no embedding in a
- * frame (Content Security Policy Level 3; Trusted Types).
+ * The security policy allows only the files of the dashboard. It forbids markup from strings and
+ * embedding in a frame (Content Security Policy Level 3; Trusted Types).
  */
 const securityPolicy = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"],

@@ -7,23 +7,27 @@ import { callback, flag, having } from "../../options/option_kinds.ts";
 /** The options of the dashboard. */
 export interface DashboardOptions {
   /**
-   * Decides who may use the dashboard, which shows every row. Default: only this machine. In
-   * production, the start fails without this option.
+   * Decides who may use the dashboard, which shows every row. Default: only clients on this
+   * machine. In production the start fails without this function.
    */
   readonly authorize?: AuthorizeDashboard | undefined;
-  /** Refuses every write of the dashboard. Default: false. */
+  /** True to refuse every write through the dashboard. Default: false. */
   readonly readOnly?: boolean | undefined;
   /**
-   * The ledger whose accounts are shown, from `openCreditsLedger` or `openBilling`. Default: none.
+   * The credits ledger whose accounts the dashboard shows, from `openCreditsLedger` or
+   * `openBilling`. Default: none.
    */
   readonly credits?: CreditsLedger | undefined;
-  /** Billing whose webhook deliveries are shown, with its ledger by default. */
+  /**
+   * The billing whose webhook deliveries and ledger (unless `credits` is set) are shown. Default:
+   * none.
+   */
   readonly billing?: Billing | undefined;
 }
 
 /**
- * Returns true if a request may use the dashboard. Any value other than `true` refuses. A caller
- * with an invalid credential is anonymous here, so the function can check a separate credential.
+ * Returns true if a request may use the dashboard. Any other value refuses. A caller with an
+ * invalid credential is anonymous here, so that the function can check a separate credential.
  */
 export type AuthorizeDashboard = (
   request: Request,
@@ -42,16 +46,19 @@ export const dashboardOption = either(flag(), group(members)).default(false);
 
 /** The options of the dashboard with resolved defaults. */
 export interface ResolvedDashboard {
-  /** Null if only this machine may use the dashboard. */
+  /** Decides who may use the dashboard. Null allows only clients on this machine. */
   readonly authorize: AuthorizeDashboard | null;
   readonly readOnly: boolean;
-  /** Null without one. */
+  /** The credits ledger, or null if none is shown. */
   readonly credits: CreditsLedger | null;
-  /** Null without one. */
+  /** The billing, or null if none is shown. */
   readonly billing: Billing | null;
 }
 
-/** Resolves the option `adminUI`. Returns null if it is off. Throws a plain Error in production. */
+/**
+ * Resolves the option `adminUI`. Returns null if the dashboard is off. Throws a plain Error in
+ * production without `authorize`.
+ */
 export function resolveDashboard(
   option: boolean | ReadGroup<typeof members>,
   isProduction: boolean,

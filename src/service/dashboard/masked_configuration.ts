@@ -1,10 +1,10 @@
 import type { Option, OptionShape } from "../../options/option.ts";
 
 /**
- * Returns a configuration as the dashboard may show it, by the description of its options: numbers,
- * booleans, and strings that messages may show. Secrets are masked, and URLs are shown without
- * parts that could be secret. Functions and foreign objects are only named. Missing options are
- * omitted.
+ * Returns a configuration in a form that the dashboard may show. The descriptions of the options
+ * decide what is shown: numbers, booleans, and strings that messages may show. Secrets are masked,
+ * and URLs lose parts that could be secret. Functions and foreign objects are only named. Missing
+ * options are omitted.
  */
 export function maskedConfiguration(described: Option<unknown>, given: unknown): unknown {
   return given === undefined ? undefined : masked(described.rules.shape, given);
@@ -51,7 +51,7 @@ function members(
   );
 }
 
-/** Returns a URL without user, password, query and fragment; any other string unchanged. */
+/** Returns a URL without user, password, query and fragment, or any other string unchanged. */
 function withoutCredentials(text: string): string {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
   const url = URL.parse(text);
@@ -61,7 +61,7 @@ function withoutCredentials(text: string): string {
 
 const hidden = "•••";
 
-/** Returns the kind of a value for messages. It reveals nothing of the value except a name. */
+/** Returns the kind of a value as messages name it, and nothing else about the value. */
 function kindOf(given: unknown): unknown {
   if (Array.isArray(given)) return given.map(kindOf);
   if (typeof given === "string") return hidden;

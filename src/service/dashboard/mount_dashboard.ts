@@ -23,9 +23,11 @@ import type { Report } from "./report.ts";
 export interface MountedDashboard {
   readonly options: ResolvedDashboard;
   readonly reports: readonly Report[];
-  /** The resources with the rights of the operator. */
+  /** The app that serves the resources with the rights of the operator. */
   readonly operator: InnerApp;
-  /** The resources of the service, with the rights of the user that a request views. */
+  /**
+   * The app that serves the resources with the rights of a user whose view the operator requests.
+   */
   readonly viewed: InnerApp;
   readonly parseUser: (value: unknown) => User | null;
   readonly audit: OperatorAudit;
@@ -34,13 +36,13 @@ export interface MountedDashboard {
   readonly clock: Clock;
 }
 
-/** An app for requests below a path of the dashboard. */
+/** An app that handles requests below a path of the dashboard. */
 export interface InnerApp {
-  /** Responds to a request as a user. Its path is the path in the app. */
+  /** Responds to a request as this user. The path of the request is relative to the app. */
   fetch(request: Request, user: User | null, info: unknown): Promise<Response>;
 }
 
-/** Mounts the dashboard in the Hono app of a service, after its other routes. */
+/** Mounts the dashboard in the Hono app of a service after the other routes of the app. */
 export function mountDashboard(hono: Hono<AppEnv>, mounted: MountedDashboard): void {
   const reports = new Map(mounted.reports.map((one) => [pathOf(one), one]));
   hono.all(`${dashboardPath}/*`, (context) => answer(context, { ...mounted, reports }));
@@ -101,7 +103,7 @@ function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
   const { method, headers, body } = request;
-  // The new request gets no signal, because Deno warns of one. The connection shows an early end.
+  // The copy has no signal, because Deno prints a warning. The connection shows a disconnection.
   return new Request(url, { method, headers, body });
 }
 
@@ -130,7 +132,7 @@ async function answerReport(
   return responder.respond(reply, raw.method);
 }
 
-/** Limit of the members in the body of an action. */
+/** The maximum number of members in the body of an action. */
 const maxNames = 1_000;
 
 function json(body: unknown): Reply {

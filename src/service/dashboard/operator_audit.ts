@@ -2,21 +2,19 @@ import type { Observer } from "../../runtime/observation.ts";
 import type { OperatorObservation } from "../../runtime/observations/operator_observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** A write of the operator, with the time of its response. */
+/** A write by the operator, with the time of its response. */
 export interface AuditEntry extends Omit<OperatorObservation, "kind"> {
-  /** Time in milliseconds since 1970. */
+  /** The time of the response, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/**
- * The audit of the operator's writes. Each write is observed, and the last 500 are kept in memory.
- */
+/** Records the operator's writes. Each write is observed, and the last 500 are kept in memory. */
 export class OperatorAudit {
   readonly #clock: Clock;
   readonly #observe: Observer;
   readonly #entries: AuditEntry[] = [];
 
-  /** Starts empty. */
+  /** Creates an audit without entries. */
   constructor(clock: Clock, observe: Observer) {
     this.#clock = clock;
     this.#observe = observe;

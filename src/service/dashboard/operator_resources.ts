@@ -2,12 +2,13 @@ import type { Access } from "../../auth/scope.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** Path of the operator's resources in the app that serves them. */
+/** The path prefix of the operator's resources in the inner app. */
 export const operatorBasePath = "/api";
 
 /**
- * Returns the resources with the rights of the operator: every row, and read and write access to
- * every field that any caller may read. Hidden columns stay hidden, hooks run, and indexes follow.
+ * Returns the resources with the rights of the operator. The operator can access every row, and
+ * read and write every field that any caller may read. Hidden columns stay hidden, hooks run, and
+ * search indexes are updated.
  */
 export function operatorResources(
   resources: readonly Resource[],

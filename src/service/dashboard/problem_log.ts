@@ -6,55 +6,57 @@ import type { Fail } from "../failures.ts";
 import { isHttpException } from "../http_exception.ts";
 import type { FindRoute } from "../observability/route_finder.ts";
 
-/** Refused or failed requests with one reason at one route. */
+/** A group of refused or failed requests with the same route and the same problem. */
 export interface ProblemGroup {
-  /** Code as in the problem's `type`; `http-418` for a refusal of a middleware. */
+  /** The code in the problem's `type`. `http-418` for a refusal by a middleware. */
   readonly code: string;
   readonly status: number;
   readonly count: number;
-  /** Time in milliseconds since 1970. */
+  /** The time of the first problem, in milliseconds since 1970. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /** Method and configured route, `/api/notes/:id`; the path is empty without a route. */
+  /**
+   * The method and the configured route, `/api/notes/:id`. Empty path: the request has no route.
+   */
   readonly lastRequest: { readonly method: string; readonly path: string };
-  /** Title of the problem; for an internal error, the name of the last error. */
+  /** The title of the problem. For an internal error, the name of the last error. */
   readonly detail: string;
 }
 
 /**
- * The log of problem responses in groups, in the memory of this process. It contains no value of a
- * request: no path, no query, no body.
+ * A log of problem responses in groups, in the memory of this process. The log contains no value of
+ * a request: no path, no query and no body.
  */
 export class ProblemLog {
-  /** Start of the log, in milliseconds since 1970. */
+  /** The start of the log, in milliseconds since 1970. */
   readonly since: number;
   readonly #clock: Clock;
   readonly #groups = new Map<string, ProblemGroup>();
   #findRoute: FindRoute = () => "";
   #dropped = 0;
 
-  /** Starts empty. */
+  /** Creates a log without groups. */
   constructor(clock: Clock) {
     this.#clock = clock;
     this.since = clock.now();
   }
 
-  /** The groups, latest problem first. */
+  /** The groups, sorted by their latest problem, newest first. */
   get groups(): readonly ProblemGroup[] {
     return [...this.#groups.values()].reverse();
   }
 
-  /** Number of groups that newer groups have replaced. */
+  /** The number of old groups that the log has dropped for newer groups. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Sets the function that finds the routes of requests. */
+  /** Sets the function that finds the route of a request. */
   findRoutesBy(findRoute: FindRoute): void {
     this.#findRoute = findRoute;
   }
 
-  /** Returns the function extended by a log of its responses. */
+  /** Wraps `fail` so that its responses are added to this log. */
   logging(fail: Fail): Fail {
     return (thrown, request, prefix) => {
       const response = fail(thrown, request, prefix);
@@ -70,7 +72,7 @@ export class ProblemLog {
     const key = `${code} ${status} ${method} ${path}`;
     const lastAt = this.#clock.now();
     const { count, firstAt } = this.#groups.get(key) ?? { count: 0, firstAt: lastAt };
-    // A group's position is determined by its last problem.
+    // Deleting the key moves the group to the end of the map, where the latest problem belongs.
     this.#groups.delete(key);
     const [oldest] = this.#groups.size < maxGroups ? [] : this.#groups.keys();
     if (oldest !== undefined) {
@@ -91,7 +93,7 @@ const knownMethods: ReadonlySet<string> = new Set([
   ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
 ]);
 
-/** Returns the title of a problem, because the message may contain a key or another value. */
+/** Returns the title of a problem, because the message may contain a value. */
 function describe(error: unknown, status: number): Pick<ProblemGroup, "code" | "detail"> {
   if (error instanceof Problem) {
     return { code: error.slug, detail: problemCodes[error.slug].title + causeOf(error) };
@@ -104,7 +106,7 @@ function causeOf({ cause, status }: Problem): string {
   return cause === undefined || status < 500 ? "" : ` (${nameOf(cause)})`;
 }
 
-/** Returns the name of an error, because messages of databases contain values. */
+/** Returns the name of an error without its message, because database messages contain values. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const kind: unknown = Reflect.get(error, "kind");

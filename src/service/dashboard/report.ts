@@ -3,7 +3,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /** A report of the dashboard, or an action by POST. */
 export interface Report {
-  /** Last segments of the path: `/report/streams`, `/action/explain`. */
+  /** The last segments of the path, for example `/report/streams` or `/action/explain`. */
   readonly name: string;
   /** GET for a report, POST for an action. */
   readonly method: "GET" | "POST";
@@ -15,8 +15,8 @@ export interface Report {
 
 export interface ReportRequest {
   readonly query: URLSearchParams;
-  /** The JSON of an action; null for a report. */
+  /** The JSON body of an action, or null for a report. */
   readonly body: unknown;
-  /** The operator; null if unknown. */
+  /** The operator, or null if the caller is anonymous. */
   readonly user: User | null;
 }

@@ -11,7 +11,7 @@ export function requireText(query: URLSearchParams, name: string): string {
   );
 }
 
-/** Returns a whole number from a report's parameters, or null without one. Throws a 400. */
+/** Returns an integer parameter of a report, or null without one. Throws a 400. */
 export function wholeOf(
   query: URLSearchParams,
   name: string,

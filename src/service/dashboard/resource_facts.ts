@@ -12,7 +12,7 @@ export interface ResourceFacts {
   /** Name of the table. */
   readonly name: string;
   /**
-   * The last segment of the resource's path, such as `notes` in `/api/notes`. The operator uses it.
+   * The last segment of the path under which the operator reaches the resource, such as `notes`.
    */
   readonly path: string;
   /** Path of the resource in the service. */
@@ -20,16 +20,16 @@ export interface ResourceFacts {
   readonly key: readonly string[];
   /** The field by which a person recognizes a row. */
   readonly label: string;
-  /** Fields in the order of the table, including hidden ones, then the computed fields. */
+  /** The fields in the order of the table, including hidden fields, then the computed fields. */
   readonly fields: readonly FieldFacts[];
   readonly relations: readonly Pick<RelationFacts, "name" | "type" | "resource">[];
   readonly capabilities: ResolvedCapabilities;
   readonly rights: Readonly<Record<Access, Right>>;
-  /** Protections by access; an unprotected access is absent. */
+  /** The protections of each access. An unprotected access has no entry. */
   readonly protections: Readonly<Record<string, ProtectionFacts>>;
   readonly procedures: readonly ProcedureFacts[];
   readonly etag: boolean;
-  /** The field that marks a row deleted. */
+  /** The field that marks deleted rows, or null without one. */
   readonly softDelete: string | null;
   readonly searchable: boolean;
   /** True if the resource has live streams. */
@@ -37,7 +37,7 @@ export interface ResourceFacts {
 }
 
 /**
- * The callers that have an access to the rows of a resource. Absent operations are for no caller.
+ * The callers that have an access to the rows. A resource without the operation grants no caller.
  */
 export type Right =
   | "everyone"
@@ -49,9 +49,7 @@ export type Right =
 interface FieldFacts {
   readonly name: string;
   readonly type: ColumnKind | "any" | "computed";
-  /**
-   * Present if values are strings of digits, since integers could be rounded; `any` as in paths.
-   */
+  /** Present if JSON contains the values as strings of digits, because doubles would round them. */
   readonly wide?: true;
   readonly nullable: boolean;
   /** True if no response contains the field. */
@@ -73,11 +71,11 @@ interface RelationFacts {
 }
 
 interface ProtectionFacts {
-  /** Tokens of the budget for each item; 0 for none. */
+  /** The tokens that each item costs, or 0 for a free access. */
   readonly cost: number;
-  /** Value as in the header `RateLimit-Policy`. */
+  /** The limit in the syntax of the header `RateLimit-Policy`, or null without a limit. */
   readonly rateLimit: string | null;
-  /** The difficulty of the proof of work that is always required, or null if none is. */
+  /** The difficulty of the proof of work that every request needs, or null for none. */
   readonly pow: number | null;
   readonly captcha: boolean;
 }
@@ -129,7 +127,7 @@ function factsOf(
   };
 }
 
-/** Returns the field that labels rows: a readable string with a typical name, or else the key. */
+/** Returns the field that labels rows: a readable string with a typical name, or the key. */
 function labelOf({ fields: { readable }, table: { primaryKey } }: Resource): string {
   const texts = readable.filter(({ kind, primaryKey }) => kind === "text" && !primaryKey);
   for (const name of labelNames) {
@@ -178,9 +176,7 @@ function columnFacts(
   };
 }
 
-/**
- * Returns the reference of a column, by a foreign key or a relation, unless its field is hidden.
- */
+/** Returns the reference of a column by foreign key or relation. Hidden fields are not shown. */
 function referenceOf(
   column: ColumnInfo,
   resource: Resource,

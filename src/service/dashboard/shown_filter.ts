@@ -3,8 +3,8 @@ import { printFilter } from "../../filter/syntax/print_filter.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /**
- * Returns a filter as a string for the operator, at most 500 characters; `""` is every row. A scope
- * may compare hidden columns. Their values are masked.
+ * Returns a filter as a string of at most 500 characters. `""` matches every row. Values of hidden
+ * columns, which a scope may compare, are masked.
  */
 export function shownFilter(
   filter: Filter,

@@ -8,19 +8,17 @@ import type { Report } from "./report.ts";
 /** The header by which the operator requests the rights of a user. */
 export const viewAsHeader = "service-view-as";
 
-/**
- * The maximum length of a user's JSON. Its token is in a header, which is often limited to 8 KiB.
- */
+/** The maximum length of a user's JSON. The token is a header, often limited to 8 KiB. */
 const maxUserLength = 4_000;
 
-/** Lifetime of a token of a viewed user, in milliseconds. */
+/** The lifetime of a view token, in milliseconds. */
 const tokenMs = 600_000;
 
 /** The content of a token. */
 export interface ViewToken {
-  /** Null for a caller without a credential. */
+  /** The viewed user, or null for an anonymous caller. */
   readonly user: User | null;
-  /** Expiry in milliseconds since 1970. */
+  /** The expiry time, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
@@ -32,9 +30,9 @@ export interface ViewTokenParts {
 }
 
 /**
- * Creates the action by which the operator views the service as a user, or with `"user": null` as
- * an anonymous caller. It returns a token, which allows reads for ten minutes. The token is invalid
- * outside of the dashboard.
+ * Creates the action with which the operator views the service as a user. `"user": null` views it
+ * as an anonymous caller. The action returns a token, which allows reads for ten minutes and is
+ * valid only in the dashboard.
  */
 export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts): Report {
   return {
@@ -53,13 +51,13 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts)
   };
 }
 
-/** Returns the user whose view of the service a request wants. Throws a 401 for an invalid token. */
+/** Returns the user whose view the header requests. Throws a 401 for an invalid token. */
 export function readViewToken(
   { headers }: Request,
   { sealer, clock }: Pick<ViewTokenParts, "sealer" | "clock">,
 ): ViewToken {
   const sealed = sealer.open(headers.get(viewAsHeader) ?? "", context);
-  // Only this file seals values for this purpose.
+  // The cast is safe: only this file seals values for this context.
   const token = sealed === null ? null : JSON.parse(sealed) as ViewToken;
   if (token === null || token.expiresAt < clock.now()) {
     throw new Problem(

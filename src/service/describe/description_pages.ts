@@ -19,13 +19,13 @@ import { createReferencePages } from "./reference_page.ts";
 export interface DescriptionPagesOptions {
   readonly describes: boolean;
   readonly openapi: { readonly ui: boolean };
-  /** Null without MCP. */
+  /** The MCP description, or null for a service without MCP. */
   readonly mcp: object | null;
 }
 
 /**
- * Creates the pages by which a service describes itself: the index of its resources, and below
- * `/__service` its schema and its documents, unless `openapi` is off.
+ * Creates the pages that describe the service: the index of its resources, and below `/__service`
+ * its schema and documents. The option `openapi` can disable the documents.
  */
 export function createDescriptionPages(
   facts: ServiceFacts,
@@ -58,7 +58,7 @@ export function createDescriptionPages(
   ];
 }
 
-/** RFC 9512. */
+/** The media type of YAML (RFC 9512). */
 const yamlType = "application/yaml";
 
 interface DocumentWriter {
@@ -68,7 +68,9 @@ interface DocumentWriter {
   routeCount(): number;
 }
 
-/** The last version of a document, with the mount path and the number of routes at that time. */
+/**
+ * The last version of a document. The document depends on the mount path and the number of routes.
+ */
 interface MadeDocument {
   readonly prefix: string;
   readonly count: number;
@@ -76,7 +78,7 @@ interface MadeDocument {
   readonly tag: string;
 }
 
-/** Returns a page that is equal for every caller, until the app's routes or its path change. */
+/** Returns a page that every caller receives unchanged until the app's routes or path change. */
 function documentPage(
   path: string,
   summary: string,
@@ -124,9 +126,7 @@ function documentReply({ headers }: Request, type: string, text: string, tag: st
     : { status: 200, headers: { "content-type": type, ...cached }, body: text };
 }
 
-/**
- * Returns the index page. At the root path, a custom route has precedence: it is the front page.
- */
+/** At the root path, a route of the deployer is the front page and has precedence. */
 function indexPageAt(basePath: string, resources: readonly Resource[]): ServicePage {
   return {
     path: basePath === "" ? "/" : basePath,

@@ -74,7 +74,7 @@ function relationCells(
   ];
 }
 
-/** Returns the cells of a request, with a link if it needs no parameters and its response ends. */
+/** Returns the cells of a request. Requests without parameters have a link, except streams. */
 function requestCells({ method, path, operation }: IndexRequest): readonly string[] {
   const request = `${method} ${path}`;
   const isLink = operation === "list" || operation === "count";

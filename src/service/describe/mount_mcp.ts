@@ -18,16 +18,16 @@ export interface MountedMcp {
   readonly bodies: BodyRoutes;
   /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
-  /** Called with each request of a tool before the app handles it. */
+  /** Marks a request of a tool. Called before the app handles the request. */
   mark(request: Request): void;
 }
 
-/** Mounts MCP in the Hono app of a service, after the routes that the app has. */
+/** Mounts MCP in the Hono app of a service, after the existing routes. */
 export function mountMcp(hono: Hono<AppEnv>, mounted: MountedMcp): void {
   const { answer, hosts, trustedOrigins, parseUser, bodies, fetch, mark } = mounted;
   hono.all(mcpPath, async (context) => {
     const { raw, method } = context.req;
-    // There are no sessions, so there is nothing to read or to end.
+    // MCP without sessions needs only POST: there is no stream to read and no session to end.
     if (method !== "POST") throw refuseMethod(method, ["POST"]);
     requireOwnHost(raw, hosts, trustedOrigins);
     const { caller, bytes, inTurn } = await readBodyRequest(context, parseUser, bodies);
@@ -44,10 +44,10 @@ export function mountMcp(hono: Hono<AppEnv>, mounted: MountedMcp): void {
   });
 }
 
-/** Returns the request with the body that was read. Throws a 413 for too many fields. */
+/** Returns a request with the body that was read. Throws a 413 for too many fields. */
 function bounded({ url, method, headers, signal }: Request, bytes: Uint8Array): Request {
   return new Request(url, { method, headers, signal, body: boundedText(bytes, maxFields) });
 }
 
-/** The limit of fields. For 60,000 members, the SDK blocks for half a second. */
+/** The maximum number of fields. 60,000 members would block the SDK for half a second. */
 const maxFields = 2_000;

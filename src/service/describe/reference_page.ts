@@ -5,12 +5,12 @@ import type { ServicePage } from "../service_pages.ts";
 /** Path of the API reference for people. */
 const referencePath = "/__service/reference";
 
-/** The files of the reference: those of the package, and the script that starts it. */
+/** The file names of the API reference. `start.js` starts Swagger UI. */
 const files = ["swagger-ui-bundle.js", "swagger-ui.css", "start.js"] as const;
 
 /**
- * Creates the pages of the reference: Swagger UI for the service's own document. The files come
- * from its package instead of another host, and are read once on demand.
+ * Creates the pages of the API reference, which show the service's document in Swagger UI. The
+ * files come from the installed package instead of another host. They are read once on demand.
  */
 export function createReferencePages(): readonly ServicePage[] {
   const read = new Map<string, Promise<string>>();
@@ -54,7 +54,7 @@ const fileIds: Readonly<Record<typeof files[number], string>> = {
 
 const htmlType = "text/html";
 
-/** The policy allows only files of the service; the style sheet contains the pictures. */
+/** The policy allows only files of the service. The style sheet contains the pictures. */
 const securityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -66,7 +66,7 @@ const securityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-// Paths are relative to the page, so that the mount path of the app does not matter.
+// Relative paths work at every mount path.
 const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -83,7 +83,7 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** `validatorUrl: null` keeps the document away from Swagger's host. */
+/** `validatorUrl: null` prevents that Swagger's host receives the document. */
 const startScript = `SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#reference",
@@ -118,11 +118,11 @@ function describe(id: string, summary: string, type: string): RouteDescription {
   };
 }
 
-/** A path instead of a literal import, so that only services with a reference need the package. */
+/** The path is not a literal, so that only services with a reference need the package. */
 const packageFiles = "./swagger_ui_files.ts";
 
 async function readPackageFile(name: string): Promise<string> {
-  // The module at that path has this function.
+  // The cast is safe: the module at that path exports this function.
   const module = await import(packageFiles) as { readSwaggerUi(name: string): Promise<string> };
   return await module.readSwaggerUi(name);
 }

@@ -29,14 +29,14 @@ export interface MountedLive extends BodyRoutes {
   readonly table: RouteTable;
   readonly parseUser: (value: unknown) => User | null;
   /**
-   * Counts a stream of a user and an address with its number of subscriptions. Returns a function
-   * that releases the stream's slot. Throws a 429.
+   * Counts a new stream of a user and an address with its number of subscriptions. Returns a
+   * function that ends the count. Throws a 429 above the limit.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void;
   readonly responder: Responder;
   /** The path at which a proxy has mounted the app. */
   readonly mountedAt: string;
-  /** Returns the path at which the app that handles a request is mounted, as its client sees it. */
+  /** Returns the path at which the app is mounted, as its client sees the path. */
   prefixOf(context: Context<AppEnv>): string;
   /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
@@ -86,14 +86,14 @@ function openLive(
     observe: runtime.observe,
   };
   const waits = { identity: waiting.identity, signal: left.signal };
-  // All parts must belong to the whole stream before one of them can end it.
+  // All parts join the stream before any part can end the stream.
   const opening = subscriptions.map((one) => prepareSubscription(one, opener));
   const body = new ReadableStream(whole, strategy);
   void openInTurns(opening, whole, (begin) => turns.run(waits, begin));
   return responder.respond({ status: 200, headers: streamHeaders, body }, "POST");
 }
 
-/** Opens a few subscriptions at the same time, each when the event loop has time for it. */
+/** Opens a few subscriptions at a time, whenever the event loop is free. */
 async function openInTurns(
   opening: readonly OpenSubscription[],
   whole: MultiplexedStream,
@@ -116,12 +116,12 @@ async function openInTurns(
   await Promise.all(Array.from({ length: maxOpening }, openNext));
 }
 
-/** The limit for one stream. Each subscription may wait for hooks and for the store of limits. */
+/** The limit for one stream. Each opening subscription may wait for hooks and the store. */
 const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });
 
-/** Limit of the members of a body: three for each subscription, and some unknown ones. */
+/** The limit of members in a body: three for each subscription, and some unknown members. */
 const maxNames = 10 * maxSubscriptions;
 
 const events =

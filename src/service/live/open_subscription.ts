@@ -23,13 +23,13 @@ export interface SubscriptionOpener {
   readonly table: RouteTable;
   /** The request that contains the subscriptions. */
   readonly outer: Request;
-  /** The facts of the subscription's connection. */
+  /** The facts of the connection. */
   readonly info: object;
-  /** The user of the subscription, as a middleware has set it. */
+  /** The user of the outer request, as a middleware has set it. */
   readonly user: InnerRequest["user"];
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The path at which a proxy has mounted the app, and the path at which its client sees it. */
+  /** The mount path that a proxy has removed, and the mount path that the client sees. */
   readonly mountedAt: string;
   readonly prefix: string;
   readonly observe: Observer;
@@ -45,8 +45,9 @@ export interface OpenSubscription {
 }
 
 /**
- * Prepares a subscription of a multiplexed stream: a `GET` of its path by the same caller, which
- * passes every middleware and limit. The stream becomes a part of the whole stream.
+ * Prepares a subscription of a multiplexed stream: an inner `GET` request of the same caller for
+ * its path. The request passes every middleware and limit. Its stream becomes a part of the
+ * multiplexed stream.
  */
 export function prepareSubscription(
   subscription: LiveSubscription,
@@ -95,7 +96,7 @@ function innerRequest(
   return new Request(new URL(outer.url).origin + path, { headers, signal });
 }
 
-/** Returns the route of a stream, or the reason why there is none. */
+/** Returns the route of a stream, or the reason why the path has no stream. */
 function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem {
   const { path } = parseRequestTarget(url);
   const routes = table.at(table.canonical(path) ?? path);
@@ -117,7 +118,7 @@ function factsOf({ endpoint, resource: { table, fields } }: ResourceRoute): Subs
   };
 }
 
-/** Returns the type by which a client sorts the values of a column. */
+/** Returns the field type with which a client sorts the values of a column. */
 function fieldType(column: ColumnInfo): string | readonly string[] {
   const element = elementOf(column);
   if (element !== null) return fieldType(element);
@@ -143,7 +144,7 @@ async function readRefusal(
   { mountedAt, prefix }: SubscriptionOpener,
 ): Promise<SubscriptionRefusal> {
   const { headers } = response;
-  // A middleware that responds instead of the route has opened no stream.
+  // A middleware that responds with 200 has opened no stream, so the status becomes 500.
   const status = response.status === 200 ? 500 : response.status;
   const text = await response.text();
   const isProblem = headers.get("content-type")?.startsWith("application/problem+json") === true;

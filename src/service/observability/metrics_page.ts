@@ -7,7 +7,7 @@ import type { ResolvedMetrics } from "./observability_options.ts";
 
 const path = "/__service/metrics";
 
-/** Creates the page of the metrics; none in production without the deployer's authorization. */
+/** Creates the page of the metrics. In production, the page exists only with `authorize`. */
 export function createMetricsPages(
   metrics: ResolvedMetrics | null,
   isProduction: boolean,
@@ -17,7 +17,7 @@ export function createMetricsPages(
     path,
     description,
     isOpen: false,
-    // Programs that read metrics have a separate token, which no authenticator accepts.
+    // Programs that read metrics may have a separate token, which no authenticator recognizes.
     toleratesStrangers: true,
     at: (requested) => requested === path ? (request) => answer(request, metrics) : null,
   }];
@@ -27,7 +27,7 @@ async function answer(request: PageRequest, { registry, authorize }: ResolvedMet
   if (authorize === null) requireOwnMachine(request, cannot);
   else {
     const user = request.user();
-    // Only `true` allows the request, because any other value may be a mistake of the function.
+    // Only `true` allows the request. Any other value may be a mistake in the function.
     if (await authorize(request.raw, user) !== true) throw refusal(user !== null);
   }
   const headers = { "content-type": textFormatType, "cache-control": "no-store" };

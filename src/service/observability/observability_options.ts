@@ -19,12 +19,13 @@ export interface ObservabilityOptions {
 /** The options of metrics. */
 export interface MetricsOptions {
   /**
-   * Decides who may read `/__service/metrics`. Default: only this machine. In production, the page
-   * does not exist without this option.
+   * Decides who may read `/__service/metrics`. Default: only clients on this machine. In
+   * production, the page does not exist without this function.
    */
   readonly authorize?: AuthorizeMetrics | undefined;
   /**
-   * Registry in which the app registers its metrics, next to custom metrics. Default: a new one.
+   * The registry in which the app registers its metrics, next to custom metrics. Default: a new
+   * registry.
    */
   readonly registry?: Metrics | undefined;
 }
@@ -54,11 +55,11 @@ export const observabilityOption = either(flag(), group(members)).default(false)
 
 /** The options of observability with resolved defaults. */
 export interface ResolvedObservability {
-  /** Null if no metrics are collected. */
+  /** The options of metrics, or null if no metrics are collected. */
   readonly metrics: ResolvedMetrics | null;
   /** True if each response is observed. */
   readonly requests: boolean;
-  /** True if spans have routes and statements. */
+  /** True if spans have the names of routes and the statements of the database. */
   readonly openTelemetry: boolean;
   /** True if responses have `Server-Timing`; never in production. */
   readonly serverTiming: boolean;
@@ -67,7 +68,7 @@ export interface ResolvedObservability {
 /** The options of metrics with resolved defaults. */
 export interface ResolvedMetrics {
   readonly registry: Metrics;
-  /** Null if only the default decides. */
+  /** Decides who may read the metrics. Null applies the default. */
   readonly authorize: AuthorizeMetrics | null;
 }
 

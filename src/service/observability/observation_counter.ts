@@ -14,7 +14,7 @@ export function createObservationCounter(metrics: Metrics, next: Observer): Obse
   };
 }
 
-/** Returns the detail of an observation within its kind: a fixed word or a configured name. */
+/** Returns a fixed word or a configured name that distinguishes observations of one kind. */
 function detailOf(observation: Observation): string {
   switch (observation.kind) {
     case "proof_of_work_refused":

@@ -8,14 +8,14 @@ import type { FindRoute } from "./route_finder.ts";
 
 export interface RequestObservers {
   readonly findRoute: FindRoute;
-  /** Null if requests are not counted. */
+  /** The metrics of requests, or null if requests are not counted. */
   readonly metrics: RequestMetrics | null;
-  /** Receives an observation of each request; null if no observer does. */
+  /** Receives an observation of each request. Null if no observer needs them. */
   readonly observe: Observer | null;
   readonly clock: Clock;
 }
 
-/** Returns the fetch of an app that observes its requests, each until the head of its response. */
+/** Wraps the fetch of an app to observe each request until the head of its response. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
   { findRoute, metrics, observe, clock }: RequestObservers,
@@ -23,10 +23,10 @@ export function observeRequests(
   return function observedFetch(request, info) {
     const beganAt = clock.elapsedMs();
     const method = metrics?.begin(request.method) ?? "";
-    // The route is resolved before the response, so that no reference keeps the request until then.
+    // The route is looked up first, so that no reference keeps the request until the response.
     const route = findRoute(request);
     const facts = observe === null ? null : factsOf(request);
-    // This promise never rejects.
+    // This promise never rejects, because `fetch` converts every error to a response.
     return fetch(request, info).then((response) => {
       const { status } = response;
       const durationMs = clock.elapsedMs() - beganAt;
@@ -50,13 +50,13 @@ function factsOf({ method, url, headers }: Request) {
   return { method, path: parseRequestTarget(url).path, requestId: idIn(headers) };
 }
 
-/** Returns the request id. A client chooses the id, so it must be short and without blanks. */
+/** Returns the request id. Clients choose the id, so it must be short and without blanks. */
 function idIn(headers: Headers): string | null {
   const id = headers.get("x-request-id");
   return id !== null && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
 function emit(observe: Observer, observation: Parameters<Observer>[0]): void {
-  // An observer must not throw. If it throws anyway, the response is still sent.
+  // An observer must not throw. Even if one throws, the response is sent.
   void catching(() => observe(observation), () => {});
 }

@@ -12,8 +12,8 @@ export interface Tracing {
 }
 
 /**
- * Opens the spans of an app, by the semantic conventions of OpenTelemetry 1.37 for HTTP and
- * databases. A statement has placeholders, so no span contains a value.
+ * Opens the spans of an app, with the semantic conventions of OpenTelemetry 1.37 for HTTP and
+ * databases. Statements have placeholders, so that no span contains a value.
  */
 export async function openTracing(): Promise<Tracing> {
   const { context, SpanKind, SpanStatusCode, trace } = await import("@opentelemetry/api");

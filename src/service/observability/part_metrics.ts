@@ -11,17 +11,17 @@ export interface MeasuredHub {
   readonly published: number;
 }
 
-/** The parts of an app that have their own counts. */
+/** The parts of an app that count their own events. */
 export interface MeasuredParts {
   readonly hubs: { all(): readonly MeasuredHub[] };
   readonly databases: Iterable<MeasuredDriver>;
-  /** Null without one. */
+  /** The search outbox, or null for an app without one. */
   readonly outbox: { stats(): Promise<OutboxStats> } | null;
 }
 
 /**
- * Registers the metrics of the parts of an app, which are read together with the metrics. If other
- * apps have equal metrics, each shows the sum.
+ * Registers the metrics of the parts of an app. They are computed when the metrics are read. If
+ * several apps share a registry, each metric is the sum.
  */
 export function registerPartMetrics(metrics: Metrics, parts: MeasuredParts): () => void {
   const share = new MetricsShare(metrics);
@@ -137,7 +137,7 @@ function addOutboxMetrics(
       "does not answer.",
   }));
   share.onRead(async () => {
-    // The other metrics remain readable. Each drain observes a failure of its store.
+    // The other metrics remain readable. Each drain reports a failure of the outbox's store.
     const now = await outbox.stats().catch(() => null);
     pending.value = now?.pending ?? NaN;
     dead.value = now?.dead ?? NaN;

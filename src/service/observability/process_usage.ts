@@ -4,7 +4,7 @@ import process from "node:process";
 export interface ProcessUsage {
   readonly residentBytes: number;
   readonly heapBytes: number;
-  /** Processor time of all processors since the start. */
+  /** The processor time on all processors since the start. */
   readonly cpuSeconds: number;
   /** Time since the start. */
   readonly uptimeSeconds: number;
@@ -17,7 +17,7 @@ export interface ProcessUsage {
 export function processUsage(): ProcessUsage {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
-  // Each host has its own entry, and all hosts also have the entry `node`.
+  // Deno, Bun and Node each have an entry, and all of them have the entry of Node.
   const versions: Readonly<Record<string, string | undefined>> = process.versions;
   const host = ["deno", "bun"].find((name) => versions[name] !== undefined) ?? "node";
   return {

@@ -1,7 +1,7 @@
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Counter, Gauge, Histogram } from "../../metrics/series.ts";
 
-/** The metrics of requests with one method to one route and with one status. */
+/** The metrics of requests with the same method, route and status. */
 interface AnswerSeries {
   readonly count: Counter;
   readonly duration: Histogram;
@@ -12,7 +12,7 @@ export class RequestMetrics {
   readonly #count;
   readonly #duration;
   readonly #active = new Map<string, Gauge>();
-  /** The metrics by route, method and status. A lookup for a request creates no string. */
+  /** The metrics by route, method and status. A lookup creates no string. */
   readonly #answers = new Map<string, Map<string, (AnswerSeries | undefined)[]>>();
 
   constructor(metrics: Metrics) {
@@ -68,7 +68,7 @@ export interface AnsweredRequest {
   readonly durationMs: number;
 }
 
-/** OpenTelemetry's name for all methods that a service does not know, since clients choose them. */
+/** OpenTelemetry's name for unknown methods, which clients can choose freely. */
 const otherMethod = "_OTHER";
 
 const methods: readonly string[] = [

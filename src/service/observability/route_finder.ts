@@ -8,8 +8,8 @@ import type { AppEnv } from "../middleware.ts";
 export type FindRoute = (request: Request) => string;
 
 /**
- * Returns the function that finds the routes of requests. There are only as many results as
- * configured routes, independent of the requests.
+ * Returns the function that finds the routes of requests. Requests cannot cause more results than
+ * there are configured routes.
  */
 export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRoute {
   const patterns = new Map(table.routes.map((route) => [route, routePath(route)]));
@@ -19,7 +19,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { path } = parseRequestTarget(url);
     const found = table.at(table.canonical(path) ?? path);
     if (found === null) return ofHono(request);
-    // The path has no route for this method. Routes of other methods have the same pattern.
+    // No route of this path has the method, but all its routes have the same pattern.
     const route = found.get(method) ?? [...found.values()][0];
     return route === undefined ? "" : patterns.get(route) ?? "";
   };
@@ -28,7 +28,8 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { method } = request;
     const asGet = method === "HEAD" ? "GET" : method;
     const [handlers] = hono.router.match(asGet, hono.getPath(request));
-    // The last handler responds. `/*` is a middleware, or the response if there is no route.
+    // The last handler responds. The path `/*` means a middleware or the response to an unknown
+    // path.
     const [[, route] = []] = handlers.findLast(([[, { path }]]) => !isForAll(path)) ?? [];
     return route?.path ?? "";
   }

@@ -4,8 +4,8 @@ import type { HonoApp } from "../hono_app.ts";
 import type { DriverWatch, WatchEnd } from "./watched_driver.ts";
 
 /**
- * Measures the requests of an app for the header `Server-Timing`. Only in development, because
- * durations reveal data to clients that may not see it.
+ * Measures the requests of an app for the header `Server-Timing`. The header is sent only in
+ * development, because durations reveal data that clients may not see.
  */
 export class ServerTiming {
   /** Watches the statements of the measured requests. */
@@ -18,7 +18,7 @@ export class ServerTiming {
     this.#clock = clock;
   }
 
-  /** Returns the fetch of an app that sends the header if a request asks for it. */
+  /** Wraps the fetch of an app so that it sends the header if a request asks for timing. */
   around(fetch: HonoApp["fetch"]): HonoApp["fetch"] {
     return (request, info) =>
       request.headers.has(askingHeader) ? this.#timed(request, info, fetch) : fetch(request, info);
@@ -44,7 +44,7 @@ export class ServerTiming {
   }
 }
 
-/** A request with this header, whatever its value, asks for the times of its response. */
+/** A request with this header, with any value, asks for the timing of its response. */
 const askingHeader = "service-timing";
 
 interface RequestTiming {
@@ -56,7 +56,7 @@ function ofNoRequest(): WatchEnd {
   return () => {};
 }
 
-/** Returns the header as the network view of a browser shows it. */
+/** Returns the header in the syntax that browsers show in their network view. */
 function headerOf({ statements, statementsMs }: RequestTiming, durationMs: number): string {
   const total = `total;dur=${durationMs.toFixed(2)}`;
   if (statements === 0) return total;
@@ -65,13 +65,13 @@ function headerOf({ statements, statementsMs }: RequestTiming, durationMs: numbe
 }
 
 function withHeader(response: Response, value: string): Response {
-  // A response with such a status cannot be created. It is an error or a protocol upgrade.
+  // `new Response` accepts no such status: the response is an error or a protocol upgrade.
   if (response.status < 200) return response;
   try {
     response.headers.append("server-timing", value);
     return response;
   } catch {
-    // The headers of a response of `fetch()` or `Response.redirect()` cannot be changed.
+    // The headers of a response from `fetch()` or `Response.redirect()` are immutable.
     const headers = new Headers(response.headers);
     headers.append("server-timing", value);
     return new Response(response.body, { status: response.status, headers });

@@ -11,16 +11,17 @@ type WatchStatement = (statement: Statement) => WatchEnd;
 /** Watches the operations of a driver. */
 export interface DriverWatch {
   /**
-   * Called before a statement or a transaction. The returned function is called when the statement,
-   * or each statement of the transaction, starts. That may happen in the asynchronous context of
-   * another request.
+   * Called before a statement or a transaction. Returns a function that is called when each of the
+   * statements starts. That call may run in the asynchronous context of another request.
    */
   readonly statements?: (() => WatchStatement) | undefined;
   /** Called before each transaction, and before each write outside of a transaction. */
   readonly transaction?: (() => WatchEnd) | undefined;
 }
 
-/** Returns a watched driver; the driver itself without watches. */
+/**
+ * Wraps a driver so that watches observe its operations. Returns the same driver without watches.
+ */
 export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): Driver {
   const ofStatements = allStatements(watches.flatMap(({ statements }) => statements ?? []));
   const ofTransaction = together(watches.flatMap(({ transaction }) => transaction ?? []));
@@ -72,7 +73,7 @@ function watchedQuery(
   return untilEnd(watch(statement), connection.query(statement));
 }
 
-/** Observes the end of a result. Reads of SQLite are synchronous, and stay synchronous. */
+/** Observes the end of a result. Synchronous results, such as reads of SQLite, stay synchronous. */
 function untilEnd(end: WatchEnd, result: MaybePromise<QueryResult>): MaybePromise<QueryResult> {
   if (result instanceof Promise) return whenOver(end, result);
   end(undefined);
@@ -89,7 +90,7 @@ function whenOver<T>(end: WatchEnd, result: Promise<T>): Promise<T> {
   });
 }
 
-/** The start of the service's statements that write. */
+/** Matches the beginning of the service's statements that write. */
 const isWrite = /^(?:INSERT|UPDATE|DELETE)\b/;
 
 function allStatements(

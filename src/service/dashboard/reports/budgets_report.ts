@@ -2,27 +2,27 @@ import type { RateLimiter } from "../../../guard/budget/rate_limiter.ts";
 import type { Guard } from "../../../guard/guard.ts";
 import type { Report } from "../report.ts";
 
-/** The tokens that callers have spent of budgets and rate limits, as seen by this process. */
+/** How much each caller has used of its budgets and rate limits, as far as this process knows. */
 export interface BudgetsReport {
-  /** The 100 callers that have spent the largest parts. */
+  /** The 100 callers that have used the largest part of a limit. */
   readonly identities: readonly Spender[];
-  /** Number of callers that have spent something. */
+  /** The number of callers that have used any part of a limit. */
   readonly total: number;
 }
 
 interface Spender {
-  /** The class of a budget, or the URL of a resource with a rate limit. */
+  /** The name of a budget, or the URL of a resource with a rate limit. */
   readonly limit: string;
-  /** A user id or an address. For IPv6, the group of addresses that count together. */
+  /** A user id or an address. For IPv6, the address group that shares one count. */
   readonly identity: string;
   readonly spent: number;
   readonly left: number;
   readonly capacity: number;
-  /** Policy as in `RateLimit-Policy`. */
+  /** The limit in the syntax of the header `RateLimit-Policy`. */
   readonly policy: string;
 }
 
-/** Creates the report of the callers that have spent the largest parts of their limits. */
+/** Creates the report of the callers that have used the largest part of a limit. */
 export function createBudgetsReport(guard: Pick<Guard, "limits">): Report {
   return {
     name: "budgets",

@@ -25,28 +25,28 @@ export interface ChangesReportParts {
 export interface ChangesReport {
   /** Changes, newest first. */
   readonly changes: readonly ChangeOfRow[];
-  /** Recorded writes: of every program, of this service only, or of no program. */
+  /** Which writes are recorded: writes of every program, of this service only, or none. */
   readonly recorded: "triggers" | "service" | "no";
-  /** Minimum retention of changes in milliseconds; null if none are recorded. */
+  /** The minimum retention of changes in milliseconds, or null if no changes are recorded. */
   readonly keptMs: number | null;
-  /** Value of `before` that requests older changes; null if there are none. */
+  /** The value of `before` that requests older changes, or null if there are no older changes. */
   readonly next: number | null;
 }
 
 interface ChangeOfRow {
   readonly sequence: number;
-  /** Time in milliseconds since 1970. */
+  /** The time of the change, in milliseconds since 1970. */
   readonly at: number;
   /** `truncate` removed all rows of the table; `touch` changed an unknown set of rows. */
   readonly operation: PastChange["kind"];
-  /** The row without hidden columns; null if there was no row. */
+  /** The row without hidden columns, or null if the row did not exist. */
   readonly before: Row | null;
   readonly after: Row | null;
 }
 
 /**
- * Creates the report of the changes of one row, by `resource` (its path or its table), `id` (as in
- * the path of the row), `limit` and `before`.
+ * Creates the report of the changes of one row. Its parameters are `resource` (a path or a table),
+ * `id` (as in the row's path), `limit` and `before`.
  */
 export function createChangesReport(
   { resources, basePath, recordingOf }: ChangesReportParts,
@@ -63,7 +63,7 @@ export function createChangesReport(
       if (key === null) {
         throw new Problem("invalid-parameter", `Cannot read changes: no row has the id ${id}`);
       }
-      // The images include all rows, without the row security of the role.
+      // The recorded changes include all rows, even those that row security hides from the role.
       await requireShownToRole(resource, "record of changes");
       const { table } = resource;
       const recording = recordingOf(table);
@@ -110,7 +110,7 @@ function shown({ seq, at, kind, before, after }: PastChange, resource: Resource)
   };
 }
 
-/** Returns a row with long strings cut. The response for the row itself contains them in full. */
+/** Returns a row with long strings cut. The row's own response contains the whole strings. */
 function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
   if (row === null) return null;
   return Object.fromEntries(

@@ -5,13 +5,13 @@ import { requireText } from "../report_query.ts";
 
 /** An account of the credits ledger. */
 export interface CreditsReport {
-  /** Number of credits that can be consumed; 0 for an account without entries. */
+  /** The number of credits that the account can spend. 0 for an account without entries. */
   readonly balance: number;
   /** The newest 100 entries. */
   readonly entries: readonly LedgerEntry[];
 }
 
-/** Creates the report of an account of the credits ledger, by `account`. */
+/** Creates the report of a credits account. Its parameter is `account`. */
 export function createCreditsReport(ledger: Pick<CreditsLedger, "balance" | "history">): Report {
   return {
     name: "credits",

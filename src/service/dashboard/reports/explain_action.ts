@@ -13,9 +13,9 @@ import { authorizeRelated } from "../../../resource/authorize_related.ts";
 
 /** The query plan of a list. */
 export interface ExplainedList {
-  /** The statement, with placeholders. */
+  /** The SQL statement with placeholders. */
   readonly sql: string;
-  /** Number of bound values. */
+  /** The number of bound values. */
   readonly parameters: number;
   /** The plan of the database, one line for each node, indented by depth. */
   readonly plan: readonly string[];
@@ -29,9 +29,8 @@ export interface ExplainActionParts {
 }
 
 /**
- * Creates the action that explains a list of the operator: `{ resource, filter, orderBy, select,
- * limit }`, the last four as in the query of a list, with the same problems. The action reads
- * nothing from the table.
+ * Creates the action that explains how the operator's list is read. Its members are `{ resource,
+ * filter, orderBy, select, limit }`, with the same syntax and problems as a list. No row is read.
  */
 export function createExplainAction({ resources, basePath }: ExplainActionParts): Report {
   return {
@@ -68,7 +67,7 @@ async function statementOf(
   const related = await authorizeRelated(needed, null, resource);
   const rights = { grant, related: related.related };
   const limit = parseLimit(query.get("limit") ?? null, resource.page);
-  // A list reads one additional row to detect another page.
+  // A list reads one more row than requested, to detect another page.
   const { read } = planList(selection, rights, resource, limit + 1);
   return resource.reader.compile(read);
 }

@@ -7,20 +7,20 @@ import type { Report } from "../report.ts";
 /** The search outbox: pending entries, and entries that have failed too often. */
 export interface OutboxReport {
   readonly stats: OutboxStats;
-  /** The 200 oldest entries. */
+  /** The 200 oldest dead entries. */
   readonly dead: readonly DeadDocument[];
 }
 
 interface DeadDocument {
-  /** Id for {@link createOutboxReplayAction}. */
+  /** The id that {@link createOutboxReplayAction} accepts. */
   readonly id: string;
   readonly index: string;
-  /** Key as the last part of a row's URL. */
+  /** The row's key, as the last segment of the row's URL. */
   readonly key: string;
   readonly attempts: number;
-  /** Message of the engine. */
+  /** The last error message of the search engine. */
   readonly lastError: string;
-  /** Time since which the entry is dead, in milliseconds since 1970. */
+  /** The time of the last failure, in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -41,7 +41,7 @@ export function createOutboxReport(outbox: SearchOutbox): Report {
   };
 }
 
-/** Creates the action that retries dead entries of the search outbox: `{ ids }`, or `"all"`. */
+/** Creates the action that revives dead entries of the search outbox: `{ ids }`, or `"all"`. */
 export function createOutboxReplayAction(outbox: SearchOutbox): Report {
   return {
     name: "outbox-replay",

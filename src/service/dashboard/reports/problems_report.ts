@@ -3,9 +3,9 @@ import type { Report } from "../report.ts";
 
 /** The problem responses of this process. */
 export interface ProblemsReport {
-  /** Problems in groups, latest problem first. */
+  /** The groups of problems, sorted by their latest problem, newest first. */
   readonly problems: readonly ProblemGroup[];
-  /** Start of the counts, in milliseconds since 1970. */
+  /** The start of the counts, in milliseconds since 1970. */
   readonly since: number;
   /** True if no group was dropped. */
   readonly isComplete: boolean;

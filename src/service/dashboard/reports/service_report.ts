@@ -10,14 +10,14 @@ export interface ServiceReport {
   /** True if the dashboard refuses every write. */
   readonly isReadOnly: boolean;
   readonly features: DashboardFeatures;
-  /** The path of the resources for callers, such as `/api`. It is the same for a view as a user. */
+  /** The path of the resources for their callers, `/api`, also for a view as a user. */
   readonly basePath: string;
   readonly resources: readonly ResourceFacts[];
   /** The configuration without secrets. */
   readonly configuration: unknown;
 }
 
-/** The parts of the service, for the pages of the dashboard. */
+/** The parts of the service that have pages in the dashboard. */
 export interface DashboardFeatures {
   readonly search: boolean;
   readonly outbox: boolean;
@@ -25,7 +25,7 @@ export interface DashboardFeatures {
   readonly webhooks: boolean;
   readonly budgets: boolean;
   readonly metrics: boolean;
-  /** True if the changes of some rows are recorded. */
+  /** True if the changes of at least one table are recorded. */
   readonly changes: boolean;
 }
 

@@ -24,21 +24,21 @@ export interface StreamsReport {
 }
 
 interface OpenStream {
-  /** The id, identical in each report of this process. */
+  /** The id of the stream. The id is the same in each report of this process. */
   readonly id: number;
   readonly kind: "rows" | "aggregates";
   /** The name of the table. */
   readonly resource: string;
-  /** User id; null for a caller without a user. */
+  /** The user's id, or null for a caller without a user. */
   readonly user: string | null;
-  /** The address that the streams count for, or null if it is unknown. */
+  /** The address under which the stream is counted, or null if the address is unknown. */
   readonly address: string | null;
-  /** Start in milliseconds since 1970. */
+  /** The start of the stream, in milliseconds since 1970. */
   readonly since: number;
-  /** Scope and filter together: the rows that the stream follows. */
+  /** The rows that the stream follows: scope and filter together. */
   readonly filter: string;
   /**
-   * True if the stream has sent all changes. Null for aggregates, which send only the last state.
+   * True if the stream has sent all changes. Null for an aggregate, which sends only new results.
    */
   readonly isLive: boolean | null;
   /** True if the stream is a part of a multiplexed stream. */
@@ -92,7 +92,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportPar
 
 const maxStreams = 500;
 
-/** Returns the address from the quota of streams, because sessions store nothing twice. */
+/** Returns the address from the quota of streams, because sessions store no copy. */
 function addressOf({ quotaSlot: { counts } }: StreamSession): string | null {
   const prefix = "address ";
   const key = counts.map(({ key }) => key).find((key) => key.startsWith(prefix));

@@ -2,7 +2,7 @@ import type { Billing } from "../../../billing/open_billing.ts";
 import type { ReceivedDelivery } from "../../../billing/webhook/delivery_log.ts";
 import type { Report } from "../report.ts";
 
-/** The deliveries of the payment provider to this process. */
+/** The webhook deliveries from the payment provider to this process. */
 export interface WebhooksReport {
   /** Deliveries, newest first. */
   readonly deliveries: readonly ReceivedDelivery[];
