@@ -1,4 +1,4 @@
-/** The type of a billing event, equal for all providers. */
+/** The type of a billing event. All providers have the same types. */
 export type BillingEventType =
   | "checkout.completed"
   | "subscription.created"
@@ -8,7 +8,7 @@ export type BillingEventType =
   | "payment.failed"
   | "unknown";
 
-/** The status of a subscription, equal for all providers. */
+/** The status of a subscription. All providers have the same statuses. */
 export type SubscriptionStatus =
   | "active"
   | "trialing"
@@ -19,40 +19,38 @@ export type SubscriptionStatus =
   | "expired"
   | "unpaid";
 
-/** A subscription in a common form of all providers. Times are RFC 3339 in UTC. */
+/** A subscription in the same form for all providers. Times are RFC 3339 in UTC. */
 export interface BillingSubscription {
   /** The provider's id of the subscription. */
   readonly id: string;
   /** The provider's id of the customer. */
   readonly customerId: string;
-  /** A status that is unknown to this version is `incomplete`, never `active`. */
+  /** The status. If it is unknown to this version, `incomplete`, never `active`. */
   readonly status: SubscriptionStatus;
-  /** The id of the price, as plans contain it. */
+  /** The provider's id of the subscribed price, which identifies the plan. */
   readonly priceId?: string;
-  /** The quantity, if the provider reports it. */
+  /** Number of subscribed units, if the provider reports it. */
   readonly quantity?: number;
-  /** Start of the current paid period. */
+  /** Start of the current paid period, if the provider reports it. */
   readonly currentPeriodStart?: string;
-  /**
-   * The end of the current paid period. For a canceled subscription, the end of the subscription.
-   */
+  /** End of the current paid period. For a canceled subscription, the time at which it ends. */
   readonly currentPeriodEnd?: string;
-  /** True if the subscription ends with the current period. */
+  /** True if the subscription ends with the current period and does not renew. */
   readonly cancelAtPeriodEnd?: boolean;
-  /** The metadata that the checkout of the subscription set. */
+  /** Metadata from the checkout that created the subscription. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** The name of the provider. */
+  /** Name of the provider, such as `stripe`. */
   readonly provider: string;
 }
 
 /**
- * Why a payment grants nothing. `zero-amount`: nothing was paid, as for a trial, a coupon of 100 %
- * or a credit note. `proration`: the payment is for a part of a period. `no-plan`: the paid prices
- * have no plan. `no-credits`: the paid plans have no credits. `quantity`: the quantity is not a
- * whole number from 1 on, or too large. `paid-by-credit`: a change of plan was not paid with money.
- * `unknown-price`: the provider does not report what was bought at that time. `other-event`:
- * another event grants the credits, such as that of the invoice. `no-account`: the payment names no
- * account.
+ * The reason why a payment grants no credits. `zero-amount`: nothing was paid, as for a trial, a
+ * coupon of 100 % or a credit note. `proration`: the payment is for a part of a period. `no-plan`:
+ * the paid prices belong to no plan. `no-credits`: the paid plans have no credits. `quantity`: the
+ * quantity is not a whole number from 1 on, or too large. `paid-by-credit`: a change of plan was
+ * not paid with money. `unknown-price`: the provider does not report what was bought at that time.
+ * `other-event`: another event, such as that of the invoice, grants the credits. `no-account`: the
+ * payment names no account.
  */
 export type NotGranted =
   | "zero-amount"
@@ -65,11 +63,11 @@ export type NotGranted =
   | "other-event"
   | "no-account";
 
-/** The payment of a billing event. */
+/** The payment that a billing event reports. */
 export interface BillingPayment {
   /**
    * The provider's id of the invoice, order or transaction. All events about one payment have the
-   * same id, and the payment is granted once.
+   * same id, so its credits are granted once.
    */
   readonly id: string;
   /** Amount in the smallest unit of the currency; absent if the event does not contain it. */
@@ -78,37 +76,37 @@ export interface BillingPayment {
   readonly currency?: string;
 }
 
-/** A billing event in a form that is equal for all providers. */
+/** A billing event in the same form for all providers. */
 export interface BillingEvent {
-  /** The id of the delivery. Repeated deliveries of one event have the same id. */
+  /** Id of the webhook delivery. Repeated deliveries of one event have the same id. */
   readonly id: string;
   /** The type of the event. */
   readonly type: BillingEventType;
   /** The name of the provider. */
   readonly provider: string;
-  /** Time of the event by the provider's clock: RFC 3339 in UTC. */
+  /** Time of the event by the provider's clock, in RFC 3339 and UTC. */
   readonly occurredAt: string;
   /** The provider's id of the customer. */
   readonly customerId?: string;
   /**
-   * True if the customer belongs to another account, for instance because of the entered email
-   * address. The customer is then not linked to this account.
+   * True if the customer already belongs to another account, for instance because a buyer entered
+   * that customer's email address. The customer then is not linked to this account.
    */
   readonly isCustomerOfOther?: true;
-  /** The account of the event; absent if the event does not name one. */
+  /** The account that the event concerns. Absent if the event names none. */
   readonly accountId?: string;
-  /** The newest known state of the subscription. It may be newer than this event. */
+  /** The newest known state of the subscription. It may be newer than the event. */
   readonly subscription?: BillingSubscription;
-  /** The payment, successful or not. */
+  /** The payment that succeeded or failed. */
   readonly payment?: BillingPayment;
-  /** The key of the plan of the paid price. */
+  /** Key of the plan to which the paid price belongs. */
   readonly planKey?: string;
   /** Number of credits that the plan grants for this payment. */
   readonly creditsToGrant?: number;
-  /** Reason why a successful payment grants nothing. */
+  /** The reason why a successful payment grants no credits. */
   readonly notGranted?: NotGranted;
-  /** The metadata that the checkout set, as the provider returns it. */
+  /** Metadata from the checkout, as the provider returns it. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** The event as the provider sent it. */
+  /** The event exactly as the provider sent it. */
   readonly raw: unknown;
 }

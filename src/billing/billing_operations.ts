@@ -14,60 +14,60 @@ import { pricesText, reservedMetadata } from "./providers/checkout_metadata.ts";
 import type { CheckoutCodes } from "./checkout_codes.ts";
 import { invalidCheckout } from "./invalid_checkout.ts";
 
-/** A checkout of a plan by its key, or of prices. */
+/** A checkout to create. It is for a plan, or for a list of prices. */
 export interface CheckoutRequest {
-  /** The account that receives the credits. */
+  /** The account that receives the credits of the purchase. */
   readonly account: string;
-  /** The key of a plan. */
+  /** The key of the plan to buy. */
   readonly planKey?: string | undefined;
-  /** Prices of plans instead of a plan, or any prices if `anyPrice` is set. */
+  /** The prices to buy instead of a plan. Prices without a plan require `anyPrice`. */
   readonly items?: readonly CheckoutItem[] | undefined;
-  /** Mode of the checkout. Default: the mode of the plan. */
+  /** Subscription or single payment. Default: the plan decides. */
   readonly mode?: CheckoutMode | undefined;
-  /** The customer who pays. Default: the provider creates one. */
+  /** The provider's id of the paying customer. Default: the provider creates a customer. */
   readonly customerId?: string | undefined;
-  /** Email address to prefill in the form. */
+  /** Email address that is prefilled in the payment form. */
   readonly customerEmail?: string | undefined;
   /** URL to which the customer returns after paying. */
   readonly successUrl?: string | undefined;
   /** URL to which the customer returns without paying. */
   readonly cancelUrl?: string | undefined;
-  /** Metadata that events return. Names that the service itself sets are dropped. */
+  /** Metadata that events return. The service removes names that only it may set. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** Key that is equal for repetitions of the same checkout. */
+  /** Idempotency key. Repetitions of one checkout must have the same key. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Usage to report. */
+/** The usage of a subscription to report to the provider. */
 export interface UsageRequest {
-  /** The provider's id of the subscription item; with Polar, the id of the subscription. */
+  /** The provider's id of the subscription item. For Polar, the id of the subscription. */
   readonly subscriptionItemId: string;
-  /** A whole number, 0 or more. */
+  /** Number of used units: a whole number from 0 on. */
   readonly quantity: number;
-  /** The kind of report: `increment` adds to the usage, `set` replaces it. Default: `increment`. */
+  /** Adds to the reported usage, or replaces it. Default: `increment`. */
   readonly action?: "increment" | "set" | undefined;
-  /** Key that is equal for repetitions of one report. */
+  /** Idempotency key. Repetitions of one report must have the same key. */
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface BillingOperationsOptions {
   readonly provider: BillingProvider;
   readonly plans: BillingPlans;
-  /** True if the prices of a checkout need no plan. */
+  /** True if a checkout may contain prices that belong to no plan. */
   readonly anyPrice: boolean;
   readonly codes: CheckoutCodes;
   readonly random: Random;
 }
 
 /**
- * The operations of billing at the provider. They throw a 501 `billing-unsupported` for operations
- * that the provider does not offer, and a 502 `billing-failed` if the provider refuses or does not
- * respond.
+ * The billing operations at the provider. They throw a 501 `billing-unsupported` for operations
+ * that the provider does not offer. They throw a 502 `billing-failed` if the provider refuses or
+ * does not respond.
  */
 export class BillingOperations {
   readonly #options: BillingOperationsOptions;
 
-  /** Makes no call yet. */
+  /** Creates the operations without calling the provider. */
   constructor(options: BillingOperationsOptions) {
     this.#options = options;
   }
@@ -103,8 +103,7 @@ export class BillingOperations {
       customerEmail,
       accountId: account,
       metadata,
-      // The provider's key covers the purchase, so the caller's key with another purchase is
-      // another checkout.
+      // The key includes the purchase, so the same key with another purchase is a new checkout.
       idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
     });
   }
@@ -113,14 +112,12 @@ export class BillingOperations {
     return await this.#options.provider.listSubscriptions(customerId);
   }
 
-  /** Returns one subscription; null for an unknown id. */
+  /** Returns a subscription by its id, or null if the id is unknown. */
   async getSubscription(id: string): Promise<BillingSubscription | null> {
     return await this.#options.provider.getSubscription(id);
   }
 
-  /**
-   * Cancels a subscription at the end of the paid period; immediately if `atPeriodEnd` is false.
-   */
+  /** Cancels a subscription when the paid period ends, or now if `atPeriodEnd` is false. */
   async cancelSubscription(
     id: string,
     { atPeriodEnd = true }: { readonly atPeriodEnd?: boolean | undefined } = {},
@@ -128,7 +125,7 @@ export class BillingOperations {
     return await this.#options.provider.cancelSubscription(id, { atPeriodEnd });
   }
 
-  /** Changes the price of a subscription. */
+  /** Changes a subscription to another price. */
   async updateSubscription(
     id: string,
     { priceId }: { readonly priceId: string },
@@ -147,13 +144,13 @@ export class BillingOperations {
     await provider.reportUsage({ subscriptionItemId, quantity, action, idempotencyKey });
   }
 
-  /** Throws if the provider has no portal. */
+  /** Throws a 501 if the provider has no page for managing subscriptions. */
   requirePortal(): void {
     const { provider } = this.#options;
     if (provider.createPortal === undefined) throw unsupported("open a portal", provider);
   }
 
-  /** Creates a page on which a customer manages subscriptions. */
+  /** Creates a page at the provider on which a customer manages subscriptions. */
   async createPortal(
     customerId: string,
     returnUrl?: string | undefined,

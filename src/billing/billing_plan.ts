@@ -2,25 +2,25 @@ import { type Described, group, listOf } from "../options/option.ts";
 import { oneOf, other, whole } from "../options/option_kinds.ts";
 import type { CheckoutMode, PaidPrice } from "./providers/billing_provider.ts";
 
-/** A plan: a price of the provider, under a key that the operator of the service chooses. */
+/** A plan that users can buy. It refers to one price of the provider, by a key of your choice. */
 export interface BillingPlan {
   /** Key of the plan in requests and events. */
   readonly key: string;
-  /** The provider's id of the price; see the provider. */
+  /** The provider's id of the plan's price. */
   readonly priceId: string;
-  /** Display name. */
+  /** Name of the plan for display. */
   readonly name?: string | undefined;
-  /** Type of the payment; `one_time` is a single payment. Default: `subscription`. */
+  /** How the plan is paid; `one_time` is a single payment. Default: `subscription`. */
   readonly type?: "subscription" | "one_time" | "usage" | undefined;
-  /** Credits that each payment grants, multiplied by the quantity. Default: none. */
+  /** Credits that each payment grants, for each unit of the quantity. Default: none. */
   readonly credits?: number | undefined;
-  /** The period for display, such as `month`. */
+  /** Billing period for your own display, such as `month`. */
   readonly interval?: string | undefined;
-  /** Metadata for the operator of the service, which is also added to checkouts. */
+  /** Metadata for your own use, which checkouts of the plan also contain. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A string of 1 to 200 characters, which messages may show. */
+/** Describes a string of 1 to 200 characters, which error messages may show. */
 function shortText() {
   return other<string>(
     "a text of 1 to 200 characters",
@@ -34,7 +34,7 @@ export const plansOption = listOf(
   group(
     {
       key: shortText().required(),
-      // Checkouts separate prices by spaces in their metadata.
+      // A checkout's metadata separates its prices by spaces.
       priceId: shortText().fitting("an id without spaces", (id) => /^[^\s*]+$/.test(id)).required(),
       name: shortText(),
       type: oneOf("subscription", "one_time", "usage"),
@@ -50,7 +50,7 @@ export const plansOption = listOf(
   ),
 ).default([]);
 
-/** The plans of a service, by key and by price. */
+/** The plans of a service, which can be found by key and by price. */
 export class BillingPlans {
   readonly #byKey: ReadonlyMap<string, BillingPlan>;
   readonly #byPrice: ReadonlyMap<string, BillingPlan>;
@@ -69,7 +69,7 @@ export class BillingPlans {
     return this.#byPrice.get(priceId);
   }
 
-  /** Returns the plans of the paid prices; prices without a plan are omitted. */
+  /** Returns the plans to which the paid prices belong. Prices without a plan are omitted. */
   ofPrices(prices: readonly PaidPrice[]): readonly PaidPlan[] {
     return prices.flatMap((line) => {
       const plan = line.ids.map((id) => this.#byPrice.get(id)).find((one) => one !== undefined);
@@ -78,7 +78,7 @@ export class BillingPlans {
   }
 }
 
-/** A plan that was paid for, and the line that paid for it. */
+/** A plan that was bought, and the paid price that belongs to the plan. */
 export interface PaidPlan {
   readonly plan: BillingPlan;
   readonly line: PaidPrice;

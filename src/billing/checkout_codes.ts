@@ -6,33 +6,33 @@ import type { Random } from "../runtime/runtime.ts";
 import type { CheckoutMode } from "./providers/billing_provider.ts";
 import { billingKeys } from "./webhook/billing_keys.ts";
 
-/** The parts of a checkout that its code covers. */
+/** The parts of a checkout that its authentication code covers. */
 export interface CodedCheckout {
   readonly accountId: string;
-  /** The prices, as the metadata contains them. */
+  /** The prices as the metadata string contains them. */
   readonly prices: string;
   readonly mode: CheckoutMode;
 }
 
-/** The source of the keys for codes. */
+/** The provider and the secrets with which checkout codes are computed. */
 export interface CheckoutCodesOptions {
-  /** The name of the provider. Codes of one provider are invalid for another. */
+  /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first secret creates codes, and all verify them. Null: the store keeps a random secret. */
+  /** The first secret creates codes, and all verify them. Null: the store has a random secret. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;
 }
 
 /**
- * Codes that identify checkouts of this service. The page or link that a buyer opens can set the
- * metadata of some providers, but not a code over the metadata.
+ * Creates and verifies the codes that identify checkouts of this service. With some providers, a
+ * buyer can set the metadata of a checkout by a page or link, but cannot compute the code.
  */
 export class CheckoutCodes {
   readonly #options: CheckoutCodesOptions;
   #keys: readonly Uint8Array[] | null = null;
 
-  /** Makes no call yet. */
+  /** Creates the codes object without calling the store. */
   constructor(options: CheckoutCodesOptions) {
     this.#options = options;
   }
@@ -42,7 +42,7 @@ export class CheckoutCodes {
     return this.#codeOf(checkout, key);
   }
 
-  /** Returns true if this service has created the account and the prices of this metadata. */
+  /** Returns true if the metadata has a valid code for its account and prices. */
   async covers(metadata: Readonly<Record<string, string>>): Promise<boolean> {
     const { accountId = "", prices = "", checkoutCode = "" } = metadata;
     const mode = modes.find((one) => checkoutCode.startsWith(`${one}.`));
@@ -60,7 +60,7 @@ export class CheckoutCodes {
   async #loadKeys(): Promise<readonly Uint8Array[]> {
     if (this.#keys !== null) return this.#keys;
     const { secrets } = this.#options;
-    // The stored secret continues to verify codes after a secret was configured.
+    // After you configure a secret, codes of the stored random secret stay valid.
     const kept = await this.#keptSecret();
     const all = [...secrets ?? [], ...kept === null ? [] : [kept]];
     if (all.length === 0) all.push(await this.#keepSecret());
@@ -81,7 +81,7 @@ export class CheckoutCodes {
       mutations: [{ kind: "set", key, value }],
       claim: key,
     });
-    // Another process may have stored its secret first.
+    // Another process may have stored a secret at the same time, which then is used.
     return ok ? value : await this.#keptSecret() ?? value;
   }
 }

@@ -1,6 +1,6 @@
 import { Problem } from "../problem/problem.ts";
 
-/** An invalid field of a checkout, and its requirement. */
+/** A checkout field that is invalid, and what the field requires. */
 export interface CheckoutFault {
   readonly path: string;
   readonly message: string;

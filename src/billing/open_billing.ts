@@ -40,35 +40,35 @@ export interface BillingOptions extends WebhookCallbacks {
   /** The payment provider: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
   readonly provider: BillingProvider;
   /**
-   * The store of balances and handled events: a path, `:memory:`, a URL of KV Connect, a `Deno.Kv`
-   * or a `KeyValue`. The app may use the same store.
+   * The store of balances and handled events. It is a path, `:memory:`, a URL of KV Connect, a
+   * `Deno.Kv` or a `KeyValue`. The app may use the same store.
    */
   readonly kv: KeyValueOption;
-  /** The plans that can be bought. Prices without a plan grant no credits. */
+  /** The plans that users can buy. Prices without a plan grant no credits. */
   readonly plans?: readonly BillingPlan[] | undefined;
-  /** Grants the credits of paid plans. Default: true. */
+  /** True if payments grant the credits of the paid plans. Default: true. */
   readonly autoGrantCredits?: boolean | undefined;
-  /** Grants credits for payments of zero, such as a trial or a 100 % coupon. Default: false. */
+  /** True if payments of zero grant credits, as for a trial or a 100 % coupon. Default: false. */
   readonly grantOnZeroAmount?: boolean | undefined;
-  /** Functions that determine who pays. */
+  /** Functions that return the account, customer and email address of a user. */
   readonly resolvers?: BillingResolvers | undefined;
-  /** The origins to which checkouts may return. Default: the origin of the request. */
+  /** The origins to which a checkout may return. Default: the origin of the request. */
   readonly returnOrigins?: readonly string[] | undefined;
-  /** Allows checkouts of prices without a plan. Default: false. */
+  /** True if a checkout may contain prices without a plan. Default: false. */
   readonly anyPrice?: boolean | undefined;
   /**
-   * Secret that identifies the checkouts of this service in events. In a list for rotation, the
-   * first secret creates codes and all secrets verify them. Default: `SERVICE_SECRET`, or a random
-   * secret in `kv`.
+   * The secret by which events are recognized as those of checkouts of this service. In a list for
+   * rotation, the first secret creates codes and all verify them. Default: `SERVICE_SECRET`, or a
+   * random secret in `kv`.
    */
   readonly secret?: string | readonly string[] | undefined;
-  /** Accepts unverified deliveries, even in production. Default: false. */
+  /** True if webhook deliveries need no valid signature, even in production. Default: false. */
   readonly allowUnsigned?: boolean | undefined;
-  /** Limit of provider calls for each user; false for none. Default: 30 a minute. */
+  /** Limit of calls to the provider by each user, or false for no limit. Default: 30 a minute. */
   readonly rateLimit?: false | RateLimitOptions | undefined;
-  /** `production` requires a webhook secret. Default: `SERVICE_ENV`. */
+  /** In `production`, the start fails without a webhook secret. Default: `SERVICE_ENV`. */
   readonly env?: "development" | "production" | undefined;
-  /** The clock, random numbers, environment and observer. Default: those of the system. */
+  /** Clock, randomness, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;
 }
 
@@ -91,7 +91,7 @@ export const billingOptions = group(
       'origins, like "https://example.com"',
       other<string>("an origin", (given) => {
         const url = typeof given === "string" ? URL.parse(given) : null;
-        // A wildcard is a valid host in a URL, but would match nothing.
+        // A URL may have a wildcard as host, but such an origin would match no request.
         return url !== null && /^https?:$/.test(url.protocol) && url.origin === given &&
           !url.hostname.includes("*");
       }),
@@ -116,46 +116,44 @@ export const billingOptions = group(
 ).required();
 
 /**
- * Billing: its routes, its operations at the provider, and the credits. Operations throw a 501
- * `billing-unsupported` if the provider does not offer them, and a 502 `billing-failed` if the
- * provider refuses or does not respond.
+ * The billing of a service: its routes, its operations at the provider, and the credits. Operations
+ * throw a 501 `billing-unsupported` if the provider does not offer them. They throw a 502
+ * `billing-failed` if the provider refuses or does not respond.
  */
 export interface Billing {
   /** The routes for the app: `app.hono.route("/api/billing", billing.routes)`. */
   readonly routes: Hono;
-  /** The credits ledger in the same store. */
+  /** The credits ledger, which is in the same store as the billing events. */
   readonly credits: CreditsLedger;
-  /** Creates a payment page. Throws a 422 for an unknown plan or price. */
+  /** Creates a page on which a user pays. Throws a 422 for an unknown plan or price. */
   checkout(request: CheckoutRequest): Promise<CheckoutSession>;
-  /** Creates a page on which a customer manages subscriptions. */
+  /** Creates a page at the provider on which a customer manages subscriptions. */
   createPortal(customerId: string, returnUrl?: string): Promise<{ readonly url: string }>;
   /** Returns the subscriptions of a customer. */
   listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
-  /** Returns one subscription; null for an unknown id. */
+  /** Returns a subscription by its id, or null if the id is unknown. */
   getSubscription(id: string): Promise<BillingSubscription | null>;
-  /**
-   * Cancels a subscription at the end of the paid period; immediately if `atPeriodEnd` is false.
-   */
+  /** Cancels a subscription when the paid period ends, or now if `atPeriodEnd` is false. */
   cancelSubscription(
     id: string,
     options?: { readonly atPeriodEnd?: boolean | undefined },
   ): Promise<BillingSubscription>;
-  /** Changes the price of a subscription. */
+  /** Changes a subscription to another price. */
   updateSubscription(
     id: string,
     options: { readonly priceId: string },
   ): Promise<BillingSubscription>;
-  /** Reports usage. */
+  /** Reports the usage of a subscription to the provider. */
   reportUsage(request: UsageRequest): Promise<void>;
-  /** Returns the last deliveries that this process has received, newest first. */
+  /** Returns the last webhook deliveries to this process, newest first. */
   deliveries(): readonly ReceivedDelivery[];
-  /** Closes the store if billing has opened it by a path or URL. */
+  /** Closes the store if `openBilling` has opened it from a path or URL. */
   close(): Promise<void>;
 }
 
 /**
- * Opens billing over a provider: checkouts, subscriptions, a webhook that grants each payment once,
- * and the credits ledger. Throws a plain Error that names the option at fault.
+ * Opens billing with a provider. It offers checkouts, subscriptions, a webhook that grants credits
+ * once for each payment, and the credits ledger. Throws a plain Error that names an invalid option.
  *
  * @example
  * ```ts
@@ -189,7 +187,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { random, clock, observe } = runtime;
   const links = new AccountLinks(provider, kept);
   const subscriptions = new NewestSubscriptions(provider.name, kept, async (id) => {
-    // If the read fails, the state in a later delivery is the newest.
+    // If the provider does not respond, the state in the later delivery counts as the newest.
     return await provider.getSubscription(id).catch(() => null);
   });
   const { secret: given } = read;
@@ -246,7 +244,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   };
 }
 
-/** Throws without a secret, because any sender could then grant credits. */
+/** Throws in production without a webhook secret, because any sender could then grant credits. */
 function requireSecret(
   { provider, allowUnsigned, env }: Pick<BillingOptions, "provider" | "allowUnsigned" | "env">,
   runtime: Runtime,

@@ -16,18 +16,19 @@ import {
 } from "./pow/pow_options.ts";
 
 /**
- * The options of abuse protection: limits that prevent a few clients from exhausting the service.
+ * The options of abuse protection for the whole service. They prevent a few clients from using up
+ * the service's capacity.
  */
 export interface AbuseProtectionOptions {
-  /** Budget of each caller for the whole service. Default: no limit. */
+  /** The token budget of each caller, over all resources. Default: no limit. */
   readonly budget?: BudgetOptions | undefined;
-  /** True or options to accept proof of work instead of an exhausted budget. Default: off. */
+  /** Lets callers with an exhausted budget continue by proof of work. Default: off. */
   readonly pow?: PowOptions | undefined;
-  /** The provider of CAPTCHAs. Default: none. */
+  /** The provider that verifies CAPTCHA tokens. Default: none. */
   readonly captcha?: CaptchaOptions | undefined;
   /**
-   * The number of the operator's own proxies in front of the service. The client's address is then
-   * the n-th from the right of `X-Forwarded-For`. Default: 0, which uses the address of the socket.
+   * Number of your own proxies in front of the service: the client's address is the n-th entry from
+   * the right of `X-Forwarded-For`. Default: 0, which uses the address of the socket.
    */
   readonly trustProxy?: number | undefined;
 }
@@ -45,14 +46,14 @@ export const abuseProtectionOptions = group(
 /** The options of abuse protection with their defaults. */
 export interface ResolvedAbuseProtection {
   readonly budget: BudgetOptions | null;
-  /** Proof of work for gates of resources, which apply even if `powIsOn` is false. */
+  /** Returns the options of proof of work, which gates of resources need even if it is off. */
   pow(): ResolvedPowOptions;
   readonly powIsOn: boolean;
   readonly captcha: ResolvedCaptchaOptions | null;
   readonly trustProxy: number;
 }
 
-/** Validates the options of abuse protection at start. Throws a plain Error for an invalid one. */
+/** Validates the options at start. Throws a plain Error that names an invalid option. */
 export function resolveAbuseProtection(
   options: AbuseProtectionOptions | undefined,
   isProduction: boolean,
@@ -66,7 +67,7 @@ export function resolveAbuseProtection(
   let resolvedPow = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,
-    // Resolved only when a gate needs it. Without a gate, a missing secret is not an error.
+    // Resolved on first use, so a missing secret is no error if nothing needs proof of work.
     pow: () => resolvedPow ??= resolvePowOptions({}, isProduction, runtime),
     powIsOn: pow !== undefined,
     captcha: captcha === undefined ? null : resolveCaptchaOptions(captcha, isProduction),

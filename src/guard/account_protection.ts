@@ -11,8 +11,8 @@ import type { PowGateOptions } from "./resource_protection_options.ts";
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 
 /**
- * The budget of addresses for account routes, if the app has none for callers without a user. A
- * missing option must not allow unlimited guessing of passwords.
+ * The budget of an address for account routes if the app configures none for anonymous callers.
+ * Without it, clients could guess passwords without limit.
  */
 export const accountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
@@ -27,19 +27,19 @@ export const accountPowOption = either(
   ),
 ).default(false);
 
-/** The protection options of an account route, such as login, signup or password reset. */
+/** The protection of an account route, such as login, signup or password reset. */
 export interface AccountProtectionOptions {
-  /** Path of its options for messages: `passwordAuth.login`. */
+  /** Path of the route's options for error messages: `passwordAuth.login`. */
   readonly path: string;
   readonly cost: number;
   readonly pow: boolean | AccountPowOptions;
-  /** Null for none. */
+  /** The required CAPTCHA, or null if the route requires none. */
   readonly captcha: { readonly action: string | undefined } | null;
 }
 
 /**
  * Resolves the protection of an account route. Throws a plain Error for a CAPTCHA without a
- * verifier, and for a cost that exceeds every budget.
+ * verifier, and for a cost that exceeds the capacity of every budget.
  */
 export function resolveAccountProtection(
   { path, cost, pow, captcha }: AccountProtectionOptions,

@@ -24,18 +24,17 @@ import type { OperationProtection, PowGate } from "./operation_protection.ts";
 
 /** The parts that the admissions of all requests of an app share. */
 export interface AdmissionOptions extends RequestWorkOptions {
-  /** Null if no provider is configured. */
+  /** The CAPTCHA challenges, or null if no provider is configured. */
   readonly captcha: CaptchaChallenge | null;
-  /** Returns the budget of the caller's class; null if the class has none. */
+  /** Returns the limiter for the caller's budget class, or null if the class has no budget. */
   budgetOf(request: Request, user: User | null): MaybePromise<RateLimiter | null>;
 }
 
 /**
- * The admission of one request through the limits: first {@link countRequest}, then {@link admit},
- * and {@link charge} once the number of its items is known. Each of these throws a 428 or 429, and
- * returns a promise only if it has to wait. At the end {@link finishReply} or {@link finishError}
- * adds the headers and refunds the unused budget. {@link admissionVerdict} defines the order of the
- * limits.
+ * Passes one request through the limits. Call {@link countRequest} first, then {@link admit}, and
+ * {@link charge} once the number of items is known. Each throws a 428 or 429, and returns a promise
+ * only if it has to wait. At the end, {@link finishReply} or {@link finishError} adds the headers
+ * and refunds the unused budget. {@link admissionVerdict} defines the order of the limits.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
@@ -44,16 +43,16 @@ export class Admission implements IdempotentAdmission, Debit {
   readonly #caller: string;
   readonly #facts: { -readonly [Name in keyof AdmissionFacts]: AdmissionFacts[Name] };
   #rate: TakeResult | null = null;
-  /** The limiter of the caller's budget, or undefined until it is determined. */
+  /** The limiter of the caller's budget. Undefined until the class of the caller is determined. */
   #limiter: MaybePromise<RateLimiter | null> | undefined;
-  /** Null before {@link admit}, and if nothing has to be paid. */
+  /** The request's budget. Null before {@link admit}, and if the request is free. */
   #budget: RequestBudget | null = null;
   #work: RequestWork | null = null;
-  /** The gates that still have to be passed. */
+  /** The proof-of-work gates that the request has not passed yet. */
   #powGates: readonly PowGate[];
   #captchaAction: string | undefined;
 
-  /** Takes nothing yet. */
+  /** Creates the admission. It takes no tokens yet. */
   constructor(options: AdmissionOptions, protection: OperationProtection, guarded: GuardedRequest) {
     const { user } = guarded;
     this.#options = options;
@@ -61,7 +60,7 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#guarded = guarded;
     this.#powGates = protection.pow === null ? [] : [protection.pow];
     this.#captchaAction = protection.captcha?.action;
-    // The prefix distinguishes a user id that looks like an address from that address.
+    // The prefix distinguishes an address from a user id that looks like the address.
     this.#caller = user === null ? `a${addressGroup(guarded.address())}` : `u${user.id}`;
     this.#facts = {
       isStream: protection.isStream,
@@ -77,7 +76,7 @@ export class Admission implements IdempotentAdmission, Debit {
     };
   }
 
-  /** Counts the request against the rate limit. Afterwards a stored reply may be replayed. */
+  /** Counts the request against the rate limit. Then a stored response may be replayed. */
   countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;
@@ -89,7 +88,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Takes the cost of one item, and enforces the gates. */
+  /** Takes the tokens for one item, and checks that the request passes the gates. */
   admit(): MaybePromise<void> {
     if (this.#protection.cost === 0) return this.#enforce();
     return chain(this.#openBudget(), (budget) => {
@@ -124,8 +123,8 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 
   /**
-   * Called for every response before it is finished. A request that is refused with 422, except for
-   * its own cost, does not use up its solution.
+   * Makes a solution usable again if the request failed with 422. Call it for every response. If
+   * the cost of the request itself caused the 422, the solution stays used.
    */
   returnSolution(answer: unknown): MaybePromise<void> {
     if (this.#work === null || typeof answer !== "object" || answer === null) return;
@@ -134,16 +133,16 @@ export class Admission implements IdempotentAdmission, Debit {
     if (isRefused) return this.#work.returnUnused();
   }
 
-  /** Returns the reply with the remaining budget in its headers. */
+  /** Adds headers with the remaining budget to a reply. */
   finishReply({ status, headers, body }: Reply): Reply {
     if (status >= 500) this.refund();
     return { status, headers: this.#withHeaders(headers), body };
   }
 
-  /** Returns the error to throw instead. A Problem has the remaining budget in its headers. */
+  /** Returns the error to throw. A Problem gets headers with the remaining budget. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    // If the client disconnects, it has aborted its own request. The work until then stays charged.
+    // A client that disconnects causes the abort itself, so the work until then stays charged.
     const isOurs = status >= 500 && !this.#guarded.request.signal.aborted &&
       !(error instanceof ChargedProblem);
     if (isOurs || status === 428 || status === 429) this.refund();
@@ -152,7 +151,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** Adds the gates of embedded rows, in addition to that of the path. Returns false for none. */
+  /** Adds the gates of rows that the body embeds. Returns false if there are none to pass. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);
@@ -168,7 +167,7 @@ export class Admission implements IdempotentAdmission, Debit {
     return gates.length + captchas.length > 0;
   }
 
-  /** Opens the budget; null if the caller's class has none. */
+  /** Creates the request's budget. Returns null if the caller's class has no budget. */
   #openBudget(): MaybePromise<RequestBudget | null> {
     if (this.#budget !== null) return this.#budget;
     return chain(this.#findLimiter(), (limiter) => {
@@ -177,7 +176,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Calls `classify` only once, so that a request has one budget. */
+  /** Calls `classify` once per request, because a second call might return another class. */
   #findLimiter(): MaybePromise<RateLimiter | null> {
     if (this.#limiter === undefined) {
       const { request, user } = this.#guarded;
@@ -188,14 +187,14 @@ export class Admission implements IdempotentAdmission, Debit {
 
   #take(budget: RequestBudget, items: number): MaybePromise<void> {
     return chain(budget.take(items), (isGranted) => {
-      // Work that was sufficient for one item may be too little for all items.
+      // The proof of work for one item may be too little for all items.
       this.#facts.hasWorked = false;
       this.#facts.budget = isGranted ? "enough" : "short";
       return this.#enforce();
     });
   }
 
-  /** Enforces the verdict on the facts. A passed challenge is a new fact with a new verdict. */
+  /** Applies the verdict on the facts. A passed challenge changes the facts and so the verdict. */
   #enforce(): MaybePromise<void> {
     const verdict = admissionVerdict(this.#facts);
     switch (verdict.kind) {
@@ -231,7 +230,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Marks the gates as passed for the request. A later {@link charge} concerns only the budget. */
+  /** Marks the gates as passed. Later calls of {@link charge} only take budget. */
   #pass(): void {
     this.#budget?.markPaid();
     this.#facts.hasPowGate = false;
@@ -251,7 +250,7 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 }
 
-/** Returns true if the request contains a solution, even a wrong one, which is then refused. */
+/** Returns true if the request contains a solution. Even a wrong solution has to be verified. */
 function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection): boolean {
   return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }

@@ -1,32 +1,32 @@
-/** The facts about a request that determine its admission. */
+/** The facts about a request from which its admission is decided. */
 export interface AdmissionFacts {
-  /** True for a live stream, which cannot be challenged once it has started. */
+  /** True for a live stream. A stream cannot be challenged after it has started. */
   readonly isStream: boolean;
-  /** True if the resource's `rateLimit` allows the caller no further request. */
+  /** True if the resource's `rateLimit` is used up for the caller. */
   readonly isRateLimited: boolean;
-  /** Says whether the caller's budget covers the cost. `none` if there is no budget or no cost. */
+  /** `enough` if the budget covers the cost, `short` if not, `none` without a budget or a cost. */
   readonly budget: "none" | "enough" | "short";
-  /** True if `abuseProtection.pow` is set: proof of work is accepted instead of budget. */
+  /** True if `abuseProtection.pow` is set. Proof of work then replaces missing budget. */
   readonly powIsOn: boolean;
   /** True if `abuseProtection.captcha` is set. */
   readonly captchaIsOn: boolean;
-  /** True if the resource accepts a CAPTCHA instead of budget. */
+  /** True if the resource accepts a CAPTCHA in place of missing budget. */
   readonly overflowsToCaptcha: boolean;
   /** True if the resource always requires proof of work for this operation. */
   readonly hasPowGate: boolean;
   /** True if the resource always requires a CAPTCHA for this operation. */
   readonly hasCaptchaGate: boolean;
-  /** True if the work was proved, or the trust hook waived it. */
+  /** True if the proof of work is valid, or if the trust hook requires none. */
   readonly hasWorked: boolean;
-  /** True if the CAPTCHA was solved. */
+  /** True if the request contains a valid CAPTCHA token. */
   readonly hasPassedCaptcha: boolean;
 }
 
-/** The verdict on an admission: its next step. */
+/** The result of {@link admissionVerdict}: the next step for the request. */
 export type AdmissionVerdict =
-  /** `floor` takes the remaining budget if it is too small. A challenge paid for the rest. */
+  /** Serves the request. `floor` takes at most the remaining budget: a challenge paid the rest. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
-  /** `gate` and `overflow` are the reasons of the challenge, whose difficulties may differ. */
+  /** Challenges the client. `gate` and `overflow` may have different difficulties. */
   | {
     readonly kind: "challenge";
     readonly by: "pow" | "captcha";
@@ -36,9 +36,9 @@ export type AdmissionVerdict =
   | { readonly kind: "refuse"; readonly limit: "rateLimit" | "budget" };
 
 /**
- * Returns the verdict on an admission. Only this function defines the order of enforcement: the
- * rate limit, the budget, its substitute, and the gates that always apply. If both apply, a CAPTCHA
- * precedes proof of work, and one solution serves both the gate and the overflow.
+ * Returns the next step for a request. Only this function defines the order of the limits: the rate
+ * limit, the budget, the substitute for budget, and the gates. A CAPTCHA precedes proof of work.
+ * One solution is valid both for a gate and as a substitute.
  */
 export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };
@@ -57,7 +57,7 @@ export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
 
 type ChallengeKind = "none" | "pow" | "captcha";
 
-/** Returns the substitute that is accepted if a budget is insufficient. */
+/** Returns the challenge that replaces missing budget, or none. */
 function substituteFor(
   { isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionFacts,
 ): ChallengeKind {

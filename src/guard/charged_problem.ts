@@ -1,4 +1,4 @@
 import { Problem } from "../problem/problem.ts";
 
-/** A problem with a server error status that the client has caused. The request stays charged. */
+/** A Problem with status 5xx that the client has caused, so the request's cost is not refunded. */
 export class ChargedProblem extends Problem {}

@@ -1,8 +1,7 @@
 /**
- * Returns the address of the client, or null if it is unknown. Only as many entries of
- * `X-Forwarded-For` are trusted as there are own proxies, because the client may have written the
- * entries further left. If the header is malformed or has fewer entries than proxies, the result is
- * the address of the socket.
+ * Returns the client's address, or null if it is unknown. `X-Forwarded-For` has one trusted entry
+ * for each of your own proxies. The client may have written any entry to the left of these. If the
+ * header is malformed or too short, the address of the socket is used.
  */
 export function clientAddress(
   headers: Headers,
@@ -14,8 +13,8 @@ export function clientAddress(
 }
 
 /**
- * Returns the group in which a client's address is limited: an IPv4 address, or the /64 of an IPv6
- * address, which one customer of a provider has. All invalid addresses share one group.
+ * Returns the group of addresses that shares one limit. It is one IPv4 address, or the /64 of an
+ * IPv6 address, which providers assign to a single customer. All invalid addresses are one group.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return unknownGroup;
@@ -26,7 +25,7 @@ export function addressGroup(address: string | null): string {
   return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
 }
 
-/** The group of clients with an unknown address. */
+/** The group of all clients whose address is unknown. */
 export const unknownGroup = "unknown";
 
 function forwardedFor(headers: Headers, trustedProxies: number): string | null {
@@ -36,7 +35,7 @@ function forwardedFor(headers: Headers, trustedProxies: number): string | null {
   return ipv4.test(address) || ipv6Groups(address) !== null ? address : null;
 }
 
-/** Some proxies write the port after the address. */
+/** Removes the port that some proxies append to the address. */
 function withoutPort(entry: string): string {
   const [, v6, v4] = /^\[([^\]]*)\](?::\d{1,5})?$|^([\d.]+):\d{1,5}$/.exec(entry) ?? [];
   return v6 ?? v4 ?? entry;
@@ -44,7 +43,7 @@ function withoutPort(entry: string): string {
 
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
-/** Returns the eight groups of an IPv6 address in any spelling (RFC 4291 2.2), without its zone. */
+/** Parses an IPv6 address in any spelling (RFC 4291 2.2) to eight numbers, ignoring its zone. */
 function ipv6Groups(text: string): readonly number[] | null {
   const [address = ""] = text.split("%", 1);
   const halves = address.split("::");
@@ -73,7 +72,7 @@ function partGroups(text: string): number[] | null {
   return groups;
 }
 
-/** Returns the IPv4 address in `::ffff:192.0.2.1`, the form that dual-stack sockets report. */
+/** Returns the IPv4 address in `::ffff:192.0.2.1`. Dual-stack sockets report this form. */
 function mappedIpv4(groups: readonly number[]): string | null {
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
   if (!isMapped) return null;

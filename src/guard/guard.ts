@@ -32,45 +32,45 @@ import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_
 import { RateLimiter } from "./budget/rate_limiter.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 
-/** The guard of an app, which protects its operations against abuse. */
+/** The guard of an app. It protects the app's operations against abuse. */
 export interface Guard {
-  /** Returns the protections of a resource's operations; an access without protection is absent. */
+  /** Returns the protections of a resource's operations. Unprotected accesses are absent. */
   protect(
     options: ProtectionOptions,
     target: ProtectedResource,
   ): ReadonlyMap<Access, OperationProtection>;
-  /** Returns the protection of one of the resource's procedures, or null if there is none. */
+  /** Returns the protection of a resource's procedure, or null if it has none. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
     target: ProtectedResource,
   ): OperationProtection | null;
-  /** Returns the protection of an account route, whose cost is charged to the address. */
+  /** Returns the protection of an account route. Its cost is charged to the client's address. */
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
-  /** Starts the admission of one request to an account route. */
+  /** Creates the admission of one request to an account route. */
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Returns a limiter that counts events of accounts or addresses. `id` is its stored name. */
+  /** Returns a limiter for events of accounts or addresses. `id` is its name in the store. */
   counter(id: string, options: BudgetClassOptions): RateLimiter;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Returns the shares of clients in the space for stored responses with this retention. */
+  /** Returns the limits for stored responses, which are kept for `ttlMs`, of each client. */
   answerShares(ttlMs: number): AnswerShares;
-  /** Returns the budgets and rate limits of callers that have counted something. */
+  /** Returns the budgets and rate limits that have counted some caller. */
   limits(): readonly RateLimiter[];
-  /** Returns leased tokens to the store, which must still be open. */
+  /** Returns leased tokens to the store. Call it before the store is closed. */
   close(): Promise<void>;
 }
 
 /** The options of the guard of an app. */
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
-  /** The store is opened only when there is something to store. */
+  /** The key-value store, which is opened when the first record is stored. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
-  /** The requests from MCP tools, which have the budget class `mcp` if it exists. */
+  /** The requests that MCP tools send. They have the budget class `mcp`, if it is configured. */
   readonly ofTools?: Pick<WeakSet<Request>, "has">;
 }
 
-/** Creates the guard of an app, which counts the requests of all resources together. */
+/** Creates the guard of an app. All resources share the budget of a caller. */
 export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): Guard {
   let buckets: BucketStore | null = null;
   let proofOfWork: ProofOfWork | null = null;

@@ -12,11 +12,11 @@ import {
 } from "./resource_protection_options.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 
-/** The protection of one operation with resolved options. */
+/** The limits and gates that protect one operation. */
 export interface OperationProtection {
-  /** The rate limit, which all operations of a resource share. */
+  /** The rate limit, which all operations of the resource share. */
   readonly rateLimit: RateLimiter | null;
-  /** Tokens for each item; 0 if no budget applies. */
+  /** Tokens that one item costs. 0 if no budget applies. */
   readonly cost: number;
   readonly pow: PowGate | null;
   readonly captcha: { readonly action: string | undefined } | null;
@@ -24,32 +24,30 @@ export interface OperationProtection {
   readonly isStream: boolean;
 }
 
-/** The proof of work that an operation always requires. */
+/** A proof of work that an operation requires even if the budget suffices. */
 export interface PowGate {
   readonly difficulty: number;
   readonly trust: Trust | undefined;
 }
 
-/** The resource whose operations are protected, for messages and for keys of the store. */
+/** The resource whose operations are protected. */
 export interface ProtectedResource {
-  /** Start of messages: `Cannot serve "notes"`. */
+  /** Beginning of error messages: `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The path of the resource. */
+  /** The path of the resource, which is also part of the keys in the store. */
   readonly url: string;
-  /** True if creates and updates may embed rows of protected resources. */
+  /** True if creates and updates may also write rows of other protected resources. */
   readonly embedsRows?: boolean | undefined;
 }
 
-/** The context, in addition to the options, in which the protections of operations are resolved. */
+/** The app-wide settings with which the protections of operations are resolved. */
 export interface ProtectionContext {
   readonly abuse: ResolvedAbuseProtection;
-  /** Returns the rate limit of the resource at this path; identical at every call. */
+  /** Returns the rate limit of the resource at a path. All calls return the same object. */
   rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
 }
 
-/**
- * Resolves the protection of each operation of a resource. Accesses without protection are absent.
- */
+/** Resolves the protection of each operation of a resource. Unprotected accesses are absent. */
 export function resolveProtections(
   options: ProtectionOptions,
   target: ProtectedResource,
@@ -66,13 +64,13 @@ export function resolveProtections(
   }));
 }
 
-/** The options for the protection of a procedure, in addition to the limits of its resource. */
+/** The protection of a procedure, in addition to the limits of its resource. */
 export interface ProcedureProtectionOptions {
   readonly cost?: number | undefined;
   readonly pow?: ProtectionOptions["pow"];
 }
 
-/** Resolves the protection of an operation that is a procedure, which has its own cost and gate. */
+/** Resolves the protection of a procedure, which has its own cost and gate. */
 export function resolveProcedureProtection(
   own: ProcedureProtectionOptions,
   { rateLimit, overflow }: ProtectionOptions,
@@ -120,7 +118,7 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
   return operations === undefined || operations.includes(kind);
 }
 
-/** Returns the gate with the defaults of the service. */
+/** Returns a gate. Settings that it omits are those of `abuseProtection.pow`. */
 export function powGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
@@ -129,7 +127,7 @@ export function powGate(
   return { difficulty: difficulty ?? service.difficulty, trust: trust ?? service.trust };
 }
 
-/** Throws for a cost that no bucket could pay, because it exceeds the capacity. */
+/** Throws if a cost exceeds the capacity of every bucket, so no caller could pay it. */
 export function checkCost(
   option: string,
   cost: number,

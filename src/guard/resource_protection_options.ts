@@ -5,62 +5,62 @@ import { minTokens } from "./budget/budget_options.ts";
 import { headerText } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 
-/** The kind of a resource's operation, for costs and gates. Live streams are reads. */
+/** The kind of an operation, for which costs and gates are set. Live streams are reads. */
 export type GuardedKind = "read" | "create" | "update" | "delete";
 
-/** The rate limit of a resource: the number of requests of any kind for each caller. */
+/** The rate limit of a resource: how many requests of any kind each caller may send. */
 export interface RateLimitOptions {
-  /** The duration of a window in milliseconds. A window starts with a caller's first request. */
+  /** Duration of a window in milliseconds. A window starts with the caller's first request. */
   readonly windowMs: number;
-  /** Number of requests in a window. */
+  /** Number of requests that a caller may send in a window. */
   readonly maxRequests: number;
 }
 
-/** The costs of a resource: tokens of the budget for each item. 0 is free. Default: 1. */
+/** The costs of operations in tokens of the budget for each item. 0 is free. Default: 1. */
 export interface CostOptions {
-  /** Lists, single rows, counts, aggregates, searches, exports and streams. */
+  /** Cost of a list, single row, count, aggregate, search, export or stream. */
   readonly read?: number | undefined;
-  /** POST, and each item of `POST /batch` and of upserts. */
+  /** Cost of a POST, and of each item of `POST /batch` and of upserts. */
   readonly create?: number | undefined;
-  /** PATCH, PUT, restoring, and each row of their batches. */
+  /** Cost of a PATCH, PUT or restore, and of each row in a batch of them. */
   readonly update?: number | undefined;
-  /** DELETE, and each row of its batch. */
+  /** Cost of a DELETE, and of each row in a batch of deletes. */
   readonly delete?: number | undefined;
 }
 
-/** The protection option of a resource that always requires proof of work. */
+/** The option that makes a resource always require proof of work. */
 export interface PowGateOptions {
-  /** Difficulty as in `abuseProtection.pow`, whose value is the default. */
+  /** Leading zero bits of a solution. Default: the value of `abuseProtection.pow`. */
   readonly difficulty?: number | undefined;
-  /** The operations that require proof of work. Default: all except streams. */
+  /** Operations that require proof of work. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
-  /** Trust hook as in `abuseProtection.pow`, whose value is the default. */
+  /** Trust hook that may reduce the difficulty. Default: the one of `abuseProtection.pow`. */
   readonly trust?: Trust | undefined;
 }
 
-/** The protection option of a resource that always requires a CAPTCHA. */
+/** The option that makes a resource always require a CAPTCHA. */
 export interface CaptchaGateOptions {
-  /** The operations that require a CAPTCHA. Default: all except streams. */
+  /** Operations that require a CAPTCHA. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
-  /** Required action of the token. */
+  /** The action that the CAPTCHA token must have. Default: any. */
   readonly action?: string | undefined;
 }
 
-/** The protection options of one resource. */
+/** The options that protect one resource against abuse. */
 export interface ProtectionOptions {
-  /** Number of requests that each caller may send to the resource. Default: no limit. */
+  /** Limits the requests of each caller to the resource. Default: no limit. */
   readonly rateLimit?: RateLimitOptions | undefined;
-  /** The costs of the resource's operations, in tokens of the budget. */
+  /** Costs of the resource's operations, in tokens of the caller's budget. */
   readonly cost?: CostOptions | undefined;
-  /** Always requires proof of work. Default: off. */
+  /** Always requires proof of work for the resource's operations. Default: off. */
   readonly pow?: boolean | PowGateOptions | undefined;
-  /** Always requires a CAPTCHA. Default: off. */
+  /** Always requires a CAPTCHA for the resource's operations. Default: off. */
   readonly captcha?: CaptchaGateOptions | undefined;
-  /** Requires a CAPTCHA instead of proof of work when a caller's budget has run out. */
+  /** Requires a CAPTCHA, not proof of work, when a caller's budget is used up. */
   readonly overflow?: "captcha" | undefined;
 }
 
-/** Describes the cost of one item. */
+/** Describes an option for the cost of one item. */
 export const costOption = number({ from: 0 }).fitting(
   `0, or a number from ${minTokens} on`,
   (cost) => cost === 0 || cost >= minTokens,
@@ -104,7 +104,7 @@ export const protectionOptions = {
   overflow: oneOf("captcha"),
 } satisfies Described<ProtectionOptions>;
 
-/** Returns the kind of an access in the protection options of a resource, for costs and gates. */
+/** Returns the kind of an operation, by which costs and gates are configured. */
 export function guardedKind(access: Access): GuardedKind {
   return access === "subscribe" ? "read" : access;
 }

@@ -17,32 +17,30 @@ import {
 } from "./stored_response.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/**
- * A request with an Idempotency-Key, which is executed once. These facts identify its repetitions.
- */
+/** A request with an Idempotency-Key, which is executed once. A repetition has equal members. */
 export interface IdempotentRequest {
   readonly key: string;
-  /** Identifies the caller. No caller is sent the response of another caller. */
+  /** Identifies the caller. A caller never receives the response to another caller. */
   readonly identity: string;
-  /** Names the client whose share the response counts against: a user, or a network. */
+  /** Names the client whose storage share the response uses: a user, or a network. */
   readonly share: string;
   readonly method: string;
-  /** The path in one spelling, however the request target was percent-encoded. */
+  /** The path in one spelling, however the client percent-encoded it. */
   readonly path: string;
-  /** The raw query, without the question mark. */
+  /** The raw query of the request, without the question mark. */
   readonly query: string;
-  /** The If-Match condition; null if the request has none. */
+  /** The value of the If-Match header, or null if the request has none. */
   readonly ifMatch: string | null;
-  /** Identifies the fields in responses to the caller. Empty if the fields depend on no user. */
+  /** Identifies the fields that the caller may read. Empty if they do not depend on the user. */
   readonly fields: string;
-  /** The raw bytes of the body; empty without a body. */
+  /** The raw bytes of the body. Empty if the request has no body. */
   readonly body: Uint8Array;
 }
 
-/** The outcome of executing a request with a key. */
+/** The result of executing a request that has a key. */
 export interface RequestOutcome {
   readonly reply: Reply;
-  /** True if the reply was stored in the transaction of the write that it reports. */
+  /** True if the transaction of the write has already stored the reply. */
   readonly isStored: boolean;
 }
 
@@ -55,21 +53,19 @@ export interface IdempotencyContext
 /** The operation of a request with a key. */
 export interface IdempotentWork {
   execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
-  /** Throws if the caller no longer has the right to the operation. */
+  /** Throws if the caller has lost the right to the operation. */
   authorize(): Promise<void>;
-  /** Counts a stored response as in flight. Throws if there are too many. */
+  /** Counts a stored response as being sent. Throws if too many are being sent. */
   send(reply: Reply): void;
 }
 
 /** The limits that a request with a key must pass before it is executed. */
 export interface IdempotentAdmission {
-  /**
-   * Returns true if the limits will probably refuse the request. The check takes nothing from them.
-   */
+  /** Returns true if the limits will probably refuse the request. The check uses up no tokens. */
   isDoubtful(): Promise<boolean>;
-  /** Throws a 428 or 429 if the request may not pass. */
+  /** Throws a 428 or 429 if the limits refuse the request. */
   admit(): void | Promise<void>;
-  /** Refunds the tokens that were taken, because a replayed response is free. */
+  /** Returns the tokens that were taken, because replaying a response is free. */
   refund(): void;
 }
 
@@ -86,9 +82,9 @@ export async function answerOnce(
   admission: IdempotentAdmission | null,
 ): Promise<Reply> {
   const claim = claimFor(request, context);
-  // A flood of refused requests writes nothing to the store. Other requests are admitted once they
-  // hold the key. Therefore only one of several identical requests uses up a solution or the last
-  // token.
+  // A refused request writes nothing to the store, even in a flood of requests. Other requests pass
+  // the limits once they hold the key. Therefore only one of several identical requests uses up a
+  // solution or the last token.
   const isDoubtful = admission !== null && await admission.isDoubtful();
   if (isDoubtful) {
     const found = await context.store.find(claim);
@@ -123,7 +119,7 @@ export async function answerOnce(
   return reply;
 }
 
-/** Returns the 409 for the repetition of a request that is still being executed. */
+/** Returns the 409 for a repeated request while the first one is being executed. */
 export function inFlightProblem(): Problem {
   return new Problem(
     "idempotency-in-flight",
@@ -135,7 +131,7 @@ export function inFlightProblem(): Problem {
 /** Returns the claim of a request, as JSON, in which all parts are distinct. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
-  // A stored response may contain fields that the caller may no longer read.
+  // If the caller may read fewer fields than before, the stored response does not match any more.
   const seen = fields === "" ? [] : [fields];
   const head = JSON.stringify([method, path, query, ifMatch, ...seen]);
   return {
@@ -143,7 +139,7 @@ function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): I
     // JSON contains no line break, so the body begins after the first one.
     fingerprint: hashOf(`${head}\n`, body),
     owner: bytesToHex(random.bytes(16)),
-    // The store contains neither ids nor addresses.
+    // The store must not contain ids or addresses, so it contains their hashes.
     share: hashOf(JSON.stringify(share)),
   };
 }
@@ -166,7 +162,7 @@ async function replay(
     );
   }
   if (result.kind === "in-flight") throw inFlightProblem();
-  // The response shows rows, and the right to them may have been withdrawn since.
+  // The response may show rows that the caller has lost the right to read.
   await work.authorize();
   if (result.answer === null) throw answerNotKept(null);
   const { status, headers, body } = result.answer;
@@ -189,7 +185,7 @@ function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: Idempo
     try {
       await store.renew(claim);
     } catch (error) {
-      // Two more renewals are due before the claim expires.
+      // The failure is only observed, because two more renewals follow before the claim expires.
       observe({ kind: "idempotency_store_failed", error });
     }
     if (!isStopped) schedule();
@@ -202,12 +198,12 @@ function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: Idempo
   };
 }
 
-/** Stores a refusal like any other response if the next try would end with it too. */
+/** Converts an error to a reply to store, if a repetition would end with the same error. */
 async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
   try {
     return await work();
   } catch (error) {
-    // The next try may finish within a time limit.
+    // The error is not final if a repetition could finish within its time limit.
     const isFinal = error instanceof Problem && error.slug !== "query-too-expensive";
     const reply = isFinal ? problemReply(error) : null;
     if (reply === null || !isStorable(reply)) throw error;

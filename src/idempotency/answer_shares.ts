@@ -1,12 +1,12 @@
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 
-/** The shares of clients in the space for stored responses. */
+/** Limits the space that stored responses of each client may use. */
 export interface AnswerShares {
   /**
-   * Reports to the other processes how much a client has taken in this process. It waits only if
-   * that is much. `take` never waits, because it may be called inside a transaction.
+   * Reports to other processes how much space a client has used in this one. Waits only if that is
+   * much. `take` never waits, because it may be called inside a transaction.
    */
   reconcile(share: string): MaybePromise<void>;
-  /** Takes space for this number of bytes. Returns false if the share of the client is used up. */
+  /** Takes this number of bytes from a client's share. Returns false if too few are left. */
   take(share: string, bytes: number): boolean;
 }

@@ -1,10 +1,9 @@
 import { Problem } from "../problem/problem.ts";
 
 /**
- * The shortest Idempotency-Key of an anonymous caller. It can hold 128 bits, as a UUID does in 36
- * characters. Callers without a user differ only in their address, which many people may share.
- * Only a key that cannot be guessed, and that is never chosen twice, prevents a caller from being
- * sent the response of another caller.
+ * Minimum length of an anonymous caller's key, in characters. Such a key can hold 128 bits, like a
+ * UUID in 36 characters. Many people may share the address of an anonymous caller. Only a key that
+ * cannot be guessed protects their responses from each other.
  */
 export const minAnonymousKeyLength = 22;
 

@@ -4,17 +4,17 @@ import { oneOf, other, whole } from "../options/option_kinds.ts";
 /** The options of idempotency, for requests with an `Idempotency-Key`. */
 export interface IdempotencyOptions {
   /**
-   * The storage of keys and responses: the key-value store, or the database of the resource. The
-   * database stores them in the transaction of the write. `kv` unless set.
+   * Where keys and responses are stored: in the key-value store, or in the database of the
+   * resource, within the transaction of the write. Default: `kv`.
    */
   readonly storage?: "kv" | "db" | undefined;
-  /** How long a response is replayed, in milliseconds; a day unless set. */
+  /** How long a response can be replayed, in milliseconds. Default: a day. */
   readonly ttlMs?: number | undefined;
 }
 
 const members = {
   storage: oneOf("kv", "db").default("kv"),
-  // An expiry beyond the range of dates could not be stored.
+  // The limit keeps the expiry within the range of dates that can be stored.
   ttlMs: whole({ from: 1, to: 366 * 86_400_000 }).default(24 * 3_600_000),
 } satisfies Described<IdempotencyOptions>;
 

@@ -5,60 +5,54 @@
  * store fails.
  */
 export interface IdempotencyStore {
-  /** Claims the key, unless another request holds it or has finished. */
+  /** Claims a key, unless another request holds the key or has finished. */
   claim(claim: IdempotencyClaim): Promise<ClaimResult>;
-  /** Returns the result of {@link claim} without claiming; null if the claim would succeed. */
+  /** Returns what {@link claim} would find, without claiming. Null if the claim would succeed. */
   find(claim: IdempotencyClaim): Promise<FoundAnswer | null>;
-  /** Holds the key for another {@link idempotencyLeaseMs}. Does nothing once the claim is lost. */
+  /** Extends a claim by {@link idempotencyLeaseMs}. Has no effect if the claim is lost. */
   renew(claim: IdempotencyClaim): Promise<void>;
-  /** Stores the response for repetitions. Does nothing once the claim is lost. */
+  /** Stores the response to a request. Has no effect if the claim is lost. */
   finish(claim: IdempotencyClaim, answer: StoredResponse): Promise<void>;
-  /** Frees the key for the next request. Does nothing once there is a response. */
+  /** Releases a claim, so another request can use the key. Has no effect after `finish`. */
   release(claim: IdempotencyClaim): Promise<void>;
 }
 
-/**
- * How long a claim in an idempotency store lasts, in milliseconds. It is three times the interval
- * at which the claim is renewed.
- */
+/** How long a claim lasts without renewal, in milliseconds. It is renewed three times as often. */
 export const idempotencyLeaseMs = 30_000;
 
 /** A request's claim on its key in an idempotency store. */
 export interface IdempotencyClaim {
-  /** Names the key of one caller at one path: a string of 43 characters. */
+  /** Identifies the key, the caller and the path by a string of 43 characters. */
   readonly id: string;
-  /** Distinguishes a repeated request from another request under the same key. */
+  /** Identifies the content of the request. A different request has a different value. */
   readonly fingerprint: string;
-  /** Distinguishes two claims on the same key. */
+  /** Identifies this claim among all claims on the key. */
   readonly owner: string;
-  /** Names the client whose share the response counts against. */
+  /** Names the client whose storage share the response uses. */
   readonly share: string;
 }
 
-/**
- * The outcome of a claim in an idempotency store. The fingerprint is the fingerprint of the first
- * request under the key.
- */
+/** The result of claiming a key. A found fingerprint is that of the first request with the key. */
 export type ClaimResult = { readonly kind: "claimed" } | FoundAnswer;
 
-/** The record under a key that another request has claimed or finished. */
+/** The record of a key that another request holds, or for which a response is stored. */
 export type FoundAnswer =
   | { readonly kind: "in-flight"; readonly fingerprint: string }
   | {
     readonly kind: "finished";
     readonly fingerprint: string;
-    /** The response; null if the store has dropped it to make room. */
+    /** The stored response, or null if the store has deleted it to make room. */
     readonly answer: StoredAnswer | null;
   };
 
-/** The part of a response that an idempotency store keeps for replays. */
+/** The part of a response that a store keeps to replay the response. */
 export interface StoredAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
 }
 
-/** A response to store, and its retention. */
+/** A response to store, with the time for which it is kept. */
 export interface StoredResponse {
   readonly answer: StoredAnswer;
   readonly keepMs: number;

@@ -19,18 +19,15 @@ export interface KvIdempotencyOptions {
 }
 
 /**
- * The idempotency store in the key-value store. It stores the response after the write. If a
- * process dies between the two, the request is executed again under its key once the claim has
- * expired.
+ * The idempotency store in the key-value store. It stores a response after the write is committed.
+ * If the process dies in between, a repeated request is executed again once the claim has expired.
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
-  /**
-   * Owners that released their key while the store did not respond. They no longer hold the key.
-   */
+  /** Owners whose claims were released while the store did not respond. They must not renew. */
   readonly #releasedOwners = boundedMap<string, true>(10_000);
 
-  /** Creates the store without any call. */
+  /** Creates the store object without calling the store. */
   constructor(options: KvIdempotencyOptions) {
     this.#options = options;
   }
@@ -38,10 +35,10 @@ export class KvIdempotency implements IdempotencyStore {
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
     const { store } = this.#options;
     const key = keyOf(claim);
-    // Most keys are new. They need one commit, without a read before it.
+    // Most keys are new, so the first attempt commits without reading.
     for (let versionstamp: string | null = null;;) {
       const commit = this.#setting(key, claim, versionstamp);
-      // A request that fails here has done nothing, and the client may send it again.
+      // If this call fails, nothing has been executed, and the client may repeat the request.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
@@ -82,7 +79,7 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
-    // This precedes the call of the store. The request is over, whatever the result of the call is.
+    // The owner is marked first. The request is over even if the store call fails.
     this.#releasedOwners.set(claim.owner, true);
     await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];
@@ -113,7 +110,7 @@ export class KvIdempotency implements IdempotencyStore {
     const { ttlMs, clock } = this.#options;
     const leaseUntilMs = clock.now() + idempotencyLeaseMs;
     const value: KeyRecord = { owner, fingerprint, leaseUntilMs, answer: finished?.answer ?? null };
-    // A claim is held as long as it is renewed, however short the ttl of responses is.
+    // A claim lives until it is not renewed, even if responses are kept for a shorter time.
     const expireInMs = finished?.keepMs ?? Math.max(ttlMs, idempotencyLeaseMs);
     return {
       checks: [{ key, versionstamp }],
@@ -122,7 +119,7 @@ export class KvIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Runs `change` as long as the claim holds the key and there is no response. */
+  /** Runs `change` if the claim still holds the key and no response is stored. */
   async #whileClaimed(
     claim: IdempotencyClaim,
     change: (key: KeyValueKey, versionstamp: string | null) => Promise<boolean>,
@@ -143,7 +140,7 @@ export class KvIdempotency implements IdempotencyStore {
     const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
     const rest = keys.length === 0 ? [] : await this.#options.store.getMany(keys);
     const bytes = rest.flatMap(({ value }) => value instanceof Uint8Array ? [value] : []);
-    // A store of limited size has dropped the oldest parts.
+    // A store of limited size has deleted the oldest parts of the response.
     return bytes.length < parts ? null : joined([first, ...bytes]);
   }
 }
@@ -152,21 +149,19 @@ interface KeyRecord {
   readonly owner: string;
   readonly fingerprint: string;
   readonly leaseUntilMs: number;
-  /** The response; null while the request is executed. */
+  /** The beginning of the response, or null while the request is being executed. */
   readonly answer: AnswerHead | null;
 }
 
-/** The beginning of a response. Further records may contain the rest. */
+/** The beginning of a stored response. More records contain the rest of a long response. */
 interface AnswerHead {
-  /** The first bytes, or all bytes. */
+  /** The first bytes of the response, or all bytes of a short response. */
   readonly first: Uint8Array;
-  /** The number of records with the rest. */
+  /** Number of further records that contain the rest of the response. */
   readonly parts: number;
 }
 
-/**
- * The size of a part. A record holds 65,000 bytes, and the first record also contains the claim.
- */
+/** Size of a part, in bytes. A record holds 65,000 bytes, and the first also contains the claim. */
 const partBytes = 48_000;
 
 const partMarginMs = 60_000;
@@ -176,8 +171,8 @@ function keyOf({ id }: IdempotencyClaim): KeyValueKey {
 }
 
 /**
- * Returns the key of a part. The key contains the owner, so that two requests that both claim the
- * `Idempotency-Key` cannot mix their responses.
+ * Returns the store key of a part of a response. It contains the owner. If two requests both
+ * believe that they hold the key, their parts are thus separate.
  */
 function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];
@@ -188,7 +183,7 @@ function asRecord(value: unknown): KeyRecord | null {
   return value === undefined ? null : value as KeyRecord;
 }
 
-/** Splits headers and body. A `Location` contains a key, which may be as long as a body. */
+/** Divides a response into parts. Headers are included, because a `Location` may be long. */
 function split(answer: StoredAnswer): readonly [Uint8Array, ...Uint8Array[]] {
   const bytes = new TextEncoder().encode(JSON.stringify(answer));
   const count = Math.ceil(bytes.length / partBytes);

@@ -4,7 +4,7 @@ import type { Reply } from "../protocol/reply.ts";
 import type { AnswerShares } from "./answer_shares.ts";
 import type { StoredAnswer, StoredResponse } from "./idempotency_store.ts";
 
-/** The facts that decide whether a response is stored, and for how long. */
+/** The facts that decide if and for how long a response is stored. */
 export interface AnswerKeeping {
   readonly shares: AnswerShares;
   readonly ttlMs: number;
@@ -24,12 +24,12 @@ export function storedResponse(
   const bytes = sizeOf(answer);
   if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
   if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
-  // The time is long enough for a client whose connection broke, and too short to fill a store.
+  // The response is kept long enough for a client that reconnects, but does not fill the store.
   const keepMs = Math.min(ttlMs, shortMs);
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }
 
-/** Returns the problem for the repetition of a request whose response was not stored. */
+/** Returns the error for a repeated request if the first response was not stored. */
 export function answerNotKept(answer: StoredAnswer | null): Problem {
   const { status, headers: { location = "" } = {} } = answer ?? {};
   return new Problem(
@@ -44,15 +44,15 @@ export function answerNotKept(answer: StoredAnswer | null): Problem {
   );
 }
 
-/** Statuses below 500 that do not depend only on the request. */
+/** Statuses below 500 that may change if the request is repeated. */
 const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
-/** Returns true if repetitions of a request get this reply. */
+/** Returns true if repeated requests get this reply again. */
 export function isStorable({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }
 
-/** Headers that are replayed. The other headers describe the time or the connection. */
+/** Headers that are replayed. Other headers describe the time or the connection. */
 const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
 
 function storableAnswer(reply: Reply): StoredAnswer | null {
@@ -70,18 +70,18 @@ function withoutBody(answer: StoredAnswer): StoredAnswer {
   return { status, headers, body: typeof body === "string" ? body : null };
 }
 
-/** Returns the approximate size of a response in a store, in bytes: the size of its JSON. */
+/** Returns the approximate size of a stored response in bytes, which is that of its JSON. */
 function sizeOf({ headers, body }: StoredAnswer): number {
   return Buffer.byteLength(JSON.stringify(headers)) + Buffer.byteLength(body ?? "");
 }
 
-/** The largest stored response, in bytes. */
+/** Maximum size of a stored response, in bytes. */
 const maxAnswerBytes = 1024 ** 2;
 
-/** The size of a record without its response, in bytes. */
+/** Size of a stored key without a response, in bytes. */
 const recordBytes = 500;
 
-/** How long a response beyond the share of its client is stored, in milliseconds. */
+/** How long a response is kept if its client's share is used up, in milliseconds. */
 const shortMs = 300_000;
 const maxShortBytes = 16 * 1024;
 

@@ -32,18 +32,18 @@ export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random
   readonly ttlMs: number;
 }
 
-/** The idempotency store in a table, `_service_idempotency`, of the resource's database. */
+/** The idempotency store in the table `_service_idempotency` of the resource's database. */
 export class TableIdempotency implements IdempotencyStore {
   readonly #options: TableIdempotencyOptions;
   #preparation: Promise<void> | null = null;
   #nextPurgeAt = 0;
 
-  /** Creates the store without any statement. */
+  /** Creates the store object without any statement. */
   constructor(options: TableIdempotencyOptions) {
     this.#options = options;
   }
 
-  /** Creates the table if it is missing. The first claim does this too. */
+  /** Creates the table if it does not exist. The first claim calls this too. */
   async prepare(): Promise<void> {
     this.#preparation ??= asStoreErrors(() =>
       createTables(this.#options.driver, [tableInfoOf(records)], [index])
@@ -51,7 +51,7 @@ export class TableIdempotency implements IdempotencyStore {
     try {
       await this.#preparation;
     } catch (error) {
-      // The next call tries again.
+      // After a failure, the next call tries again.
       this.#preparation = null;
       throw error;
     }
@@ -87,9 +87,8 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   /**
-   * Stores the response in the transaction of the write that it reports. Both are stored, or
-   * neither. Returns false if another request has taken the key over. The transaction must then end
-   * without a commit.
+   * Stores the response in the transaction of the write, so both are committed or neither. Returns
+   * false if another request has taken over the key. The caller must then roll back.
    */
   async finishWithin(
     claim: IdempotencyClaim,
@@ -112,7 +111,7 @@ export class TableIdempotency implements IdempotencyStore {
     );
   }
 
-  /** Purges rarely, because an expired response is never found and only takes up space. */
+  /** Purges from time to time. Expired responses are never found, and only use space. */
   async #purgeRarely(): Promise<void> {
     const now = this.#options.clock.now();
     if (now < this.#nextPurgeAt) return;
@@ -145,7 +144,7 @@ export class TableIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Returns the state of a claim; null if the record has expired. */
+  /** Returns what a record means for a claim, or null if the record has expired. */
   #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;
@@ -154,7 +153,7 @@ export class TableIdempotency implements IdempotencyStore {
       : { kind: "finished", fingerprint, answer: parseAnswer(answer) };
   }
 
-  /** Takes a record over if it still has the owner and the state that were read. */
+  /** Replaces the owner of a record, if the record has not changed since it was read. */
   async #takeOver(
     { id, owner, fingerprint }: IdempotencyClaim,
     found: Found,
@@ -211,23 +210,23 @@ const records = table("_service_idempotency", {
   fingerprint: text().notNull(),
   leaseUntil: integer().notNull().as("lease_until"),
   expiresAt: integer().notNull().as("expires_at"),
-  /** Null while the request is executed. */
+  /** The response as JSON, or null while the request is being executed. */
   answer: text(),
 });
 
 const name = identifier("_service_idempotency");
-/** Both timestamps of a record are columns like this one. */
+/** Both timestamp columns of a record have this description. */
 const momentColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");
 
-/** An index for the purge, because the order of ids is not the order of time. */
+/** An index for the purge, which finds records by their expiry. */
 const index = {
   text: "CREATE INDEX IF NOT EXISTS _service_idempotency_end ON _service_idempotency (expires_at)",
   values: [],
 };
 
-/** A record as it was read. */
+/** A record of the table as it was read. */
 interface Found {
   readonly owner: string;
   readonly fingerprint: string;
@@ -236,7 +235,7 @@ interface Found {
   readonly answer: string | null;
 }
 
-/** Returns the condition that a claim holds the key and has no response. */
+/** Returns the condition that a claim still holds the key, and that no response is stored. */
 function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
   return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
 }
@@ -246,7 +245,7 @@ function parseAnswer(answer: string): StoredAnswer {
   return JSON.parse(answer) as StoredAnswer;
 }
 
-/** Turns errors of the database into the errors of idempotency stores. */
+/** Runs `work`, and converts errors of the database to a {@link StoreError}. */
 async function asStoreErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

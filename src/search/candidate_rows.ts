@@ -5,8 +5,8 @@ import { type Fragment, identifier, join, sql } from "../sql/fragment.ts";
 import { matchKey, matchRank } from "../sql/match_names.ts";
 
 /**
- * Returns the keys that an engine outside of the database has found, as a SELECT like the result of
- * `LocalIndex.matches`. The order of the keys is their rank. The keys are bound as one value.
+ * Returns the keys that a search engine has found, as a SELECT like that of `LocalIndex.matches`.
+ * The rank is their position in the list. All keys are bound as one value.
  */
 export function candidateRows(
   keys: readonly Key[],

@@ -8,23 +8,23 @@ import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./searc
 import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 
-/** The tables of one index in a database, as implemented by its engine. */
+/** The tables of one search index in a database. */
 export interface DocumentTable {
-  /** Describes the format of the tables. Tables of another format are created again. */
+  /** A string that describes the table format. If it changes, the tables are created again. */
   readonly shape: string;
-  /** The statements that drop and create the tables, without documents. */
+  /** The statements that drop the tables and create empty ones. */
   readonly creation: readonly string[];
   /** See {@link LocalIndex.needsSavepoint}. */
   readonly needsSavepoint: boolean;
-  /** Writes the changes of documents, each once. */
+  /** Writes changes of documents. No document occurs twice. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /** Returns a SELECT of the matching documents, as {@link LocalIndex.matches} does. */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
-  /** Returns a SELECT of the keys of the documents after this key, in the order of the index. */
+  /** Returns a SELECT of keys in index order: those after a key, or the first ones for null. */
   keysAfter(after: Key | null, most: number): Fragment;
 }
 
-/** The name of an index, its tables, and its matching of words for highlights. */
+/** The name of an index, its tables, and the function that finds words to highlight. */
 export interface DatabaseIndexParts {
   readonly name: string;
   readonly documents: DocumentTable;

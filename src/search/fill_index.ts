@@ -7,9 +7,9 @@ import { readSearchedRows } from "./search_index.ts";
 
 /** Options of filling an index. */
 export interface FillOptions {
-  /** Ends the work between two pages. */
+  /** Stops filling, between two pages, when it is aborted. */
   readonly signal?: AbortSignal;
-  /** Called after each page. If absent, the rows are not counted. */
+  /** Called after each page. If it is absent, the rows are not counted first. */
   readonly onProgress?: (progress: FillProgress) => void;
 }
 
@@ -20,8 +20,8 @@ export interface FillProgress {
 }
 
 /**
- * Indexes every row of a table, page by page. Concurrent writes index their rows as usual. If the
- * signal is aborted, rejects with the signal's reason.
+ * Indexes all rows of a table, page by page. Concurrent writes index their own rows. Rejects with
+ * the reason of the signal if the signal stops the work.
  */
 export async function fillIndex(
   table: IndexedTable,
@@ -64,10 +64,10 @@ export async function removeGone(table: IndexedTable): Promise<void> {
     const rows = await readSearchedRows(index, keys, index.driver);
     const gone = rows.filter(({ texts }) => texts === null).map(({ key }) => key);
     if (gone.length > 0) await indexRows(table, gone, { isAwaited: true });
-    // An engine may have lost the position of a document that it has removed.
+    // Continues after a key that still exists, because an engine cannot find a removed one.
     after = keys.findLast((key) => !gone.includes(key)) ?? after;
   }
 }
 
-/** The number of rows in a page. It is so small that other writes do not wait noticeably. */
+/** Number of rows in a page. Other writes do not have to wait noticeably for so few rows. */
 const rowsPerPage = 256;

@@ -12,12 +12,12 @@ import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 import { searchUnavailable } from "./search_unavailable.ts";
 
-/** The rows that a search reads in the database. */
+/** The rows that a search may read from the database. */
 export interface SearchedReads {
-  /** The rows that the user may read. The condition of the plan also includes this filter. */
+  /** The filter for the rows that the user may read. The plan's condition includes it. */
   readonly scope: Filter;
   readonly connection: Connection;
-  /** The plan, whose condition is the scope and the filter of the request. */
+  /** The plan of the search. Its condition consists of the scope and the request's filter. */
   readonly plan: Omit<SearchPlan, "matches">;
   readonly signal: AbortSignal;
 }
@@ -69,8 +69,8 @@ export async function findCandidates(
 }
 
 /**
- * The maximum number of matches in scope from an engine outside of the database. All of them are
- * looked up in the table before they are paged, so totals are exact.
+ * Maximum number of rows that a search engine may find within the scope. All of them are looked up
+ * in the table before they are paged, so that totals are exact.
  */
 const maxCandidates = 100_000;
 
@@ -89,7 +89,7 @@ async function* pagesOf(
   }
 }
 
-/** Returns null if there are too many keys to pass on. */
+/** Returns the keys of the rows in scope, or null if they are too many to pass to the engine. */
 async function keysInScope(
   { index: { table, reader } }: SearchedIndex,
   { connection, plan: { where } }: SearchedReads,
@@ -131,7 +131,7 @@ async function readable(
   return rows.map((row) => keyOf(row, table));
 }
 
-/** Removes duplicates. A document that changes between two reads may be on both pages. */
+/** Removes duplicates. A document that changes between two pages may be on both pages. */
 function unique(pages: readonly (readonly Key[])[], { table }: SearchIndex): readonly Key[] {
   return [...new Map(pages.flat().map((key) => [keyId(key, table), key])).values()];
 }

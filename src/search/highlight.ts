@@ -1,8 +1,8 @@
 import { locateWords } from "./words.ts";
 
-/** The maximum length of a string that is shown completely, in characters. */
+/** Maximum length of a string that is shown whole, in characters. */
 const maxWhole = 300;
-/** The number of characters shown before and after a match of a longer string. */
+/** Number of characters around a match that are shown of a longer string. */
 const around = 80;
 const maxFragments = 5;
 
@@ -47,7 +47,7 @@ function fragmentsAround(matches: readonly Span[], text: string): readonly Span[
   }));
 }
 
-/** Returns an index that does not split a surrogate pair. */
+/** Returns the index, or the previous one if the index would split a surrogate pair. */
 function wholeCharacter(text: string, index: number): number {
   return /[\udc00-\udfff]/.test(text.charAt(index)) ? index - 1 : index;
 }

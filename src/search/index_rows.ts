@@ -5,7 +5,7 @@ import type { IndexBackend, IndexChange, WriteOptions } from "./search_adapter.t
 import { readSearchedRows, searchedRow, type SearchIndex } from "./search_index.ts";
 import type { SearchVersions } from "./search_versions.ts";
 
-/** An index with its engine's part, and the versions of its changes. */
+/** A table's search index in an engine, and the source of versions for changes. */
 export interface IndexedTable {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
@@ -13,9 +13,9 @@ export interface IndexedTable {
 }
 
 /**
- * Updates the documents of these rows to the current rows, outside of a transaction. The document
- * of a missing row is removed. If the function rejects, the caller must repeat the call. All
- * changes of an index outside of a write's transaction use this function.
+ * Updates the documents of these rows in the index, outside of a transaction. It removes the
+ * documents of missing rows. If it rejects, the caller must call it again. All updates outside of a
+ * write use this function.
  */
 export async function indexRows(
   { index, backend, versions }: IndexedTable,
@@ -36,7 +36,7 @@ export async function indexRows(
   });
 }
 
-/** Returns the changes of rows that an open transaction has written. */
+/** Returns the index changes for rows that an open transaction has written. */
 export async function changesWithin(
   { index, versions }: IndexedTable,
   keys: readonly Key[],

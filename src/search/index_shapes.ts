@@ -2,7 +2,7 @@ import type { Driver } from "../db/driver.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 import { rawSql, sql, toStatement } from "../sql/fragment.ts";
 
-/** An index to prepare in a database: its name, its format and its creation. */
+/** The name, the format and the creation statements of an index. */
 export interface ShapedIndex {
   readonly name: string;
   readonly shape: string;
@@ -14,8 +14,8 @@ export interface ShapedIndex {
 const shapes = rawSql('"_service_search"');
 
 /**
- * Creates the tables of an index if they are missing or have another format. Tables of another
- * format may contain words of columns that are hidden now. Returns true if all rows were indexed.
+ * Creates the tables of an index if they are missing or have another format. Old tables may contain
+ * words of columns that are hidden now. Returns true if all rows are already indexed.
  */
 export async function prepareShape(
   driver: Driver,
@@ -24,7 +24,7 @@ export async function prepareShape(
   const { placeholder } = driver.dialect;
   const { searchLock } = engineOf(driver).catalog;
   return await driver.transaction(async (connection) => {
-    // Two processes that start together would both create the tables, and one would fail.
+    // Without the lock, two processes that start together could both create the tables.
     if (searchLock !== null) await connection.query(searchLock);
     await connection.query(toStatement(
       sql`CREATE TABLE IF NOT EXISTS ${shapes} (name TEXT PRIMARY KEY, shape TEXT NOT NULL, filled INTEGER NOT NULL)`,

@@ -10,7 +10,7 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
  * table concurrently.
  */
 export interface Indexer {
-  /** True if writes of one statement need a transaction, for {@link beforeCommit}. */
+  /** True if {@link beforeCommit} needs a transaction, even for a write of one statement. */
   readonly joinsTransaction: boolean;
   /**
    * Called in the transaction of a write, after all rows are written and all hooks have run, right
@@ -25,13 +25,13 @@ export interface Indexer {
   ): MaybePromise<PendingIndexing>;
 }
 
-/** The remaining work of an indexer for the rows of an ended transaction. */
+/** The work that an indexer has to do after the transaction of a write. */
 export interface PendingIndexing {
-  /** Called after the commit. The response to the write waits for it. */
+  /** Called after the commit. The response to the write waits until it is done. */
   committed(): MaybePromise<void>;
   /**
-   * Called if the rows are not committed. `isCertain` is false if the connection was lost during
-   * the commit, so the rows may be committed.
+   * Called if the transaction did not commit. `isCertain` is false if the connection was lost
+   * during the commit, which then may have succeeded.
    */
   failed(isCertain: boolean): MaybePromise<void>;
 }

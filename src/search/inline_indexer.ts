@@ -8,15 +8,15 @@ import type { Indexer, PendingIndexing } from "./indexer.ts";
 import type { LocalIndex } from "./search_adapter.ts";
 import type { OpenIndex } from "./open_index.ts";
 
-/** The rows that an index did not accept, for `onIndexError`. */
+/** The rows that could not be indexed, as `onIndexError` receives them. */
 export interface FailedIndexing {
   /** The name of the index. */
   readonly index: string;
-  /** The ids of the rows, as in paths. */
+  /** The ids of the rows, in the form of paths. */
   readonly ids: readonly string[];
 }
 
-/** Receives the error of an index that did not accept rows. The write itself has succeeded. */
+/** Receives the error of an index that rejected rows. The write of these rows has succeeded. */
 export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
 
 /** Reports a failure: observes it, and calls the handler of the configuration. */
@@ -45,7 +45,7 @@ export class InlineIndexer implements Indexer {
     rows: readonly Row[] | null,
   ): MaybePromise<PendingIndexing> {
     const { backend: { local }, isPrepared } = this.#open;
-    // An index that is being filled reads all rows, but may already have passed these.
+    // The filling process may already have passed these rows, so they are indexed here too.
     return local === null || !isPrepared
       ? this.#afterwards(keys, 2)
       : this.#within({ keys, rows }, local, connection);
@@ -63,7 +63,7 @@ export class InlineIndexer implements Indexer {
       else await write();
       return nothingLeft;
     } catch {
-      // The write does not fail together with its index. A second failure is reported.
+      // By contract a failing index does not fail the write. A second failure is only reported.
       return this.#afterwards(keys, 1);
     }
   }

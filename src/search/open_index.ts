@@ -34,15 +34,15 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** The waits for the preparation and the filling. Both are replaced after each failure. */
+  /** Promises that the index is prepared and filled. Each failure replaces both by new ones. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
   #work: Promise<void> = Promise.resolve();
   #cancelRetry = () => {};
-  /** True while the index is being prepared and filled, including the wait for a retry. */
+  /** True while the index is prepared or filled, and while a retry is due. */
   #isBuilding = false;
-  /** True if the engine has lost the index since it was filled. */
+  /** True if the engine has lost the index after it was filled. */
   #wasLost = false;
   /** The last failure of preparing or filling the index, or null. */
   #failure: { readonly error: unknown } | null = null;
@@ -58,7 +58,7 @@ export class OpenIndex implements IndexedTable {
     backend.onLost?.(() => this.#beginAgain());
   }
 
-  /** True if the engine's storage for the index exists. */
+  /** True if the engine has created the storage of the index. */
   get isPrepared(): boolean {
     return this.#state !== "new";
   }
@@ -73,7 +73,7 @@ export class OpenIndex implements IndexedTable {
     this.#work = this.#prepareAndFill(1);
   }
 
-  /** Resolves once the index is prepared. Rejects if the engine does not respond. */
+  /** Resolves when the index is prepared. Rejects if the engine does not respond. */
   async prepared(): Promise<void> {
     if (this.isPrepared) return;
     if (this.#failure !== null) throw this.#failure.error;
@@ -100,9 +100,7 @@ export class OpenIndex implements IndexedTable {
     this.#setFilled();
   }
 
-  /**
-   * Resolves if the index is filled, the engine still has it, and no search has failed recently.
-   */
+  /** Resolves if the index is filled, the engine still has it, and no recent search has failed. */
   async check(): Promise<void> {
     if (this.isFilled) await this.backend.check?.();
     if (!this.isFilled) throw new Error(`"${this.index.name}" is still being filled`);
@@ -200,7 +198,7 @@ export class OpenIndex implements IndexedTable {
     }
   }
 
-  /** Creates a lost index again, unless that is in progress. */
+  /** Starts to create a lost index again. Has no effect if that is already in progress. */
   #beginAgain(): void {
     if (this.#closing.signal.aborted) return;
     this.#wasLost = true;
@@ -234,7 +232,7 @@ export class OpenIndex implements IndexedTable {
 
 function waiting(): PromiseWithResolvers<void> {
   const resolvers = Promise.withResolvers<void>();
-  // A rejection without a waiting request must not count as unhandled.
+  // A rejection must not count as unhandled if no request is waiting.
   resolvers.promise.catch(() => {});
   return resolvers;
 }

@@ -6,7 +6,7 @@ import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql
 import { matchKey } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** Comparisons that indexes support. Each finds some of the rows. */
+/** Comparisons for which the table has indexes. Each finds some of the rows. */
 export type IndexedRows = readonly Comparison[];
 
 /**
@@ -66,5 +66,5 @@ export async function fewInScope(
   return null;
 }
 
-/** The number of rows that can be examined one by one within some milliseconds. */
+/** Maximum number of rows that a search examines one by one, within some milliseconds. */
 const fewRows = 2_000;

@@ -12,9 +12,9 @@ import type { IndexDescription, SearchTexts } from "./search_index.ts";
  * and filter. Therefore an outdated index can only cause missing results.
  */
 export interface SearchAdapter {
-  /** The name for messages: `memory`, `sqlite`, `postgres`, `opensearch`. */
+  /** Name of the engine in messages: `memory`, `sqlite`, `postgres` or `opensearch`. */
   readonly kind: string;
-  /** The only columns that the adapter indexes, by property name, or null for all columns. */
+  /** The property names of the columns that the adapter can index, or null for all columns. */
   readonly columns: ReadonlySet<string> | null;
   /**
    * Returns the engine's part of one index, without connecting. Throws a plain Error for an index
@@ -31,7 +31,7 @@ export interface SearchAdapter {
 export interface IndexChange {
   /** The key of the document's row. */
   readonly key: Key;
-  /** The strings of the document, or null to remove the document if it exists. */
+  /** The strings to index, or null to remove the document. */
   readonly texts: SearchTexts | null;
   /**
    * The version, drawn by `SearchVersions` *before* the row was read. Of two changes of a document,
@@ -59,9 +59,7 @@ export interface IndexBackend {
    * with 503.
    */
   onLost?(report: () => void): void;
-  /**
-   * Resolves if the engine still has the index, for `/readyz`. Absent if the index cannot be lost.
-   */
+  /** Resolves if the engine still has the index, for `/readyz`. Absent if no index can be lost. */
   check?(): Promise<void>;
   /** Records that all rows were indexed. The next {@link prepare} then finds the index filled. */
   markFilled(): Promise<void>;
@@ -82,20 +80,20 @@ export interface IndexBackend {
     within: readonly Key[] | null,
     signal: AbortSignal,
   ): AsyncIterable<readonly Key[]>;
-  /** Returns the keys after this key in the order of the index, or the first keys if it is null. */
+  /** Returns keys in the order of the index, after a key, or from the start for null. */
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
-  /** The part of an index in the database of its table, or null if the index is elsewhere. */
+  /** The part of an index in the table's own database, or null for an index elsewhere. */
   readonly local: LocalIndex | null;
-  /** Returns the words of a found string that the query matches, for highlights. */
+  /** Returns the words in a found string that match the query, for highlights. */
   readonly matchWords: WordMatcher;
 }
 
-/** The maximum number of documents to which a search is limited by their keys. */
+/** Maximum number of keys to which an engine can limit a search. */
 export const maxWithin = 10_000;
 
 /** Options of writing changes to an index. */
 export interface WriteOptions {
-  /** True if a following search must find the changes. */
+  /** True if a search after the write must find the changes. */
   readonly isAwaited: boolean;
 }
 
@@ -106,7 +104,7 @@ export interface LocalIndex {
    * only the statement is rolled back, and the previous changes are retried or reported with it.
    */
   readonly needsSavepoint: boolean;
-  /** Writes the changes in an open transaction of that database. */
+  /** Writes changes in an open transaction of the table's database. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /**
    * Returns a SELECT of the matching documents: the key columns as `_k0`, `_k1`, … and `_rank`, the
@@ -116,7 +114,7 @@ export interface LocalIndex {
   matches(query: SearchQuery, within: Fragment | null): Fragment;
 }
 
-/** Returns the words that a query finds. */
+/** A function that returns the words of a string which a query finds. */
 export type WordMatcher = (
   words: readonly string[],
   query: SearchQuery,

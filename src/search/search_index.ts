@@ -8,7 +8,7 @@ import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 
 /** A field of a search index: a readable column whose words are found. */
 export interface SearchField {
-  /** The column. */
+  /** The column whose words are indexed. */
   readonly column: ColumnInfo;
   /** The weight of a match in the field relative to other fields. Default: 1. */
   readonly weight: number;
@@ -18,11 +18,11 @@ export interface SearchField {
 export interface IndexDescription {
   /** The index's name, which is unique within the engine. */
   readonly name: string;
-  /** The table of the rows. */
+  /** The table whose rows are indexed. */
   readonly table: TableInfo;
-  /** The fields in the order of the table, at least one. None is hidden: words can be guessed. */
+  /** The fields in the order of the table. At least one, and none hidden: words can be guessed. */
   readonly fields: readonly SearchField[];
-  /** The database of the table, to read rows outside of transactions. */
+  /** The table's database, for reading rows outside of transactions. */
   readonly driver: Driver;
 }
 
@@ -33,18 +33,16 @@ export interface SearchIndex extends IndexDescription {
    * The key and the fields. It is always the same array, because the reader caches decoders by it.
    */
   readonly columns: readonly ColumnInfo[];
-  /** The filter of the indexed rows: rows that are not marked deleted, for any user. */
+  /** The filter for the rows to index: those that are not marked deleted, of all users. */
   readonly undeleted: Filter;
-  /** Returns true if an index of the table begins with a column. */
+  /** Returns true if the table has a database index that begins with the column. */
   isIndexed(column: ColumnInfo): boolean;
 }
 
-/**
- * The strings of a row for a search index, in the order of its fields. A missing string is empty.
- */
+/** A row's strings for a search index, in the order of the fields. A missing string is empty. */
 export type SearchTexts = readonly string[];
 
-/** A row that was read for a search index: its strings. Null if it is missing or marked deleted. */
+/** A row that was read for indexing. Its strings are null if it is missing or marked deleted. */
 export interface SearchedRow {
   readonly key: Key;
   readonly texts: SearchTexts | null;
@@ -85,7 +83,7 @@ export async function readSearchedRows(
 
 const keysPerRead = 200;
 
-/** Uses one statement for one row, because most writes are of one row. */
+/** A single key gets a simpler statement, because most writes are of one row. */
 function oneOf(keys: readonly Key[], table: TableInfo): Filter {
   const [only, another] = keys;
   return only !== undefined && another === undefined
@@ -93,7 +91,7 @@ function oneOf(keys: readonly Key[], table: TableInfo): Filter {
     : keysFilter(keys, table);
 }
 
-/** Returns the indexed part of a row with all columns. */
+/** Returns the strings to index from a row that was read with all columns. */
 export function searchedRow(row: Row, { table, fields, undeleted }: SearchIndex): SearchedRow {
   const texts = rowMatches(undeleted, row) ? textsOf(row, fields) : null;
   return { key: keyOf(row, table), texts };

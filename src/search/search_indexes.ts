@@ -10,11 +10,11 @@ import { OpenIndex } from "./open_index.ts";
 import type { SearchAdapter } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** How the rows of a table are indexed. */
+/** Options for indexing the rows of a table. */
 export interface IndexingOptions {
   readonly autoIndex: boolean;
   readonly onIndexError: IndexErrorHandler | undefined;
-  /** True if the app's outbox is used when there is one. Otherwise rows are indexed immediately. */
+  /** True to index rows through the app's outbox, if it has one, and not immediately. */
   readonly outbox: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface ReindexProgress {
   readonly done: number;
   /** The number of rows of the table. */
   readonly total: number;
-  /** True if this index is ready. */
+  /** True if all rows of this index are indexed. */
   readonly isDone: boolean;
 }
 
@@ -38,9 +38,9 @@ export interface ReindexOptions {
 
 /** The search indexes of an app. */
 export class SearchIndexes {
-  /** The adapter, or null if the configuration names none. Then there are no indexes. */
+  /** The search engine's adapter, or null if the app configures none. */
   readonly adapter: SearchAdapter | null;
-  /** The outbox, or null if there is no key-value store. */
+  /** The app's outbox, or null if the app has no key-value store. */
   readonly outbox: AppOutbox | null;
   readonly #runtime: Runtime;
   readonly #open: OpenIndex[] = [];
@@ -58,7 +58,7 @@ export class SearchIndexes {
     if (adapter === null) throw new Error("Cannot open a search index without a search adapter");
     const backend = adapter.openIndex(index, this.#runtime);
     const duplicate = this.#open.find((other) =>
-      // Some engines accept no upper case.
+      // Some engines accept only lower case, so names are compared without case.
       other.index.name.toLowerCase() === index.name.toLowerCase() &&
       (backend.local === null || other.index.driver === index.driver)
     );
@@ -96,7 +96,7 @@ export class SearchIndexes {
   async start(): Promise<void> {
     await Promise.all(this.#open.map(({ backend }) =>
       backend.validate?.().catch((error) => {
-        // The service starts even if it cannot reach a database.
+        // By contract the service starts even if it cannot reach a database.
         if (!(error instanceof DatabaseError)) throw error;
       })
     ));
@@ -165,7 +165,7 @@ export class SearchIndexes {
       try {
         await handler?.(error, { index, ids: idsOf(keys) });
       } catch (handlerError) {
-        // The write is committed, so an error of the handler cannot fail the write any more.
+        // The write is already committed, so an error of the handler must not fail it.
         observe({ kind: "search_index_failed", index, rows: keys.length, error: handlerError });
       }
     };

@@ -3,7 +3,7 @@ import { wordsOf } from "./words.ts";
 
 /** One term of a search: a part of `q` between spaces that contains at least one word. */
 export interface SearchTerm {
-  /** The term's words, folded. They must be adjacent in a match. Never empty. */
+  /** The words of the term in lower case, without diacritics. A match has them adjacent. */
   readonly words: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   return terms.length === 0 ? null : { terms };
 }
 
-/** Returns the words of a string that match a query exactly as written, the last as a prefix. */
+/** Returns the words of a string that a query finds. The last word of the query is a prefix. */
 export function wordsAsWritten(
   words: readonly string[],
   { terms }: SearchQuery,

@@ -15,13 +15,13 @@ export class SearchVersions {
     this.#clock = clock;
   }
 
-  /** Returns the next version: microseconds since 1970. It fits into a JavaScript number. */
+  /** Returns the next version: microseconds since 1970, which fit into 63 bits. */
   next(): number {
     this.#last = Math.max(this.#last + 1, Math.floor(this.#clock.now() * 1_000));
     return this.#last;
   }
 
-  /** Makes later versions greater than this version, which other code has drawn. */
+  /** Makes later versions greater than this one, which another process may have drawn. */
   raise(version: number): void {
     this.#last = Math.max(this.#last, version);
   }

@@ -1,4 +1,4 @@
-/** A word in a string, and the form in which it is compared. */
+/** A word in a string, with its folded form, by which words are compared. */
 export interface Word {
   readonly from: number;
   readonly to: number;
@@ -15,7 +15,7 @@ const wordPattern =
 
 const plainWordPattern = /[a-z0-9]+/g;
 
-/** The length to which longer words are cut, because engines have limits. */
+/** Maximum length of an indexed word. Longer words are cut, because engines have limits. */
 const maxWordLength = 64;
 
 /**
@@ -61,7 +61,7 @@ function foldWord(word: string): readonly string[] {
 
 function cut(word: string): string {
   if (word.length <= maxWordLength) return word;
-  // Half of a surrogate pair is no character.
+  // A word must not end in half of a surrogate pair.
   return word.slice(0, maxWordLength).replace(/[\ud800-\udbff]$/, "");
 }
 

@@ -1,14 +1,14 @@
 import { Problem } from "../../problem/problem.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 
-/** The state of an account between two commits. Its balance is the sum of its entries. */
+/** The state of an account between two commits. The balance is the sum of the account's entries. */
 export interface AccountState {
   /** The name of the account. */
   readonly account: string;
   readonly balance: number;
-  /** Sequence number of the last entry; 0 before the first. */
+  /** Sequence number of the account's last entry; 0 before the first entry. */
   readonly seq: number;
-  /** The open reservations, whose credits are not part of the balance. */
+  /** The open reservations of credits. The balance does not include these credits. */
   readonly holds: readonly OpenHold[];
 }
 
@@ -18,36 +18,36 @@ export interface OpenHold {
   readonly amount: number;
   /** The balance directly after the reservation. */
   readonly balance: number;
-  /** Expiry, in milliseconds since 1970. */
+  /** Time at which the reservation expires, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** Decodes the stored state of an account; `undefined` is an account without entries. */
+/** Decodes the stored state of an account; undefined means an account without entries. */
 export function accountState(account: string, value: unknown): AccountState {
   // No other code writes this key.
   return value === undefined ? { account, balance: 0, seq: 0, holds: [] } : value as AccountState;
 }
 
-/** A new entry, without the members that follow from the state. */
+/** A new entry without the members that are computed from the account's state. */
 export type NewEntry = Omit<LedgerEntry, "seq" | "balance" | "at">;
 
 /**
- * The entries that one operation posts to an account. Throws a 409 if the balance would leave the
- * range of exact integers. The operation then posts nothing.
+ * Collects the entries that one operation adds to an account. Throws a 409 if the balance would
+ * leave the range of exact integers. The operation then adds no entry at all.
  */
 export class Posting {
   #state: AccountState;
   readonly #at: string;
-  /** The entries that were posted so far. */
+  /** The entries that the operation has added so far. */
   readonly entries: LedgerEntry[] = [];
 
-  /** `now` is in milliseconds since 1970. */
+  /** Starts from the current state. `now` is in milliseconds since 1970. */
   constructor(state: AccountState, now: number) {
     this.#state = state;
     this.#at = new Date(now).toISOString();
   }
 
-  /** The state after the entries so far. */
+  /** The account's state after the added entries. */
   get state(): AccountState {
     return this.#state;
   }
@@ -68,7 +68,7 @@ export class Posting {
     return posted;
   }
 
-  /** Replaces the open reservations. */
+  /** Replaces the open reservations of the account. */
   hold(holds: readonly OpenHold[]): void {
     this.#state = { ...this.#state, holds };
   }

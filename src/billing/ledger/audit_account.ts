@@ -3,27 +3,27 @@ import type { AccountState } from "./account_state.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 
-/** The audit of one account, whose entries were summed again. */
+/** The result of summing the entries of one account again. */
 export interface AccountAudit {
-  /** The account. */
+  /** The name of the audited account. */
   readonly account: string;
-  /** The sum of all entries, which equals the balance unless there is a fault. */
+  /** The stored balance of the account. */
   readonly balance: number;
   /** The sum of all entries, which equals the balance unless there is a fault. */
   readonly sum: number;
-  /** Number of entries. */
+  /** Number of entries that were summed. */
   readonly entries: number;
-  /** Credits in open reservations, which are not part of the balance. */
+  /** Credits in open reservations, which the balance does not include. */
   readonly reserved: number;
-  /** Inconsistencies; empty if there are none. */
+  /** Descriptions of inconsistencies. The list is empty if there are none. */
   readonly faults: readonly string[];
 }
 
-/** Sums the entries of an account up to a state, and compares the results. */
+/** Sums the entries of an account up to the given state, and compares the sum with the balance. */
 export async function auditAccount(store: KeyValue, state: AccountState): Promise<AccountAudit> {
   const { account, balance } = state;
   const fold = new Fold();
-  // Later entries are not part of the state; earlier entries never change.
+  // Entries after this state are not counted. Earlier entries never change.
   for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
     if (fold.entries === state.seq) break;
     // No other code writes below this prefix.
@@ -40,7 +40,7 @@ export async function auditAccount(store: KeyValue, state: AccountState): Promis
   return { account, balance, sum, entries, reserved, faults };
 }
 
-/** Returns the records below a prefix, in the order of their keys. */
+/** Yields the records whose keys begin with a prefix, in key order. */
 export async function* entriesBelow(
   store: KeyValue,
   prefix: KeyValueKey,
@@ -59,7 +59,7 @@ const pageSize = 500;
 class Fold {
   sum = 0;
   entries = 0;
-  /** The amounts of open reservations by id. */
+  /** The amounts of open reservations, by reservation id. */
   readonly open = new Map<string, number>();
   readonly faults: string[] = [];
 

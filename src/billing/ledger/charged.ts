@@ -3,31 +3,31 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { CreditsLedger, Reservation } from "./credits_ledger.ts";
 import { parseAmount } from "./ledger_input.ts";
 
-/** The cost of a charged procedure, and the account that pays. */
+/** The cost of a charged procedure, and the account that pays the cost. */
 export interface ChargeOptions<Context, Input> {
-  /** Number of credits, or a function of the call. */
+  /** Number of credits, or a function that returns the number for one call. */
   readonly amount: number | ((context: Context, input: Input) => MaybePromise<number>);
-  /** Returns the account that pays. Default: the id of the user. */
+  /** Returns the name of the account that pays. Default: the id of the user. */
   readonly account?: ((context: Context, input: Input) => MaybePromise<string>) | undefined;
-  /** Reason in the history. */
+  /** Reason that the account's history shows. */
   readonly reason?: string | undefined;
   /** Maximum duration of the handler, in milliseconds. Default: 600,000. */
   readonly expiresInMs?: number | undefined;
 }
 
-/** The caller of a procedure, as charges use it. */
+/** The caller of a procedure, as {@link charged} needs it. */
 export interface CallContext {
-  /** Null for an anonymous caller. */
+  /** The user who calls, or null for an anonymous caller. */
   readonly user: { readonly id: string } | null;
-  /** Registers work for the end of the call. Absent if the call ends with the handler. */
+  /** Registers work for the end of the call. Absent if the call ends when the handler returns. */
   readonly onEnd?: (work: (isAnswered: boolean) => Promise<void>) => void;
 }
 
 /**
- * Returns a procedure handler that costs credits. The credits are reserved before the handler runs,
- * and charged when its output is sent. They are returned if the handler throws or its output is
- * invalid, and after a timeout if the process ends. Without enough credits the call fails with 402
- * `insufficient-credits`, and the handler does not run.
+ * Wraps a procedure handler so that each call costs credits. The credits are reserved before the
+ * handler runs, and charged when the response is sent. They return if the handler throws or its
+ * output is invalid. They also return after a timeout if the process ends. A call without enough
+ * credits fails with 402 `insufficient-credits`, and the handler does not run.
  *
  * @example
  * ```ts
@@ -65,7 +65,7 @@ export function charged<Context extends CallContext, Input, Output>(
     }
     const end = async (isAnswered: boolean) => {
       if (isAnswered) return await keep(credits, reservation, { account, amount, reason });
-      // If the store fails now, the credits return automatically at the expiry.
+      // If the store fails now, the credits return when the reservation expires.
       await credits.release(reservation).catch(() => undefined);
     };
     let output: Output;
@@ -75,7 +75,7 @@ export function charged<Context extends CallContext, Input, Output>(
       await end(false);
       throw error;
     }
-    // The output has yet to be validated.
+    // With `onEnd` the charge waits, because the output has not been validated yet.
     if (context.onEnd === undefined) await end(true);
     else context.onEnd(end);
     return output;
@@ -93,7 +93,7 @@ async function keep(
 ): Promise<void> {
   const { ok } = await credits.commit(reservation);
   if (ok) return;
-  // The reservation expired before the work was done. The work is charged nevertheless.
+  // The reservation expired while the handler ran. The work is charged nevertheless.
   const key = `outlived:${reservation.id}`;
   await credits.consume(account, amount, { reason, key, allowNegative: true });
 }

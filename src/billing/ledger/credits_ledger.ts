@@ -2,34 +2,34 @@ import type { LedgerEntry } from "./ledger_entry.ts";
 import type { AccountAudit } from "./audit_account.ts";
 import type { EndedReservation, LedgerResult, ReservationState } from "./ledger_operations.ts";
 
-/** Options of every operation of the credits ledger. */
+/** Options that every operation of the credits ledger has. */
 export interface LedgerNote {
-  /** Reason in the history: at most 200 characters. */
+  /** Reason that the history shows: at most 200 characters. */
   readonly reason?: string | undefined;
   /**
-   * Idempotency key of 1 to 255 characters. An operation that is repeated with the same key and
-   * amount runs once and returns its first result. With another amount it fails with 422
-   * `idempotency-key-reused`. The key of a grant is kept for ever and is unique in the ledger. The
-   * key of another operation is unique in its account and is kept for 35 days.
+   * Idempotency key of 1 to 255 characters. A repetition with the same key and amount changes
+   * nothing and returns the first result. A repetition with another amount fails with 422
+   * `idempotency-key-reused`. The key of a grant is unique in the ledger and kept for ever. The key
+   * of another operation is unique in its account and kept for 35 days.
    */
   readonly key?: string | undefined;
 }
 
 /** Options for consuming credits. */
 export interface ConsumeOptions extends LedgerNote {
-  /** Allows a consumption that makes the balance negative. Default: false. */
+  /** True to consume more than the balance, which then is negative. Default: false. */
   readonly allowNegative?: boolean | undefined;
 }
 
 /** Options for reserving credits. */
 export interface ReserveOptions extends LedgerNote {
-  /** Milliseconds after which the credits return automatically. Default: 600,000. */
+  /** Milliseconds until the credits return automatically. Default: 600,000. */
   readonly expiresInMs?: number | undefined;
 }
 
-/** Credits that are reserved for work that has started. */
+/** Credits that an account has reserved for work that has started. */
 export interface Reservation {
-  /** The account. */
+  /** Name of the account that has reserved the credits. */
   readonly account: string;
   /** Id of the reservation: its idempotency key, or a UUID. */
   readonly id: string;
@@ -38,54 +38,52 @@ export interface Reservation {
   /** Time at which the credits return automatically: RFC 3339 in UTC. */
   readonly expiresAt: string;
   /**
-   * State of the reservation: `open`, unless `reserve` was repeated with its key. Only an open
-   * reservation holds credits. After the end of a reservation, work must be reserved under another
-   * key.
+   * State of the reservation. It is `open`, unless `reserve` was repeated with a key whose
+   * reservation has ended. Only an open reservation holds credits. To reserve again after its end,
+   * use another key.
    */
   readonly state: ReservationState;
 }
 
-/** The result of a reservation; `reservation` is null if the balance was too low. */
+/** The result of reserving credits. `reservation` is null if the balance was too low. */
 export interface ReserveResult extends LedgerResult {
-  /** The reservation, to be committed or released. */
+  /** The reservation, to commit or release later. Null if the balance was too low. */
   readonly reservation: Reservation | null;
 }
 
 /** Options for committing a reservation. */
 export interface CommitOptions {
-  /** The number of credits that were used. The rest returns to the balance. Default: all. */
+  /** Number of credits to charge; the rest returns. Default: the whole reservation. */
   readonly amount?: number | undefined;
 }
 
-/**
- * Options for reversing a grant. The `key` of a reversal is kept for ever, like the key of a grant.
- */
+/** Options for reversing a grant. The `key` of a reversal is kept for ever. */
 export interface ReverseOptions extends LedgerNote {
-  /** Number of credits to reverse. Default: all remaining credits of the grant. */
+  /** Number of credits to reverse. Default: all credits of the grant that are not yet reversed. */
   readonly amount?: number | undefined;
 }
 
-/** A part of the history of an account. */
+/** The part of an account's history to return. */
 export interface HistoryPage {
-  /** Number of entries: 1 to 1,000. */
+  /** Number of entries to return: 1 to 1,000. */
   readonly count: number;
-  /** Returns only entries before this `seq`: the `seq` of the last entry on the previous page. */
+  /** Returns only entries with a lower `seq`. Pass the `seq` of the previous page's last entry. */
   readonly before?: number | undefined;
 }
 
-/** The account and the credits of a grant with a key. */
+/** The account and the number of credits of a grant that has a key. */
 export interface FoundGrant {
-  /** The account. */
+  /** Name of the account that received the credits. */
   readonly account: string;
-  /** Number of credits. */
+  /** Number of credits that were granted. */
   readonly amount: number;
 }
 
 /**
- * The credits ledger: integer balances of accounts. Each balance is the sum of immutable entries.
- * Every operation is one commit of the key-value store, which checks that the balance is unchanged.
- * Therefore concurrent callers in any number of processes never consume more credits than the
- * balance.
+ * The credits ledger keeps an integer balance for each account. A balance is the sum of immutable
+ * entries. Each operation is one commit of the key-value store, which fails if another operation
+ * has changed the balance. Concurrent callers in any number of processes therefore never consume
+ * more credits than an account has.
  *
  * Amounts are whole numbers from 1 to 2^53 − 1; other amounts fail with 422. If the store does not
  * respond, an operation rejects with a `StoreError`, which is a 503 for the client. The operation
@@ -95,38 +93,35 @@ export interface FoundGrant {
 export interface CreditsLedger {
   /** Adds credits. */
   grant(account: string, amount: number, options?: LedgerNote): Promise<LedgerResult>;
-  /** Consumes credits. `ok` is false if the balance is too low. */
+  /** Consumes credits. `ok` is false, and nothing changes, if the balance is too low. */
   consume(account: string, amount: number, options?: ConsumeOptions): Promise<LedgerResult>;
-  /** Returns the credits that can be consumed; 0 for an account without entries. */
+  /** Returns the credits that an account can consume; 0 for an account without entries. */
   balance(account: string): Promise<number>;
-  /** Returns entries, newest first. Default: 50 entries. */
+  /** Returns entries of an account, newest first. Default: the last 50 entries. */
   history(account: string, page?: number | HistoryPage): Promise<readonly LedgerEntry[]>;
   /**
-   * Reserves credits until the work succeeds (`commit`), fails (`release`) or takes too long. A
-   * repetition with the same key returns the same reservation, even if it has ended. See its
-   * `state`.
+   * Reserves credits until `commit`, `release` or the expiry. Repeating a call with its key returns
+   * the first reservation, even if that has ended: see its `state`.
    */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
-  /** Charges the used credits. `ok` is false if the reservation was released or has expired. */
+  /** Ends a reservation and charges used credits. `ok` is false if it was released or expired. */
   commit(
     reservation: Pick<Reservation, "account" | "id">,
     options?: CommitOptions,
   ): Promise<EndedReservation>;
-  /** Returns the credits. `ok` is false if the reservation was committed or has expired. */
+  /** Ends a reservation and returns its credits. `ok` is false if it was committed or expired. */
   release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation>;
   /**
-   * Reverses the grant with this key, for instance after a refund. Consumed credits are included,
-   * so the balance may become negative. All reversals together never exceed the grant. An `amount`
-   * over the rest fails with 409. Without a `key` each call is a separate operation. Pass the id of
-   * the refund as the key of a partial refund, so that a repeated event counts once.
+   * Reverses the grant with this key, for instance after a refund. The balance may become negative,
+   * because consumed credits are reversed too. All reversals together never exceed the grant: a
+   * larger `amount` fails with 409. Without a `key` in the options, each call reverses again. For a
+   * partial refund, pass the id of the refund as `key`, so that a repeated event counts once.
    */
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
-  /**
-   * Returns the account and the credits of a grant, or null if no grant with this key was started.
-   */
+  /** Returns the account and credits of the grant with this key, or null if none was started. */
   findGrant(grantKey: string): Promise<FoundGrant | null>;
-  /** Sums the entries of one account or of all accounts, and compares them with the balances. */
+  /** Sums the entries of one account or all accounts, and compares the sums with the balances. */
   audit(account?: string): Promise<readonly AccountAudit[]>;
-  /** Closes the store if the ledger has opened it by a path or URL. */
+  /** Closes the store if `openCreditsLedger` has opened it from a path or URL. */
   close(): Promise<void>;
 }

@@ -3,16 +3,16 @@ import { Problem } from "../../problem/problem.ts";
 import type { FoundGrant } from "./credits_ledger.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 
-/** The keys of grants. Each is bound to one account, and is unique in the ledger. */
+/** The idempotency keys of grants. A key is unique in the ledger and belongs to one account. */
 export class GrantKeys {
   readonly #store: Pick<KeyValue, "get" | "commit">;
 
-  /** Makes no call yet. */
+  /** Creates the object without calling the store. */
   constructor(store: Pick<KeyValue, "get" | "commit">) {
     this.#store = store;
   }
 
-  /** Returns the grant to which a key is bound; null for none. */
+  /** Returns the grant with this key, or null if no grant has the key. */
   async find(key: string): Promise<FoundGrant | null> {
     const { value } = await this.#store.get(ledgerKeys.grant(key));
     // No other code writes this key.
@@ -20,8 +20,8 @@ export class GrantKeys {
   }
 
   /**
-   * Binds a key to a grant. A payment that is reported for two accounts is thus granted to only one
-   * of them. Throws a 422 if the key is bound to another grant.
+   * Binds a key to a grant. A payment that is reported for two accounts is therefore granted to
+   * only one of them. Throws a 422 if the key belongs to another grant.
    */
   async bind(key: string, grant: FoundGrant): Promise<void> {
     const found = await this.find(key) ?? await this.#bindNow(key, grant);

@@ -40,7 +40,7 @@ import {
   transfer,
 } from "./ledger_operations.ts";
 
-/** The result of one operation, and the records that it writes in addition to the entries. */
+/** The result of one operation, and the records to write besides the entries. */
 interface Posted<Result> {
   readonly result: Result;
   readonly records: readonly KeyValueMutation[];
@@ -56,9 +56,7 @@ export class KvLedger implements CreditsLedger {
   readonly #grants: GrantKeys;
   readonly #closeStore: () => Promise<void>;
 
-  /**
-   * Creates the ledger without a call to the store. `close` calls `closeStore`, if there is one.
-   */
+  /** Creates the ledger without calling the store. `close` calls `closeStore`, if it is passed. */
   constructor(
     store: KeyValue,
     runtime: Pick<Runtime, "clock" | "random">,
@@ -144,7 +142,7 @@ export class KvLedger implements CreditsLedger {
       };
       return {
         result: { ...done.result, reservation: done.result.ok ? reservation : null },
-        // The record lives as long as the reservation can be requested.
+        // The record is kept as long as a client may ask for the reservation.
         records: setting(record, done.record, keepMs + given.lifetimeMs),
       };
     });
@@ -182,7 +180,7 @@ export class KvLedger implements CreditsLedger {
       const keyed = own === null ? null : { key: own, record: asOperation(record) };
       const done = reverse(posting, given, keyed, asOperation(grant));
       const changed = setting(granted, done.grant);
-      // A reversal is kept as long as its grant.
+      // The record of a reversal is kept for ever, like that of its grant.
       const kept = reversal === null ? [] : setting(reversal, done.record);
       return { result: done.result, records: [...changed, ...kept] };
     });
@@ -240,7 +238,7 @@ export class KvLedger implements CreditsLedger {
     });
   }
 
-  /** Runs one operation on the state of an account, and stores its entries in one commit. */
+  /** Runs one operation on an account's state. One commit stores all entries of the operation. */
   #post<Result>(
     account: string,
     reads: readonly KeyValueKey[],
@@ -263,7 +261,8 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // The first entry proves the commit, because its sequence number is unique.
+        // Only one commit can write an entry with this sequence number, which proves that this one
+        // did.
         beside: [...entries, ...expired, ...records],
       };
     }, reads);
@@ -274,10 +273,10 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** The maximum number of operations in a commit. As many operations take half of its bytes. */
+/** Maximum number of changes in a commit. They take half of the bytes that a commit may have. */
 const maxChanges = 128;
 
-/** Retention of the keys of consumptions and of ended reservations, in milliseconds. */
+/** How long the keys of consumptions and ended reservations are kept, in milliseconds. */
 const keepMs = 35 * 86_400_000;
 
 function transferOf(

@@ -1,4 +1,4 @@
-/** The kind of a ledger entry: the reason for a change of the balance. */
+/** The kind of a ledger entry, which shows why the balance has changed. */
 export type LedgerEntryKind =
   /** Credits were granted. */
   | "grant"
@@ -15,25 +15,22 @@ export type LedgerEntryKind =
   /** Granted credits were reversed, for instance after a refund. */
   | "reverse";
 
-/**
- * An entry of the credits ledger: one change of one account's balance. Entries are never changed or
- * deleted.
- */
+/** An entry of the credits ledger: one change of one balance. Entries are never changed. */
 export interface LedgerEntry {
-  /** Sequence number among the entries of the account, from 1 on without gaps. */
+  /** Sequence number of the entry in its account, from 1 on without gaps. */
   readonly seq: number;
-  /** The kind of the change. */
+  /** The reason why the balance has changed. */
   readonly kind: LedgerEntryKind;
-  /** The change of the balance: negative for a reduction, 0 for a commit of all credits. */
+  /** Change of the balance. Negative for a reduction; 0 for a commit that used all credits. */
   readonly amount: number;
   /** The balance after the entry. */
   readonly balance: number;
   /** Time of the entry by the clock of the process that created it: RFC 3339 in UTC. */
   readonly at: string;
-  /** The reason that the caller passed. */
+  /** The reason that the caller of the operation passed. */
   readonly reason?: string;
-  /** The idempotency key of the operation; for a reversal, the key of the grant. */
+  /** Idempotency key of the operation. For a reversal, the key of the grant. */
   readonly key?: string;
-  /** The id of the reservation of the entry. */
+  /** Id of the reservation that the entry belongs to. */
   readonly reservation?: string;
 }

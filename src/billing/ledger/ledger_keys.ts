@@ -4,34 +4,34 @@ import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
 
 /** The keys of the ledger's records in the key-value store. */
 export const ledgerKeys = {
-  /** The hot key of an account: its balance and its open reservations. */
+  /** The balance and open reservations of an account. Every operation writes this key. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],
   /** The prefix of the states of all accounts. */
   states: ["credits", "state"],
-  /** One entry, which is never overwritten. */
+  /** One entry of an account, which is never overwritten. */
   entry: (account: string, seq: number): KeyValueKey => [
     ...["credits", "entry", partOf(account)],
     seq,
   ],
   entries: (account: string): KeyValueKey => ["credits", "entry", partOf(account)],
-  /** The result of an operation with an idempotency key on an account. */
+  /** The result of an account's operation that had an idempotency key. */
   operation: (account: string, key: string): KeyValueKey => [
     ...["credits", "key", partOf(account)],
     digest(key),
   ],
-  /** A reservation, open or not. */
+  /** A reservation of an account, whether open or ended. */
   reservation: (account: string, id: string): KeyValueKey => [
     ...["credits", "reservation", partOf(account)],
     digest(id),
   ],
-  /** The account of a grant with this key, which is never overwritten. */
+  /** The account of the grant with this idempotency key, which is never overwritten. */
   grant: (key: string): KeyValueKey => ["credits", "grant", digest(key)],
 } as const;
 
 /**
- * Returns an account as a part of a key: its name, or the hash of a long name, because the size of
- * keys is limited. Bytes and strings are different keys, so no account name equals the hash of
- * another account.
+ * Returns the part of a key for an account: its name, or a hash if the name is long. The size of
+ * the keys in a commit is limited. Hashes are bytes and names are strings, so a name never equals a
+ * hash.
  */
 function partOf(account: string): KeyValueKeyPart {
   return Buffer.byteLength(account) <= maxAccountBytes ? account : digest(account);

@@ -4,63 +4,63 @@ import type { LedgerEntry } from "./ledger_entry.ts";
 
 /** The result of a ledger operation. If `ok` is false, nothing was changed. */
 export interface LedgerResult {
-  /** False if the balance was too low. */
+  /** False if the balance was too low for the operation. */
   readonly ok: boolean;
-  /** The balance directly after this operation, or the balance that was too low. */
+  /** The balance directly after the operation. If it was refused, the balance that was too low. */
   readonly balance: number;
-  /** True if an earlier operation under the same key did this. This call then changed nothing. */
+  /** True if an earlier call with the same key did the operation, so this call changed nothing. */
   readonly replayed: boolean;
 }
 
 /** The state of a reservation. */
 export type ReservationState = "open" | "committed" | "released" | "expired";
 
-/** The result of ending a reservation. */
+/** The result of committing or releasing a reservation. */
 export interface EndedReservation extends LedgerResult {
-  /** The state of the reservation. If another state was requested, `ok` is false. */
+  /** The state after the call. If it is not the requested state, `ok` is false. */
   readonly state: ReservationState;
 }
 
-/** The stored result of an operation with an idempotency key. */
+/** The stored result of an operation that had an idempotency key. */
 export interface OperationRecord {
-  /** The operation with its amount. Another operation with the same key is refused. */
+  /** Identifies the operation and its amount. A key with another fingerprint is refused. */
   readonly fingerprint: string;
   readonly entry: LedgerEntry;
-  /** Number of credits of a grant that were reversed. */
+  /** Number of a grant's credits that were reversed so far. */
   readonly reversed: number;
 }
 
-/** A stored reservation. */
+/** A reservation as the store keeps it. */
 export interface ReservationRecord {
   readonly amount: number;
-  /** The balance directly after the reservation. */
+  /** The balance of the account directly after the reservation. */
   readonly balance: number;
   readonly expiresAt: number;
   readonly state: ReservationState;
 }
 
-/** The idempotency key of an operation, and the record that is stored under it, or null. */
+/** An operation's idempotency key, and the record that is stored under the key (null if none). */
 export interface Keyed {
   readonly key: string;
   readonly record: OperationRecord | undefined;
 }
 
-/** The result of an operation, and the record to store under its key. */
+/** The result of an operation, and the record to store under its idempotency key. */
 export interface Outcome {
   readonly result: LedgerResult;
   readonly record: OperationRecord | null;
 }
 
-/** An immediate addition to the balance, or subtraction from it. */
+/** Credits to add to the balance or to subtract from it immediately. */
 export interface Transfer {
   readonly kind: "grant" | "consume";
   readonly amount: number;
   readonly reason: string | undefined;
-  /** True if a consumption may make the balance negative. */
+  /** True if the operation may make the balance negative. */
   readonly allowNegative: boolean;
 }
 
-/** Grants or consumes credits. */
+/** Adds credits to a balance, or subtracts them. */
 export function transfer(posting: Posting, given: Transfer, keyed: Keyed | null): Outcome {
   const { kind, amount, reason, allowNegative } = given;
   const fingerprint = `${kind} ${amount}`;
@@ -75,19 +75,19 @@ export function transfer(posting: Posting, given: Transfer, keyed: Keyed | null)
   );
 }
 
-/** The part of a grant to reverse: `amount`, or everything that remains. */
+/** A reversal of a grant. Without an `amount`, everything that is not yet reversed. */
 export interface Reversal {
   readonly grantKey: string;
   readonly amount: number | null;
   readonly reason: string | undefined;
 }
 
-/** The outcome of a reversal, and the changed record of the grant. */
+/** The result of a reversal, and the grant's record with the new number of reversed credits. */
 export interface ReversalOutcome extends Outcome {
   readonly grant: OperationRecord | null;
 }
 
-/** Reverses granted credits, including consumed credits. The balance may become negative. */
+/** Reverses granted credits, even if they were consumed. The balance may become negative. */
 export function reverse(
   posting: Posting,
   given: Reversal,
@@ -121,7 +121,7 @@ export function reverse(
   };
 }
 
-/** The result of a reservation, and its record. */
+/** The result of reserving credits, and the reservation's record. */
 export interface ReserveOutcome {
   readonly result: LedgerResult;
   readonly expiresAt: number;
@@ -129,7 +129,10 @@ export interface ReserveOutcome {
   readonly record: ReservationRecord | null;
 }
 
-/** Reserves credits. Returns an existing reservation with the id and amount, in any state. */
+/**
+ * Reserves credits. If a reservation with the same id and amount exists, it is returned unchanged,
+ * in any state.
+ */
 export function reserve(
   posting: Posting,
   wanted: Omit<OpenHold, "balance">,
@@ -176,11 +179,11 @@ export function reserve(
 export interface ReservationEnd {
   readonly id: string;
   readonly state: "committed" | "released";
-  /** Number of credits that a commit uses; null for all. */
+  /** Number of credits that the commit charges, or null for all. */
   readonly used: number | null;
 }
 
-/** The result of ending a reservation, and its record. */
+/** The result of ending a reservation, and the reservation's new record. */
 export interface EndOutcome {
   readonly result: EndedReservation;
   readonly record: ReservationRecord | null;
@@ -219,7 +222,7 @@ export function endReservation(
   };
 }
 
-/** Returns the credits of expired reservations to the balance, and their records by id. */
+/** Ends expired reservations: their credits return to the balance. Returns records by id. */
 export function expire(
   posting: Posting,
   now: number,
@@ -242,12 +245,12 @@ function recordOf(
   return { amount, balance, expiresAt, state };
 }
 
-/** Returns the final state of a reservation. A just expired reservation is still stored as open. */
+/** Returns the state of an ended reservation. If the stored state is open, it has just expired. */
 function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }
 
-/** Limit of open reservations, because the state of an account is one record. */
+/** Maximum number of open reservations, because one record contains the state of an account. */
 const maxHolds = 100;
 
 function replayed(keyed: Keyed | null, fingerprint: string): Outcome | null {

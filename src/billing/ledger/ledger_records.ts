@@ -1,19 +1,19 @@
 import type { KeyValueKey, KeyValueMutation } from "../../kv/key_value.ts";
 import type { OperationRecord, ReservationRecord } from "./ledger_operations.ts";
 
-/** Returns the stored record of an operation with a key. */
+/** Casts a stored value to the record of an operation with an idempotency key. */
 export function asOperation(value: unknown): OperationRecord | undefined {
   // No other code writes these keys.
   return value as OperationRecord | undefined;
 }
 
-/** Returns the stored record of a reservation. */
+/** Casts a stored value to the record of a reservation. */
 export function asReservation(value: unknown): ReservationRecord | undefined {
   // No other code writes these keys.
   return value as ReservationRecord | undefined;
 }
 
-/** Returns the write of a record. Returns none if the record is null, because it did not change. */
+/** Returns the write of a record. Returns none if the record is null, which means unchanged. */
 export function setting(
   key: KeyValueKey,
   value: unknown,

@@ -11,11 +11,11 @@ import { KvLedger } from "./kv_ledger.ts";
 /** The options of {@link openCreditsLedger}. */
 export interface CreditsLedgerOptions {
   /**
-   * The store of the balances: a path, `:memory:`, a URL of KV Connect, a `Deno.Kv` or a
+   * The store of the balances. It is a path, `:memory:`, a URL of KV Connect, a `Deno.Kv` or a
    * `KeyValue`. The app may use the same store.
    */
   readonly kv: KeyValueOption;
-  /** The clock, random numbers, environment and observer. Default: those of the system. */
+  /** Clock, randomness, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;
 }
 
@@ -36,8 +36,7 @@ export const creditsLedgerOptions = group(
 ).required();
 
 /**
- * Opens the credits ledger of a key-value store. Throws a plain Error that names the option at
- * fault.
+ * Opens a credits ledger in a key-value store. Throws a plain Error that names an invalid option.
  *
  * @example
  * ```ts

@@ -5,194 +5,184 @@ import type {
   BillingSubscription,
 } from "../billing_event.ts";
 
-/** A payment page of the provider. */
+/** A page of the provider on which a customer pays. */
 export interface CheckoutSession {
-  /** The provider's id of the session. */
+  /** The provider's id of the checkout session. */
   readonly id: string;
-  /** URL of the page. */
+  /** URL of the payment page. */
   readonly url: string;
 }
 
-/** `subscription` starts a subscription; `payment` is a single payment. */
+/** The mode of a checkout: `subscription` starts a subscription; `payment` is a single payment. */
 export type CheckoutMode = "subscription" | "payment";
 
-/** A price and its quantity. */
+/** A price to buy, and how many units of it. */
 export interface CheckoutItem {
-  /** The provider's id of the price; see the provider. */
+  /** The provider's id of the price. */
   readonly priceId: string;
-  /** A positive whole number. */
+  /** Number of units: a whole number from 1 on. */
   readonly quantity: number;
 }
 
-/** A checkout for a provider to create. */
+/** A checkout that a provider shall create. */
 export interface ProviderCheckout {
-  /** The mode of the checkout. */
+  /** Subscription or single payment. */
   readonly mode: CheckoutMode;
-  /** At least one element. */
+  /** The prices to buy. At least one. */
   readonly items: readonly CheckoutItem[];
   /** URL to which the customer returns after paying. */
   readonly successUrl: string | undefined;
   /** URL to which the customer returns without paying. */
   readonly cancelUrl: string | undefined;
-  /** The provider's id of an existing customer. */
+  /** The provider's id of an existing customer, if the customer is known. */
   readonly customerId: string | undefined;
-  /** Email address to prefill in the form. */
+  /** Email address that is prefilled in the payment form. */
   readonly customerEmail: string | undefined;
-  /** The account that receives the credits. */
+  /** The account that receives the credits of the purchase. */
   readonly accountId: string;
-  /** Metadata for every place that the provider copies to the invoice. It names the account. */
+  /** Metadata, which names the account. Set it wherever the provider copies it to the invoice. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** Key that is equal for repetitions of the same checkout. */
+  /** Idempotency key. Repetitions of one checkout have the same key. */
   readonly idempotencyKey: string;
 }
 
-/** The usage of a subscription to report. */
+/** The usage of a subscription that a provider shall record. */
 export interface UsageReport {
-  /** The provider's id of a subscription item, or of the subscription. */
+  /** The provider's id of a subscription item, or of the subscription for some providers. */
   readonly subscriptionItemId: string;
-  /** The reported quantity. */
+  /** Number of units that were used. */
   readonly quantity: number;
   /** `increment` adds to the reported usage. `set` replaces it, if the provider supports that. */
   readonly action: "increment" | "set";
-  /** Key that is equal for repetitions of one report. */
+  /** Idempotency key. Repetitions of one report have the same key. */
   readonly idempotencyKey: string;
 }
 
-/** A received webhook delivery. */
+/** A webhook delivery that the service has received. */
 export interface WebhookDelivery {
-  /** The raw bytes, which the signature covers. */
+  /** The raw bytes of the body, over which the signature is computed. */
   readonly body: Uint8Array<ArrayBuffer>;
-  /** The headers, including the signature. */
+  /** The headers of the delivery, including the signature. */
   readonly headers: Headers;
-  /** Time in milliseconds since 1970. */
+  /** Current time, in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** A paid price, with all ids by which a plan may identify it. */
+/** A price that was paid. A plan may refer to the price by any of its ids. */
 export interface PaidPrice {
-  /** At least one element. */
+  /** The ids of the price at the provider. At least one. */
   readonly ids: readonly string[];
-  /**
-   * The quantity from the provider. A value that is not a positive whole number is refused later.
-   */
+  /** Quantity as the provider reports it. It is validated later. */
   readonly quantity: number;
-  /** The charged amount after discounts. Default: the amount of the payment. */
+  /** Charged amount after discounts, paid by money or credit. Default: the payment's amount. */
   readonly amount?: number;
-  /** True if the price is for a part of a period, for instance after a change. */
+  /** True if the price is for a part of a period, for instance after a change of plan. */
   readonly isProration?: boolean;
 }
 
-/** A payment as its provider reports it. */
+/** A payment as the provider reports it, before its credits are known. */
 export interface VendorPayment extends BillingPayment {
-  /** Paid prices; empty if the event names none: {@link BillingProvider.findPrices} may do so. */
+  /** The paid prices, or none if {@link BillingProvider.findPrices} has to find them. */
   readonly prices: readonly PaidPrice[];
-  /** True if the event lacks some prices: {@link BillingProvider.findPrices} returns all. */
+  /** True if the event omits some prices, which {@link BillingProvider.findPrices} can return. */
   readonly hasMorePrices?: boolean;
-  /** False if the payment is never for a whole period or a purchase, whatever its lines contain. */
+  /** False if such a payment is never for a whole period or a purchase: it grants nothing. */
   readonly isForCredits: boolean;
-  /**
-   * The charged amount after discounts and before the use of a customer balance. Default: `amount`.
-   */
+  /** Charged amount after discounts and before any customer balance. Default: `amount`. */
   readonly netAmount?: number;
-  /** Time of the purchase, if it is not the time of the event: RFC 3339 in UTC. */
+  /** Time of the purchase in RFC 3339 and UTC. Default: the time of the event. */
   readonly boughtAt?: string;
-  /** True for the first payment of a subscription that names no prices. */
+  /** True for the first payment of a subscription if the event names no prices. */
   readonly isFirst?: boolean;
-  /** True for a payment for a change of a subscription that names no prices. */
+  /** True for a payment for a changed subscription if the event names no prices. */
   readonly isChange?: boolean;
-  /**
-   * True if the payment is for a change of plan and partly or wholly paid by a balance or credit.
-   */
+  /** True if the payment is for a change of plan, and a balance or credit paid a part of it. */
   readonly isPaidByCredit?: boolean;
-  /** True if a separate event reports payments of periodic plans, and this is another event. */
+  /** True if this event must not grant credits of subscriptions, because a separate event does. */
   readonly isOnlyForOneTime: boolean;
 }
 
-/** One normalized event, before its account and its credits are known. */
+/** One event of a provider in the common form, before its account and credits are known. */
 export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> {
   /** The type of the event. */
   readonly type: BillingEventType;
-  /** The payment, successful or not. */
+  /** The payment that succeeded or failed. */
   readonly payment?: VendorPayment;
-  /** The provider's id of the event's subscription. */
+  /** The provider's id of the subscription that the event concerns. */
   readonly subscriptionId?: string;
-  /**
-   * The time since which the subscription has its price and quantity, if the provider reports this.
-   */
+  /** Since when the subscription has its price and quantity, if the provider reports it. */
   readonly itemChangedAt?: string;
   /**
-   * True if only a server with a key of the provider can have set the metadata. Other metadata is
-   * trusted only with the code of a checkout of this service.
+   * True if only a server with a key of the provider can have set the metadata. Otherwise the
+   * metadata is trusted only if it has the code of a checkout of this service.
    */
   readonly isMetadataOfServer?: boolean;
-  /** True if a completed checkout has not been paid yet. */
+  /** True if the checkout is complete, but the payment has not arrived yet. */
   readonly isUnpaid?: boolean;
 }
 
-/** The state of a subscription, as it was read at the provider. Times are RFC 3339 in UTC. */
+/** The state of a subscription that was read from the provider. Times are RFC 3339 in UTC. */
 export interface ReadTerms extends Pick<VendorEvent, "itemChangedAt"> {
-  /** The current state. */
+  /** The current state of the subscription. */
   readonly subscription: BillingSubscription;
-  /** The time of the subscription's last change. */
+  /** Time of the subscription's last change. */
   readonly changedAt?: string;
 }
 
-/** The events of one delivery whose signature is valid. */
+/** The events of one webhook delivery with a valid signature. */
 export interface VendorDelivery {
-  /** Id that is equal for repeated deliveries of one event. */
+  /** Id of the delivery. Repeated deliveries of one event have the same id. */
   readonly id: string;
-  /** True if real money was used; null if the provider does not report it. */
+  /** True for real money, false for a test, or null if the provider does not report it. */
   readonly isLive: boolean | null;
-  /** At least one event; a paid checkout has two. */
+  /** The events of the delivery. At least one; a paid checkout has two. */
   readonly events: readonly VendorEvent[];
 }
 
 /**
- * The interface of a billing provider. Operations that a provider does not offer are absent, and
- * the router responds with 501 `billing-unsupported`. Operations throw a `billing-failed` Problem
+ * The interface of a billing provider. Operations that a provider does not offer are absent; the
+ * service then responds with 501 `billing-unsupported`. Operations throw a `billing-failed` Problem
  * if the provider refuses or does not respond.
  */
 export interface BillingProvider {
-  /** The name of the provider in keys and events. The name must never change. */
+  /** Name of the provider in stored keys and events. It must never change. */
   readonly name: string;
-  /** True if deliveries are verified by a secret. */
+  /** True if a secret is configured that verifies deliveries. */
   readonly isSigned: boolean;
-  /** True if the provider uses real money; null if deliveries do not show that. */
+  /** True for real money, false for tests, or null if deliveries do not show it. */
   readonly isLive: boolean | null;
   /**
-   * True if the provider finds an existing customer by the email address that a buyer enters, which
-   * may belong to another person.
+   * True if the provider finds an existing customer by the email address that a buyer enters. The
+   * address may belong to another person.
    */
   readonly findsCustomerByEmail?: boolean;
-  /** Creates a payment page. */
+  /** Creates a page on which a customer pays. */
   createCheckout(checkout: ProviderCheckout): Promise<CheckoutSession>;
-  /** Creates a page on which a customer manages subscriptions. */
+  /** Creates a page on which a customer manages subscriptions. Absent if unsupported. */
   createPortal?(
     customerId: string,
     returnUrl: string | undefined,
   ): Promise<{ readonly url: string }>;
   /** Returns the subscriptions of a customer. */
   listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
-  /** Returns one subscription; null for an unknown id. */
+  /** Returns a subscription by its id, or null if the id is unknown. */
   getSubscription(id: string): Promise<BillingSubscription | null>;
   /** Cancels a subscription, immediately or at the end of the paid period. */
   cancelSubscription(
     id: string,
     options: { readonly atPeriodEnd: boolean },
   ): Promise<BillingSubscription>;
-  /** Changes the price of a subscription. */
+  /** Changes a subscription to another price. */
   updateSubscription(
     id: string,
     options: { readonly priceId: string },
   ): Promise<BillingSubscription>;
-  /** Reports usage. */
+  /** Reports the usage of a subscription. Absent if unsupported. */
   reportUsage?(report: UsageReport): Promise<void>;
-  /** Verifies a delivery and reads its events. Throws a 400 if it is not authentic. */
+  /** Verifies a delivery and parses its events. Throws a 400 if the signature is invalid. */
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
-  /**
-   * Returns the terms of a subscription whose payments name no prices, or null for an unknown id.
-   */
+  /** Returns the state of a subscription whose payments name no prices, or null if unknown. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns all prices of a payment whose event names only some, or none for too many prices. */
+  /** Returns all prices of a payment whose event omits some. Returns none if there are too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }

@@ -1,19 +1,19 @@
 import type { CheckoutItem, PaidPrice } from "./billing_provider.ts";
 
 /**
- * The names of metadata that only the service sets. Values from a browser are dropped. `userId` is
- * included because it identifies the account if `accountId` is missing.
+ * The names of metadata that only the service may set, so values from a browser are removed.
+ * `userId` is included, because it identifies the account if `accountId` is missing.
  */
 export const reservedMetadata = [
   ...["accountId", "userId", "planKey", "prices", "checkoutCode"] as const,
 ];
 
-/** Writes the items of a checkout into a metadata string, for events that do not name prices. */
+/** Writes the prices and quantities of a checkout as a string for the metadata. */
 export function pricesText(items: readonly CheckoutItem[]): string {
   return items.map(({ priceId, quantity }) => `${priceId}*${quantity}`).join(" ");
 }
 
-/** Parses the items that {@link pricesText} wrote. */
+/** Parses the prices and quantities that {@link pricesText} wrote into the metadata. */
 export function pricesIn(metadata: Readonly<Record<string, string>>): readonly PaidPrice[] {
   const { prices = "" } = metadata;
   return [...prices.matchAll(/(?:^| )([^ *]+)\*(\d{1,9})(?= |$)/g)]

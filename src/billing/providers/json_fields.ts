@@ -1,36 +1,36 @@
 /**
- * The fields of a JSON object from a provider. Each field is read as its expected type, and is
- * undefined if it has another type.
+ * The fields of a JSON object that a provider sent. Each method reads a field as one type, and
+ * returns undefined if the field has another type.
  */
 export class JsonFields {
-  /** The value itself. */
+  /** The JSON value whose fields are read. */
   readonly value: unknown;
 
-  /** Takes any value. A value that is not an object has no fields. */
+  /** Accepts any JSON value. A value that is not an object has no fields. */
   constructor(value: unknown) {
     this.value = value;
   }
 
-  /** Returns a non-empty string. */
+  /** Returns a field that is a non-empty string. */
   text(name: string): string | undefined {
     const value = this.#own(name);
     return typeof value === "string" && value !== "" ? value : undefined;
   }
 
-  /** Returns a number, or the value of a numeric string, as some providers send amounts. */
+  /** Returns a number. Some providers send amounts as numeric strings, which are converted. */
   number(name: string): number | undefined {
     const value = this.#own(name);
     if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
     return typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
   }
 
-  /** Returns a quantity: 1 if the field is absent, and NaN if it is not a number. */
+  /** Returns a quantity: 1 if the field is absent, and NaN if the field is not a number. */
   quantity(name = "quantity"): number {
     const value = this.#own(name);
     return value === undefined ? 1 : typeof value === "number" ? value : NaN;
   }
 
-  /** Returns a quantity of a provider that documents null for prices without a quantity. */
+  /** Returns a quantity from a provider that documents null for prices without a quantity. */
   quantityOrNull(name = "quantity"): number {
     return this.#own(name) === null ? 1 : this.quantity(name);
   }
@@ -40,25 +40,25 @@ export class JsonFields {
     return typeof value === "boolean" ? value : undefined;
   }
 
-  /** Returns the fields of an object; without fields if there is none. */
+  /** Returns the fields of a nested object. They are empty if there is no such object. */
   at(name: string): JsonFields {
     return new JsonFields(this.#own(name));
   }
 
-  /** Returns the elements of a list; empty if there is none. */
+  /** Returns the elements of a list field, or an empty list if there is none. */
   list(name: string): readonly JsonFields[] {
     const value = this.#own(name);
     return Array.isArray(value) ? value.map((one) => new JsonFields(one)) : [];
   }
 
-  /** Returns an id: a string, a number, or the id of an expanded object. */
+  /** Returns an id from a field with a string, a number, or an object that has the id. */
   id(name: string): string | undefined {
     const value = this.#own(name);
     if (typeof value === "number") return String(value);
     return typeof value === "object" ? new JsonFields(value).text("id") : this.text(name);
   }
 
-  /** Returns metadata: the string, number and boolean fields of an object, as strings. */
+  /** Returns an object of metadata. String, number and boolean fields become strings. */
   texts(name: string): Readonly<Record<string, string>> {
     const value = this.#own(name);
     if (typeof value !== "object" || value === null) return {};
@@ -78,31 +78,31 @@ export class JsonFields {
 }
 
 /**
- * Returns true if money paid less than half of the charge. For some providers, credit is a balance
- * or the proration of the previous plan. The rest of a monthly plan is less than half of a yearly
- * plan.
+ * Returns true if money paid less than half of the charge. The rest was paid by credit: the
+ * proration of the previous plan, or a balance. A half is enough, because the rest of a monthly
+ * plan costs less than half of a yearly plan.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);
 }
 
-/** Converts seconds since 1970 to RFC 3339. Returns undefined if there are none. */
+/** Converts seconds since 1970 to RFC 3339. Returns undefined for undefined. */
 export function timeOfSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Math.abs(seconds) > 8.64e12) return undefined;
   return new Date(seconds * 1000).toISOString();
 }
 
-/** Converts a provider's time to RFC 3339 in UTC, with milliseconds. Undefined if it is invalid. */
+/** Converts a time to RFC 3339 in UTC with milliseconds. Returns undefined if invalid. */
 export function timeOf(text: string | undefined): string | undefined {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-/** Returns the fields of an object that are not undefined. */
+/** Returns a copy of an object without the fields that are undefined. */
 export function present<Fields extends object>(
   fields: Fields,
 ): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
-  // Only undefined fields are omitted, as the type declares.
+  // The result has the fields of the type, because only undefined ones were removed.
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),
   ) as { [Name in keyof Fields]: Exclude<Fields[Name], undefined> };

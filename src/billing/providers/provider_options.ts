@@ -4,15 +4,15 @@ import { callback, other, timerMs } from "../../options/option_kinds.ts";
 /** The options that all billing providers have. */
 export interface ProviderOptions {
   /**
-   * The webhook secret, as the provider shows it, or a list of secrets for rotation. Without a
-   * secret, deliveries are not verified, and the start fails in production.
+   * The webhook secret as the provider shows it, or a list during a rotation. Without a secret,
+   * deliveries are not verified, and the start fails in production.
    */
   readonly webhookSecret?: string | readonly string[] | undefined;
-  /** Maximum difference to the time of a delivery, in milliseconds. Default: 300,000. */
+  /** Maximum difference between the clock and a delivery's time, in ms. Default: 300,000. */
   readonly toleranceMs?: number | undefined;
-  /** Another URL of the provider's API, for instance for tests. */
+  /** Another base URL of the provider's API, for instance for tests. */
   readonly baseUrl?: string | undefined;
-  /** Sends the requests. Default: the global `fetch`. */
+  /** Function that sends API calls. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   /** Timeout of one API call, in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
@@ -30,7 +30,7 @@ export const providerOptions = {
   timeoutMs: timerMs().default(10_000),
 } satisfies Described<ProviderOptions>;
 
-/** Describes a secret or key. A space or line break in a secret is a copying mistake. */
+/** Describes a secret or key. Spaces and line breaks are rejected, as mistakes in copying. */
 export function secretText(): Option<string | undefined> {
   return other<string>(
     "a text as the provider gave it, without spaces",
@@ -38,7 +38,7 @@ export function secretText(): Option<string | undefined> {
   );
 }
 
-/** Returns the secrets of a webhook as a list. */
+/** Returns the webhook secrets as a list, which is empty without a secret. */
 export function secretsOf(given: string | readonly string[] | undefined): readonly string[] {
   return given === undefined ? [] : [given].flat();
 }

@@ -2,37 +2,37 @@ import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 import { JsonFields } from "./json_fields.ts";
 
-/** The options for calling the API of a provider. */
+/** The options for calling a provider's API. */
 export interface VendorApiOptions {
-  /** Name of the provider in messages. */
+  /** Name of the provider for error messages. */
   readonly provider: string;
-  /** Base URL without a trailing slash. */
+  /** Base URL of the API, without a trailing slash. */
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: typeof fetch;
-  /** Timeout of one call, in milliseconds. */
+  /** Timeout of one API call, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** One call of the API of a provider. */
+/** One call of a provider's API. */
 export interface VendorCall {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Percent-encoded path. */
+  /** Percent-encoded path of the call. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** Calls the JSON API of a provider. Calls are not retried. */
+/** Sends calls to the JSON API of a provider. Failed calls are not retried. */
 export class VendorApi {
   readonly #options: VendorApiOptions;
 
-  /** Makes no call yet. */
+  /** Creates the client without calling the API. */
   constructor(options: VendorApiOptions) {
     this.#options = options;
   }
 
-  /** Returns the fields of the response. Throws a `billing-failed` Problem for any error. */
+  /** Sends a call and returns the response. Throws a `billing-failed` Problem on any error. */
   async send(call: VendorCall): Promise<JsonFields> {
     const answer = await this.find(call);
     if (answer === null) throw billingFailed(this.#options.provider, new Error("status 404"));
@@ -40,9 +40,9 @@ export class VendorApi {
   }
 
   /**
-   * Returns the elements of all pages of a list. `next` returns the query of the following page, or
-   * undefined after the last page. Throws a `billing-failed` Problem for more than {@link
-   * maxListed}.
+   * Returns the elements of all pages of a list. `next` returns the query for the next page, or
+   * undefined after the last page. Throws a `billing-failed` Problem for more than
+   * {@link maxListed} elements.
    */
   async listAll(
     call: VendorCall,
@@ -62,7 +62,7 @@ export class VendorApi {
     return all;
   }
 
-  /** Returns the fields of the response; null for a 404. */
+  /** Sends a call, and returns the response's fields, or null for a 404. */
   async find({ method, path, query = {}, body }: VendorCall): Promise<JsonFields | null> {
     const { provider, baseUrl, headers, fetch, timeoutMs } = this.#options;
     const search = new URLSearchParams(query).toString();
@@ -81,18 +81,18 @@ export class VendorApi {
       if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 500)}`);
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
-      // The cause is the network, the provider or its response, and not this program.
+      // The cause of the error is the network, the provider or the response, not this program.
       throw billingFailed(provider, error);
     }
   }
 }
 
-/** Limit of elements that are read from a list of a provider. */
+/** Maximum number of elements that are read from one list of a provider. */
 export const maxListed = 1_000;
 
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-/** Returns the Problem for a provider that failed; the cause is observed and never sent. */
+/** Returns the Problem for a failed provider. The cause is observed, not sent to the client. */
 export function billingFailed(provider: string, cause: unknown): Problem {
   return new Problem("billing-failed", `Cannot do this: the billing provider ${provider} failed`, {
     cause,

@@ -3,28 +3,28 @@ import { hexToBytes } from "../../protocol/byte_text.ts";
 import type { WebhookDelivery } from "./billing_provider.ts";
 import { JsonFields } from "./json_fields.ts";
 
-/** A signature to verify: the signed bytes, and the codes in the header. */
+/** The signature of a delivery: the signed bytes before the body, and the codes in the header. */
 export interface OfferedSignature {
-  /** Precedes the body; empty if only the body is signed. */
+  /** The signed text before the body. Empty if only the body is signed. */
   readonly prefix: string;
-  /** The codes, several during a rotation. One correct code suffices. */
+  /** The codes in the header. A rotation has several, of which one correct code suffices. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];
-  /** Seconds since 1970 as in the header; null if the signing time is unknown. */
+  /** Signing time in seconds since 1970, as in the header. Null if the header has none. */
   readonly timestamp: string | null;
 }
 
-/** The rules for verifying the deliveries of a provider. */
+/** The keys and the tolerance for verifying the deliveries of a provider. */
 export interface SignatureRules {
-  /** The keys of HMAC-SHA-256. The signature must match one of them. */
+  /** The keys for HMAC-SHA-256. A delivery is valid if one of them matches. */
   readonly keys: readonly Uint8Array<ArrayBuffer>[];
-  /** Maximum difference to the time of a delivery, in milliseconds. */
+  /** Maximum difference between the clock and a delivery's time, in milliseconds. */
   readonly toleranceMs: number;
 }
 
 /**
- * Verifies the signature of a delivery over its raw bytes: HMAC-SHA-256, every key with every code,
- * each compared in constant time. Throws the same 400 for every error. The `cause` contains the
- * reason.
+ * Verifies the signature over a delivery's raw bytes by HMAC-SHA-256. Every key is compared with
+ * every code in constant time. Throws the same 400 for every error, and the reason is the cause of
+ * the 400.
  */
 export async function verifySignature(
   delivery: WebhookDelivery,
@@ -43,7 +43,7 @@ export async function verifySignature(
   for (const bytes of keys) {
     const key = await crypto.subtle.importKey("raw", bytes, hmac, false, ["verify"]);
     for (const code of codes) {
-      // The loop does not exit early, so the time does not show which secret is the current one.
+      // All codes are compared. An early exit would reveal by its time which secret is current.
       const isRight = await crypto.subtle.verify("HMAC", key, code, message);
       matches ||= isRight;
     }
@@ -55,7 +55,7 @@ const hmac = { name: "HMAC", hash: "SHA-256" };
 
 const maxCodes = 16;
 
-/** Returns the refusal of a delivery that is not authentic; only the observer sees `reason`. */
+/** Returns the 400 for a delivery with an invalid signature. Only the observer sees `reason`. */
 export function refusedDelivery(reason: string): Problem {
   return new Problem(
     "webhook-signature-invalid",
@@ -64,7 +64,7 @@ export function refusedDelivery(reason: string): Problem {
   );
 }
 
-/** Returns the only value of a required header. Throws a 400. */
+/** Returns a required header, which must occur once. Throws a 400. */
 export function headerOf({ headers }: WebhookDelivery, name: string): string {
   const value = headers.get(name);
   if (value === null || value === "") throw refusedDelivery(`the header ${name} is missing`);
@@ -72,7 +72,7 @@ export function headerOf({ headers }: WebhookDelivery, name: string): string {
   return value;
 }
 
-/** Parses the pairs `name=value` of a header, in order. */
+/** Parses a header that consists of pairs `name=value`, in order. */
 export function pairsOf(header: string, separator: string): readonly (readonly [string, string])[] {
   return header.split(separator).map((pair) => {
     const at = pair.indexOf("=");
@@ -80,18 +80,18 @@ export function pairsOf(header: string, separator: string): readonly (readonly [
   });
 }
 
-/** Decodes hexadecimal codes. Invalid codes cannot match and are omitted. */
+/** Decodes hexadecimal codes. Invalid codes are omitted, because they cannot match. */
 export function hexCodes(texts: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return texts.filter((text) => /^[0-9a-f]{64}$/i.test(text))
     .map((text) => new Uint8Array(hexToBytes(text)));
 }
 
-/** Returns the keys of secrets that are used without decoding. */
+/** Returns the HMAC keys for secrets whose characters are the key, without decoding. */
 export function keysOf(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.map((secret) => new TextEncoder().encode(secret));
 }
 
-/** Parses the body of a verified delivery. Throws a 400 if the body is not a JSON object. */
+/** Parses the body of a verified delivery. Throws a 400 unless the body is a JSON object. */
 export function parseDelivery({ body }: WebhookDelivery): JsonFields {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
@@ -103,7 +103,7 @@ export function parseDelivery({ body }: WebhookDelivery): JsonFields {
   throw unreadableDelivery();
 }
 
-/** Returns the refusal of a signed delivery that is not an event of the provider. */
+/** Returns the 400 for a verified delivery whose body is not an event of the provider. */
 export function unreadableDelivery(): Problem {
   return new Problem("invalid-body", "Cannot read this delivery: it is no event of the provider");
 }

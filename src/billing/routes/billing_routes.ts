@@ -13,16 +13,16 @@ import { parseCheckoutBody } from "./checkout_body.ts";
 import { readRequestBytes } from "./read_request_bytes.ts";
 import { requireReturnUrl } from "./require_return_url.ts";
 
-/** Returns a fact about a user for the billing routes; undefined for none. */
+/** Returns a fact about a user, such as the account, or undefined if there is none. */
 export type UserResolver = (user: User, request: Request) => MaybePromise<string | undefined>;
 
-/** The functions that determine who pays. A browser cannot influence them. */
+/** Functions of the deployer that determine who pays. A browser cannot influence their results. */
 export interface BillingResolvers {
   /** Returns the account that receives the credits. Default: the id of the user. */
   readonly account?: UserResolver | undefined;
-  /** Returns the provider's customer id. Default: the customer that has paid for the account. */
+  /** Returns the provider's id of the customer. Default: the customer that paid for the account. */
   readonly customerId?: UserResolver | undefined;
-  /** Returns the email to prefill. Default: the email of the user, or else of the request. */
+  /** Returns the email address to prefill. Default: the user's, or else the request's. */
   readonly customerEmail?: UserResolver | undefined;
 }
 
@@ -34,14 +34,14 @@ export interface BillingRoutesOptions {
   readonly credits: CreditsLedger;
   readonly webhook: Webhook;
   readonly resolvers: ResolvedResolvers;
-  /** Null allows only the origin of the request. */
+  /** The origins to which a checkout may return. Null allows only the origin of the request. */
   readonly returnOrigins: readonly string[] | null;
-  /** The limit of provider calls for each user; null for none. */
+  /** The limit of each user's calls to the provider, or null for no limit. */
   readonly rateLimiter: RateLimiter | null;
   readonly clock: Clock;
 }
 
-/** Creates the billing routes, which take the user from the app that mounts them. */
+/** Creates the billing routes. The app that mounts them provides the user of a request. */
 export function createBillingRoutes(options: BillingRoutesOptions): Hono {
   const { operations, credits, webhook, resolvers, clock } = options;
   const routes = new Hono();
@@ -135,7 +135,7 @@ function requireUser(context: Context): User {
   return user;
 }
 
-/** Returns the user, whose provider calls are counted. */
+/** Returns the user of a request. The request counts against the user's limit of provider calls. */
 async function limitedUser(
   context: Context,
   { rateLimiter, clock }: BillingRoutesOptions,
@@ -160,9 +160,7 @@ async function accountOf(
   return name;
 }
 
-/**
- * Requires a JSON body, because a page of another origin can send a form with the user's cookies.
- */
+/** Requires JSON, because a foreign page can send a form, but not JSON, with the user's cookies. */
 function requireJson({ req }: Context): void {
   const [type = ""] = (req.header("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === "application/json") return;

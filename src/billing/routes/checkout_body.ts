@@ -83,9 +83,7 @@ function emailOf(value: unknown): string | null {
   return typeof value === "string" && /^[^\s@]{1,100}@[^\s@]{1,100}$/.test(value) ? value : null;
 }
 
-/**
- * Parses items. Returns null if there is no valid list. Adds faults of single items to `faults`.
- */
+/** Parses the items of a checkout; null if the value is no list. Errors go to `faults`. */
 function itemsOf(value: unknown, faults: CheckoutFault[]): readonly CheckoutItem[] | null {
   if (!Array.isArray(value) || value.length === 0 || value.length > 20) return null;
   const all: readonly unknown[] = value;

@@ -5,15 +5,15 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /**
- * Returns the raw bytes of a body, which a signature may cover: from Hono's cache if the app stores
- * them there, otherwise from the request. Throws a 400, 408 or 413, and a plain Error if a
- * middleware has consumed the body.
+ * Returns the raw bytes of a request's body, because a signature may cover them. They come from
+ * Hono's cache if a middleware has read them, and otherwise from the request. Throws a 400, 408 or
+ * 413. Throws a plain Error if a middleware has consumed the body.
  */
 export async function readRequestBytes(
   { req }: Context,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // The bytes of a decoded string may differ from those that were sent.
+  // Only bytes are taken from the cache: a decoded string may differ from the sent bytes.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
     const bytes = new Uint8Array(await req.arrayBuffer());
     if (bytes.length > maxBytes) throw tooLarge();
@@ -36,7 +36,7 @@ export async function readRequestBytes(
   }
 }
 
-/** Limit of the body. The events of the providers have some KiB. */
+/** Maximum size of a body, in bytes. Events of providers have a few KiB. */
 const maxBytes = 1024 * 1024;
 
 const maxWaitMs = 10_000;

@@ -1,9 +1,9 @@
 import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
- * Requires that a return URL has one of these origins. Otherwise a page of the provider, which the
- * customer trusts, could lead to any site. Returns the URL as it was parsed, because a provider or
- * a browser may parse the same string differently. Throws a 422.
+ * Requires that the URL to return to has one of these origins. Otherwise the provider's page, which
+ * the customer trusts, could lead to any site. Returns the parsed URL, because a provider or
+ * browser might parse the same string differently. Throws a 422.
  */
 export function requireReturnUrl(
   path: string,
@@ -12,14 +12,14 @@ export function requireReturnUrl(
 ): string | undefined {
   if (url === undefined) return undefined;
   const parsed = URL.parse(url);
-  // A web URL treats a backslash as a slash; in RFC 3986 it may be a part of a user name.
+  // Browsers treat a backslash as a slash. RFC 3986 allows it in a user name, which moves the host.
   const isAllowed = parsed !== null && !url.includes("\\") && /^https?:$/.test(parsed.protocol) &&
     parsed.username === "" && parsed.password === "" && origins.includes(parsed.origin);
   if (isAllowed) return withPlaceholders(parsed.href);
   throw invalidCheckout([{ path, message: "must be a URL of an origin in returnOrigins" }]);
 }
 
-/** Restores placeholders in braces, such as {CHECKOUT_SESSION_ID}, which URLs encode in paths. */
+/** Restores placeholders such as {CHECKOUT_SESSION_ID}, whose braces URLs encode in paths. */
 function withPlaceholders(href: string): string {
   return href.replace(/%7B([A-Z][A-Z_]*)%7D/g, "{$1}");
 }

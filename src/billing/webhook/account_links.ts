@@ -3,15 +3,15 @@ import type { BillingProvider } from "../providers/billing_provider.ts";
 import { billingKeys } from "./billing_keys.ts";
 
 /**
- * The links between the accounts of a service and the customers of a provider, from events that
- * name both. Later events, of renewals, may name only the customer.
+ * Links the accounts of the service to the customers of a provider. The links come from events that
+ * name both. Later events, such as renewals, may name only the customer.
  */
 export class AccountLinks {
   readonly #provider: string;
   readonly #isShared: boolean;
   readonly #store: KeyValue;
 
-  /** Makes no call yet. */
+  /** Creates the object without calling the store. */
   constructor(
     { name, findsCustomerByEmail = false }: Pick<BillingProvider, "name" | "findsCustomerByEmail">,
     store: KeyValue,
@@ -35,9 +35,9 @@ export class AccountLinks {
   }
 
   /**
-   * Links a customer to an account. The last linked customer of an account is used. Returns false
-   * if the customer remains linked to another account. If buyers can enter the address of any
-   * customer, only the operator of the service can reassign a customer.
+   * Links a customer to an account, and replaces the account's previous customer. Returns false if
+   * the customer remains linked to another account. If buyers can enter the address of any
+   * customer, only the deployer can link a customer to a different account.
    */
   async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [

@@ -1,19 +1,19 @@
 import { createHash } from "node:crypto";
 import type { KeyValueKey } from "../../kv/key_value.ts";
 
-/** The keys of billing's records in the key-value store, separate for each provider. */
+/** The keys of billing's records in the key-value store. Each provider has separate keys. */
 export const billingKeys = {
   delivery: (provider: string, id: string) => keyOf("delivery", provider, id),
   /** The newest known state of a subscription. */
   subscription: (provider: string, id: string) => keyOf("subscription", provider, id),
-  /** The account of a customer, because later events may not name it. */
+  /** The account of a customer. Later events may not name the account. */
   accountOf: (provider: string, customerId: string) => keyOf("account", provider, customerId),
   customerOf: (provider: string, accountId: string) => keyOf("customer", provider, accountId),
-  /** The secret for codes of checkouts, if none is configured. */
+  /** The secret for checkout codes, if the configuration has none. */
   codeSecret: ["billing", "codeSecret"],
 } as const;
 
-/** Returns a key with a hash of the id, because providers may use long ids. */
+/** Returns a store key that contains a hash of the id, because providers may use long ids. */
 function keyOf(kind: string, provider: string, id: string): KeyValueKey {
   const digest = createHash("sha256").update(id).digest();
   return ["billing", kind, provider, new Uint8Array(digest)];

@@ -3,34 +3,32 @@ import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { billingKeys } from "./billing_keys.ts";
 
-/** The claim of a delivery by the process that handles it. */
+/** A process's claim on a webhook delivery while it handles the event. */
 export interface DeliveryClaim {
   readonly id: string;
   readonly owner: string;
 }
 
-/**
- * A claim, or the reason why there is none: the event was handled, or another process handles it.
- */
+/** A claim, or the reason why there is none: `done` or `in-flight`, here or in another process. */
 export type ClaimOutcome = DeliveryClaim | "done" | "in-flight";
 
 interface DeliveryRecord {
   readonly owner: string;
-  /** Milliseconds since 1970; null once the event was handled. */
+  /** End of the claim in milliseconds since 1970, or null once the event was handled. */
   readonly leaseUntil: number | null;
 }
 
 /**
- * The claims of deliveries. For one event, in any number of processes, only one delivery is handled
- * at a time. After one was handled, no further delivery is. The claim of a terminated process
- * expires after a minute.
+ * Claims of webhook deliveries. Deliveries of one event are handled one at a time, in any number of
+ * processes, and no more after one has succeeded. The claim of a process that died expires after a
+ * minute.
  */
 export class DeliveryClaims {
   readonly #provider: string;
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
 
-  /** Makes no call yet. */
+  /** Creates the object without calling the store. */
   constructor(provider: string, store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#provider = provider;
     this.#store = store;
@@ -53,7 +51,7 @@ export class DeliveryClaims {
     }
   }
 
-  /** Records that the event was handled. The record outlives the repetitions of the provider. */
+  /** Records that the event was handled, for longer than the provider repeats the event. */
   async finish(claim: DeliveryClaim): Promise<void> {
     await this.#whileHeld(
       claim,
@@ -62,7 +60,7 @@ export class DeliveryClaims {
     );
   }
 
-  /** Releases the claim, so that the next repetition of the delivery can be handled. */
+  /** Releases the claim, so that a repetition can be handled. */
   async release(claim: DeliveryClaim): Promise<void> {
     const key = billingKeys.delivery(this.#provider, claim.id);
     await this.#whileHeld(claim, (versionstamp) => ({
@@ -78,7 +76,7 @@ export class DeliveryClaims {
     for (;;) {
       const found = await this.#store.get(billingKeys.delivery(this.#provider, id));
       const record = asRecord(found.value);
-      // Another process has taken over after the lease, or this call is a repetition.
+      // Another process took over after the lease ended, or this store call is itself a retry.
       if (record === null || record.owner !== owner || record.leaseUntil === null) return;
       if ((await this.#store.commit(change(found.versionstamp))).ok) return;
     }
@@ -98,10 +96,10 @@ export class DeliveryClaims {
   }
 }
 
-/** Maximum time of a process for one event, in milliseconds. */
+/** How long a process may take to handle one event, in milliseconds. */
 const leaseMs = 60_000;
 
-/** Stripe allows a manual repetition of an event for 30 days. */
+/** Stripe lets you resend an event for 30 days, so records are kept longer. */
 const keepMs = 35 * 86_400_000;
 
 function asRecord(value: unknown): DeliveryRecord | null {

@@ -1,37 +1,37 @@
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** A webhook delivery that this process has received, and its outcome. */
+/** A webhook delivery to this process, and how it was handled. */
 export interface ReceivedDelivery {
-  /** Time in milliseconds since 1970. */
+  /** Time of the delivery, in milliseconds since 1970. */
   readonly at: number;
-  /** The provider's id of the event; null if the delivery was not authentic. */
+  /** The provider's id of the event, or null if the signature was invalid. */
   readonly id: string | null;
-  /** The types of the delivery's events. */
+  /** The types of the events in the delivery. */
   readonly events: readonly string[];
   /**
-   * The outcome: `handled`, a `duplicate` of a handled delivery, `in-flight` in another process,
-   * `failed` (the provider repeats it), or `refused`.
+   * The outcome. A `duplicate` had been handled before, and an `in-flight` delivery was being
+   * handled elsewhere. The provider repeats a `failed` delivery. A `refused` delivery was invalid.
    */
   readonly outcome: "handled" | "duplicate" | "in-flight" | "failed" | "refused";
-  /** The reason of the refusal, or the name of the error. Null if the delivery was accepted. */
+  /** The reason of a refusal, or the name of an error. Null if the delivery was accepted. */
   readonly reason: string | null;
 }
 
 /**
- * The log of received deliveries in the memory of this process: the last 200 authentic deliveries,
- * and the last 50 refused deliveries. Any client can send deliveries that are refused.
+ * Keeps recent deliveries in the memory of this process: the last 200 with a valid signature, and
+ * the last 50 refused ones. Any client can send the latter.
  */
 export class DeliveryLog {
   readonly #clock: Clock;
   readonly #believed: ReceivedDelivery[] = [];
   readonly #refused: ReceivedDelivery[] = [];
 
-  /** Starts empty. */
+  /** Creates an empty log. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The deliveries, newest first. */
+  /** The logged deliveries, newest first. */
   get deliveries(): readonly ReceivedDelivery[] {
     return [...this.#believed, ...this.#refused]
       .sort((left, right) => left.at - right.at).reverse();

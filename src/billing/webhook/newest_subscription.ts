@@ -3,60 +3,58 @@ import type { BillingSubscription } from "../billing_event.ts";
 import { billingKeys } from "./billing_keys.ts";
 import { addTerms, type SubscriptionTerms, subscriptionTerms } from "./subscription_terms.ts";
 
-/** A state of a subscription, and the event that reported it. */
+/** A state of a subscription, with facts about the event that reported it. */
 export interface ReportedSubscription {
   readonly subscription: BillingSubscription;
-  /** Time of the event: RFC 3339 in UTC. */
+  /** Time of the event, in RFC 3339 and UTC. */
   readonly occurredAt: string;
   readonly deliveryId: string;
-  /**
-   * The time since which the subscription has its price and quantity, if the provider reports this.
-   */
+  /** Since when the subscription has its price and quantity, if the provider reports it. */
   readonly itemChangedAt?: string;
-  /** True if this is the state at the creation. */
+  /** True if the event reports the creation of the subscription. */
   readonly isFirst?: boolean;
-  /** True if the state was read at the provider, and may be newer than the event. */
+  /** True if the state was read from the provider. It may be newer than the event. */
   readonly isRead?: boolean;
 }
 
-/** The newest state, and the earlier terms of the subscription. */
+/** The stored record of a subscription: the newest state, and the terms so far. */
 interface KeptSubscription extends ReportedSubscription {
-  /** The terms, oldest first; only the newest state in records of earlier versions. */
+  /** The terms of the subscription, oldest first. Absent in records of earlier versions. */
   readonly terms?: readonly SubscriptionTerms[];
 }
 
-/** Returns the current state at the provider, or null if it is not available. */
+/** Reads the current state from the provider. Returns null if the provider does not respond. */
 export type ReadNow = (id: string) => Promise<BillingSubscription | null>;
 
 /**
- * The newest states of subscriptions by the provider's clock. Events arrive in any order, and a
- * late event must not restore a canceled subscription.
+ * Keeps the newest state of each subscription, by the provider's clock. Events arrive in any order,
+ * and a late event must not revive a canceled subscription.
  */
 export class NewestSubscriptions {
   readonly #provider: string;
   readonly #store: KeyValue;
   readonly #readNow: ReadNow;
 
-  /** Makes no call yet. */
+  /** Creates the object without calling the store. */
   constructor(provider: string, store: KeyValue, readNow: ReadNow) {
     this.#provider = provider;
     this.#store = store;
     this.#readNow = readNow;
   }
 
-  /** Returns the newest known state, or null if no state was reported. */
+  /** Returns the newest known state of a subscription, or null if no event has reported it. */
   async find(id: string): Promise<BillingSubscription | null> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return asKept(value)?.subscription ?? null;
   }
 
-  /** Returns the terms, oldest first. A payment is for the terms of its time. */
+  /** Returns the terms of a subscription, oldest first. A payment is for the terms of its time. */
   async terms(id: string): Promise<readonly SubscriptionTerms[]> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return knownTerms(asKept(value));
   }
 
-  /** Records a reported state. Returns the newest state, which may be another state. */
+  /** Records a state that an event has reported. Returns the newest state of all. */
   async report(reported: ReportedSubscription): Promise<BillingSubscription> {
     const key = billingKeys.subscription(this.#provider, reported.subscription.id);
     for (;;) {
@@ -77,9 +75,9 @@ export class NewestSubscriptions {
   }
 
   /**
-   * Returns the newer state. Stripe's times have seconds, and a subscription may change twice in a
-   * second. In this case the state is read at the provider. That state may be newer than events in
-   * flight, for which it is read again.
+   * Returns the newer of two states. Stripe's times have whole seconds, and a subscription may
+   * change twice in one second. If two times are equal, the provider is asked. Its state may
+   * already be newer than events in flight, for which it is asked again.
    */
   async #newer(
     known: ReportedSubscription,

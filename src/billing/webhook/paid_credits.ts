@@ -16,11 +16,11 @@ import {
   termsAt,
 } from "./subscription_terms.ts";
 
-/** The options for determining the credits of payments. */
+/** The options for computing the credits of payments. */
 export interface PaidCreditsOptions {
   readonly provider: Pick<BillingProvider, "findPrices" | "readTerms">;
   readonly plans: BillingPlans;
-  /** True if a payment of zero grants credits, such as a trial or a 100 % coupon. */
+  /** True if a payment of zero grants credits, as for a trial or a 100 % coupon. */
   readonly grantOnZeroAmount: boolean;
   /** Returns the known terms of a subscription, oldest first. */
   readonly terms: (subscriptionId: string) => Promise<readonly SubscriptionTerms[]>;
@@ -29,9 +29,9 @@ export interface PaidCreditsOptions {
 type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
 /**
- * Returns the plan of a payment and the credits that it grants, or the reason why it grants none.
- * The bought lines decide, by their prices at the time of the payment, independent of the source of
- * the money.
+ * Returns the plan of a payment and the credits that the plan grants, or the reason why it grants
+ * none. Only the bought lines decide, with their prices at the time of the payment. The source of
+ * the money does not matter.
  */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
@@ -68,7 +68,7 @@ function creditsOf(
   if (whole.length === 0) return "proration";
   const bought = whole.filter(({ line }) => {
     const amount = line.amount ?? payment.netAmount ?? payment.amount;
-    // A negative amount is a credit note.
+    // A payment with a negative amount is a credit note, which grants nothing.
     return amount === undefined || amount > 0 || amount === 0 && grantOnZeroAmount;
   });
   if (bought.length === 0) return "zero-amount";
@@ -84,7 +84,7 @@ function creditsOf(
   return sum === 0 ? "no-credits" : sum;
 }
 
-/** Returns the lines of the payment, or the terms of its subscription at that time. */
+/** Returns the lines of a payment, or the subscription's terms at that time if it has none. */
 async function linesOf(
   event: VendorEvent,
   payment: VendorPayment,
@@ -101,7 +101,7 @@ async function linesOf(
   const isKnown = payment.isChange === true
     ? changeAt(known, at) !== undefined
     : payment.isFirst === true && known[0]?.since === "" || isKnownAt(known, at);
-  // If the provider does not respond, the delivery fails and the provider repeats it.
+  // If the provider does not respond, the delivery fails and is repeated, so nothing is lost.
   const read = isKnown || event.type !== "payment.succeeded"
     ? null
     : await provider.readTerms?.(subscriptionId) ?? null;
@@ -117,7 +117,7 @@ async function linesOf(
   return event.type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
 }
 
-/** Returns the current terms. They also held at that time, unless the subscription has changed. */
+/** Returns the current terms if the subscription has not changed since the payment. */
 function termsNow(
   { subscription, itemChangedAt = "", changedAt = "" }: ReadTerms,
   at: string,

@@ -1,26 +1,26 @@
 import type { BillingSubscription } from "../billing_event.ts";
 import { present } from "../providers/json_fields.ts";
 
-/** The price, quantity and period of a subscription from a time on. */
+/** The price, quantity and period that a subscription has from a time on. */
 export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
-  /** RFC 3339 in UTC; empty for the terms at the creation. */
+  /** Start of the terms in RFC 3339. Empty for the terms at the creation of the subscription. */
   readonly since: string;
-  /** Earlier time since which price and quantity were the same, as the provider has reported. */
+  /** An earlier start of the same price and quantity, if the provider has reported one. */
   readonly heldFrom?: string;
-  /** A later time until which these terms held, as the provider has reported. */
+  /** A later time at which the terms still applied, if the provider has reported one. */
   readonly heldUntil?: string;
-  /** The time from which later terms were dropped. Until the next ones, the terms are unknown. */
+  /** From this time until the next terms, the terms are unknown, because some were dropped. */
   readonly unknownFrom?: string;
 }
 
-/** The terms in force at a time, and whether a new period began then. */
+/** The terms that apply at a time, and whether a new period began then. */
 export interface TermsInForce {
   readonly terms: SubscriptionTerms;
   readonly beganPeriod: boolean;
 }
 
-/** Returns the terms of a reported state, from a time on. */
+/** Returns the terms in a reported state, starting at the given time. */
 export function subscriptionTerms(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
   times: Pick<SubscriptionTerms, "since" | "heldFrom" | "heldUntil">,
@@ -29,9 +29,9 @@ export function subscriptionTerms(
 }
 
 /**
- * Adds terms at their time. Events arrive in any order, so terms without a present effect are also
- * kept. The list keeps the first terms, the newest 50 terms, and the time from which the first
- * terms may be wrong.
+ * Adds terms to a history at the right place. Events arrive in any order, so terms that are already
+ * outdated are kept too. The first and the newest 50 are kept, with the time from which the first
+ * may be wrong.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],
@@ -46,7 +46,7 @@ export function addTerms(
   return [{ ...first, ...present({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** Returns true if no unknown change can precede a time. */
+/** Returns true if the history before a time has no gap in which the terms could have changed. */
 export function isKnownAt(history: readonly SubscriptionTerms[], at: string): boolean {
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }
@@ -65,9 +65,7 @@ export function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/**
- * Returns the change of price that an invoice of this time pays for, or undefined if none is known.
- */
+/** Returns the change of price for which an invoice is, or undefined if no change is known. */
 export function changeAt(
   history: readonly SubscriptionTerms[],
   at: string,
@@ -82,7 +80,7 @@ export function changeAt(
   const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
   if (nearest === undefined) return undefined;
   const { before, terms } = nearest;
-  // A change within a period does not move the end of the period, but a renewal does.
+  // The end of the period moves at a renewal, and stays at a change within the period.
   const end = before.currentPeriodEnd;
   const isWithin = end !== undefined &&
     (end === terms.currentPeriodEnd || end <= (terms.heldUntil ?? terms.since));

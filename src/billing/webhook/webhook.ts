@@ -19,17 +19,16 @@ import type { DeliveryLog } from "./delivery_log.ts";
 import type { NewestSubscriptions } from "./newest_subscription.ts";
 import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 
-/** The functions of the configuration that handle the events of a webhook. */
+/** Functions of the deployer that a webhook calls for events. */
 export interface WebhookCallbacks {
   /**
-   * Called with each event, at least once, after its credits were granted. If the function throws,
+   * Called at least once for each event, after its credits were granted. If the function throws,
    * the provider repeats the event.
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
-   * Returns the account of an event, or undefined to use the account in the event's metadata. A
-   * browser can set the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of
-   * Stripe.
+   * Returns the account of an event, or undefined to use the account in its metadata. A browser can
+   * set the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe.
    */
   readonly resolveAccount?:
     | ((event: BillingEvent) => MaybePromise<string | undefined>)
@@ -49,32 +48,32 @@ export interface WebhookOptions extends WebhookCallbacks {
   readonly observe: Observer;
 }
 
-/** The response to an accepted delivery. */
+/** The body of the response to an accepted delivery. */
 export interface WebhookAnswer {
   readonly received: true;
-  /** True if the event was handled before, or just now by another delivery. */
+  /** True if the event had been handled before, or at the same time by another delivery. */
   readonly duplicate?: true;
 }
 
 /**
- * Handles the deliveries of a provider: signature, claim, grant, callback, acknowledgement. Each
- * step can be repeated safely. Nothing is acknowledged before the callback has succeeded.
+ * Handles webhook deliveries of a provider. The steps are: verify, claim, grant credits, call
+ * `onEvent`, respond. Each step can be repeated safely. The service confirms a delivery only after
+ * `onEvent` has succeeded.
  */
 export class Webhook {
   readonly #options: WebhookOptions;
-  /**
-   * The deliveries that this process is handling. Repetitions wait for the outcome of the first.
-   */
+  /** The deliveries that this process is handling. A repetition waits for the result. */
   readonly #running = new Map<string, Promise<void>>();
 
-  /** Makes no call yet. */
+  /** Creates the webhook without any call. */
   constructor(options: WebhookOptions) {
     this.#options = options;
   }
 
   /**
-   * Handles one delivery. Throws a 400 if it is not authentic, a 409 while another process handles
-   * it, and a 5xx if the grant or the callback failed. The provider then repeats the delivery.
+   * Handles one delivery. Throws a 400 for an invalid signature, and a 409 while another process
+   * handles the event. Throws a 5xx if the grant or `onEvent` failed. The provider then repeats the
+   * delivery.
    */
   async accept(given: WebhookDelivery): Promise<WebhookAnswer> {
     const { provider, observe, log } = this.#options;
@@ -83,7 +82,7 @@ export class Webhook {
       delivery = await provider.readDelivery(given);
       requireMode(delivery, provider);
     } catch (error) {
-      // The stack is omitted, because any client can send thousands of refused deliveries.
+      // The stack is not observed, because any client can send thousands of invalid deliveries.
       const reason = reasonOf(error);
       observe({ kind: "webhook_refused", provider: provider.name, reason });
       log.add({ id: null, events: [], outcome: "refused", reason });
@@ -111,7 +110,7 @@ export class Webhook {
       return { received: true, duplicate: true };
     }
     const handled = Promise.withResolvers<void>();
-    // If no repetition waits, no other code handles the rejection of this promise.
+    // A rejection must not count as unhandled if no repetition waits.
     handled.promise.catch(() => undefined);
     this.#running.set(delivery.id, handled.promise);
     try {
@@ -141,7 +140,7 @@ export class Webhook {
       for (const event of delivery.events) await this.#handle(event, delivery.id);
     } catch (error) {
       await claims.release(claim).catch((error) => {
-        // The claim then expires after a minute.
+        // If the release fails, the claim expires after a minute by contract.
         observe({ kind: "webhook_claim_kept", provider: provider.name, error });
       });
       throw asServerFault(error);
@@ -175,7 +174,7 @@ export class Webhook {
     return { ...event, ...await this.#attribute(event, given) };
   }
 
-  /** Finds the account of an event, and links the customer to it if the customer has paid. */
+  /** Finds the account of an event. Links the customer to the account if the customer has paid. */
   async #attribute(event: BillingEvent, given: VendorEvent): Promise<Attribution> {
     const { provider, links, observe } = this.#options;
     const named = await this.#namedAccount(event, given.isMetadataOfServer === true);
@@ -192,7 +191,7 @@ export class Webhook {
     return event.creditsToGrant === undefined ? {} : { notGranted: "no-account" };
   }
 
-  /** Returns the account from the deployer or the event's metadata, unless a browser set it. */
+  /** Returns the account from `resolveAccount` or the metadata, unless a browser set that. */
   async #namedAccount(event: BillingEvent, isOfServer: boolean): Promise<NamedAccount | undefined> {
     const resolved = await this.#options.resolveAccount?.(event);
     if (resolved !== undefined) return { id: resolved, isOfDeployer: true };
@@ -207,10 +206,7 @@ export class Webhook {
     return await this.#options.links.accountOf(customerId) ?? customerId;
   }
 
-  /**
-   * Grants the credits of a payment once, at the first of its events. The first event determines
-   * the account and the amount.
-   */
+  /** Grants the credits of a payment once. Its first event determines account and amount. */
   async #grant(event: BillingEvent): Promise<void> {
     const { credits, provider, observe } = this.#options;
     const { type, payment, accountId, creditsToGrant, planKey, notGranted } = event;
@@ -237,18 +233,18 @@ export class Webhook {
   }
 }
 
-/** Returns true if no credits are missing: the plan has none, or another event grants them. */
+/** Returns true if a payment without credits is normal, so that no error is reported. */
 function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
 
-/** Throws if a test payment would grant real credits, or the reverse. */
+/** Throws if a test delivery would grant real credits, or a real delivery test credits. */
 function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
   if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
 }
 
-/** Returns the facts that an event and its report to the deployer have in common. */
+/** Returns the members of an event that the deployer's event also has. */
 function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
   const { id, type, occurredAt, raw, customerId, metadata } = event;
   return { id, type, occurredAt, ...present({ customerId, metadata }), raw };
@@ -261,12 +257,12 @@ interface NamedAccount {
 
 type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;
 
-/** Returns true if money was paid. Anyone can start a free trial with any address. */
+/** Returns true if money was paid. Trials do not count: anyone can start one with any address. */
 function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }
 
-/** Returns true if the customer has paid, or has started a trial. */
+/** Returns true if the customer has paid or has started a trial. */
 function isPurchase({ type, isUnpaid, subscription }: VendorEvent): boolean {
   switch (type) {
     case "payment.succeeded":
@@ -285,7 +281,7 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** Returns the name of an error. The message is omitted, because it comes from foreign code. */
+/** Returns the name of an error. The message is omitted, because it may contain private data. */
 function nameOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause ?? error : error;
   return cause instanceof Error ? cause.name : typeof cause;
@@ -297,7 +293,7 @@ function paymentOf(
   return { id, ...present({ amount, currency }) };
 }
 
-/** Converts any error to a 5xx, so that the provider repeats the event. */
+/** Converts any error to a 5xx, after which the provider repeats the delivery. */
 function asServerFault(error: unknown): unknown {
   const isFault = error instanceof StoreError || error instanceof Problem && error.status >= 500;
   return isFault

@@ -5,18 +5,17 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import { tokenBucket } from "./token_bucket.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 
-/** The bytes that a client has used in this process and that other processes do not count yet. */
+/** The bytes that a client has used in this process and that are not reported to others. */
 interface Unreconciled {
   bytes: number;
-  /** True if the last attempt to reconcile found too little left. */
+  /** True if the share had too few bytes left when this process last reported its usage. */
   isUsedUp: boolean;
 }
 
 /**
- * Creates the shares of clients in the space for stored responses. Each share is a bucket of bytes,
- * which refills while stored responses expire. `ttlMs` is the retention of these responses. The
- * bucket is called only once a client has taken a mebibyte in this process. Therefore most requests
- * do not wait for it.
+ * Creates the shares of clients in the space for stored responses. A share is a bucket of bytes
+ * that refills as stored responses expire, after `ttlMs`. The bucket in the store is called only
+ * when a client has used a mebibyte in this process, so most requests do not wait.
  */
 export function createAnswerShares(
   ttlMs: number,
@@ -40,8 +39,7 @@ export function createAnswerShares(
         refillPerMinute: shareBytes * 60_000 / ttlMs,
       }),
     );
-    // The bytes are reset before waiting, so that a concurrent request does not reconcile them
-    // again.
+    // The bytes are reset before the call, so a concurrent request does not report them again.
     const { bytes } = unreconciled;
     unreconciled.bytes = 0;
     const { isGranted } = await limiter.take(share, bytes);
@@ -63,13 +61,11 @@ export function createAnswerShares(
   };
 }
 
-/** The space for the responses of one client, in all processes, in bytes. */
+/** Space for the stored responses of one client, in bytes, over all processes. */
 const shareBytes = 16 * 1024 ** 2;
 
-/** The number of bytes of a client from which a process reconciles before the next request. */
+/** A process reports a client's usage to the others when it reaches this number of bytes. */
 const reconciledBytes = 1024 ** 2;
 
-/**
- * The bytes that concurrent requests of a client may take in a process before they are reconciled.
- */
+/** Maximum bytes that concurrent requests of a client may use in a process before a report. */
 const maxUnreconciledBytes = 4 * 1024 ** 2;

@@ -5,18 +5,18 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
-/** A holder of tokens leased from the bucket store, which counts leased tokens as spent. */
+/** An object that holds leased tokens. The store counts leased tokens as spent. */
 export interface LeaseHolder {
-  /** Returns tokens that were not used since the last call. Returns false if none is held. */
+  /** Returns the tokens if none was used since the last call. False if no tokens are held. */
   returnIdle(): boolean;
-  /** Returns all tokens to the store. */
+  /** Returns all held tokens to the store. */
   returnAll(): Promise<void>;
 }
 
 /**
- * The store of the buckets of rate limits, on the key-value store. The bucket store groups changes,
- * has a timeout, and does not wait for a key-value store that has just failed. Unused leased tokens
- * are returned within two seconds.
+ * Stores the token buckets of rate limits in the key-value store. It groups changes, has a timeout,
+ * and does not wait for a store that has just failed. Leased tokens that are unused return within
+ * two seconds.
  */
 export class BucketStore {
   readonly #hotKeys: HotKeys;
@@ -26,21 +26,21 @@ export class BucketStore {
   #downUntil = -Infinity;
   #isClosed = false;
 
-  /** Starts nothing before the first change. */
+  /** Creates the store object. No timer starts before the first change. */
   constructor(store: KeyValue, runtime: Runtime) {
     this.#hotKeys = new HotKeys(store, runtime);
     this.#runtime = runtime;
   }
 
-  /** True for one second after a failure of the store. */
+  /** True during the first second after a failure of the store. */
   get isDown(): boolean {
     return this.#runtime.clock.elapsedMs() < this.#downUntil;
   }
 
-  /** Changes one record. Rejects if the store fails, and observes the failure. */
+  /** Changes one record. If the store fails, the failure is observed, and the call rejects. */
   async update<T>(key: KeyValueKey, change: (value: unknown) => KeyChange<T>): Promise<T> {
     const { clock, observe } = this.#runtime;
-    // A custom store may have no timeout.
+    // The deployer's own store may have no timeout.
     const limit = deadline(
       timeoutMs,
       clock,
@@ -55,13 +55,13 @@ export class BucketStore {
     }
   }
 
-  /** Makes a holder return its idle tokens regularly, until it holds none. */
+  /** Regularly asks a holder to return its unused tokens, as long as it holds any. */
   watch(holder: LeaseHolder): void {
     this.#holders.add(holder);
     this.#schedule();
   }
 
-  /** Returns all leased tokens. */
+  /** Returns all leased tokens to the store. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelTimer?.();
@@ -82,8 +82,8 @@ export class BucketStore {
   }
 }
 
-/** Time that a request waits for the store before it is decided without it, in milliseconds. */
+/** How long a request waits for the store, in milliseconds. Then it continues without. */
 const timeoutMs = 3_000;
 
-/** Pause after a failure of the store, and retention of unused tokens, in milliseconds. */
+/** Pause after a failure, and time after which unused tokens return, in milliseconds. */
 const pauseMs = 1_000;

@@ -5,42 +5,38 @@ import { callback, number } from "../../options/option_kinds.ts";
 /** The options of the budget of each caller for the whole service. */
 export interface BudgetOptions {
   /**
-   * Budgets by class. The class of a caller without a user is `anonymous`, and the class of every
-   * other caller is `authenticated`. A class without an entry has no limit.
+   * Budgets by class. A caller without a user has class `anonymous`, and a caller with a user
+   * `authenticated`. A class that is not listed has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
-  /**
-   * Returns the class of a caller. If the function fails or returns none, the class is `anonymous`.
-   */
+  /** Returns the class of a caller. If it fails or returns none, the class is `anonymous`. */
   readonly classify?: Classify | undefined;
 }
 
-/** The budget option of one class: the token bucket of each caller. */
+/** The token bucket that each caller of a class has. */
 export interface BudgetClassOptions {
-  /** Maximum and initial number of tokens. */
+  /** Number of tokens in a full bucket, which is also the initial number. */
   readonly capacity: number;
-  /** Tokens added per minute; 0 for none. */
+  /** Number of tokens that are added to a bucket per minute; 0 for none. */
   readonly refillPerMinute: number;
 }
 
-/** The budget option that returns the class of a caller. */
+/** A function that returns the budget class of a caller. */
 export type Classify = (request: Request, user: User | null) => string | Promise<string>;
 
-/** The budget class of callers without a user, and of callers without a class from `classify`. */
+/** The budget class of callers without a user, and of callers that `classify` does not classify. */
 export const anonymousClass = "anonymous";
 
 /** The budget class of callers with a user. */
 export const authenticatedClass = "authenticated";
 
-/** The budget class of requests from MCP tools, if the configuration contains it. */
+/** The budget class of requests from MCP tools, if it is configured. */
 export const toolClass = "mcp";
 
-/**
- * The maximum number of tokens. Numbers in headers have 15 digits, so thousandths are still shown.
- */
+/** Maximum capacity. Numbers in headers have 15 digits, so three of them can be decimals. */
 const maxTokens = 1e12;
 
-/** The minimum number of tokens. With less, rounding would let an empty bucket pay. */
+/** Minimum number of tokens. An empty bucket could pay for less, because of rounding. */
 export const minTokens = 0.001;
 
 const classOptions = group(
@@ -58,7 +54,7 @@ export const budgetOptions = group(
   } satisfies Described<BudgetOptions>,
 );
 
-/** Validates the classes of the budget at start. Throws a plain Error that names the option. */
+/** Validates the budget classes at start. Throws a plain Error that names the invalid option. */
 export function checkBudget({ classes, classify }: BudgetOptions): void {
   const names = Object.keys(classes);
   const known = [anonymousClass, authenticatedClass, toolClass];

@@ -1,24 +1,24 @@
 import type { OperationProtection } from "../operation_protection.ts";
 
-/** Items of a request that belong to another resource, with the protection of that resource. */
+/** Items in a request's body that belong to another resource, with that resource's protection. */
 export interface EmbeddedItems {
   readonly protection: OperationProtection;
   readonly count: number;
 }
 
-/** Charges the budget of a request once its operation knows the number of items. */
+/** Charges a request for its items, as soon as their number is known. */
 export interface Debit {
   /**
-   * Charges for the unpaid items, and enforces the gates of embedded items. Throws a 428 or 429,
-   * and is therefore called before anything is written. It may wait for the store, a hook or a
-   * CAPTCHA provider, and is therefore never called inside a transaction.
+   * Charges for items that are not yet paid, and checks the gates of embedded items. Throws a 428
+   * or 429, so call it before anything is written. May wait for the store, a hook or a CAPTCHA
+   * provider, so never call it inside a transaction.
    */
   charge(items: number, embedded?: readonly EmbeddedItems[]): void | Promise<void>;
-  /** Refunds the charge for all items beyond this number. */
+  /** Refunds the tokens for items beyond this number. */
   refundExcess(items: number): void;
 }
 
-/** The debit of operations that cost nothing. */
+/** Charges nothing. Used for operations that are free. */
 export const noDebit: Debit = {
   charge() {},
   refundExcess() {},

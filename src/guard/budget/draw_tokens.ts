@@ -1,52 +1,48 @@
 import type { KeyChange } from "../../kv/key_change.ts";
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 
-/**
- * The number of tokens that a request draws. With `toFloor`, it draws as many of them as there are.
- */
+/** The number of tokens that a request needs. With `toFloor`, fewer are taken if fewer exist. */
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
   /**
-   * The tokens that the request has already taken. If the draw does not grant the rest, it returns
-   * these tokens in the same change. If several requests each hold a part of the last tokens and
-   * need more, the next request finds the tokens that the previous one has returned.
+   * The tokens that the request holds already. If the draw cannot grant the rest, it returns them
+   * in the same change. Otherwise several requests could each hold a part of the last tokens, and
+   * none would get enough.
    */
   readonly taken: number;
 }
 
-/** The record in the store of the caller's bucket that tokens are drawn from. */
+/** The stored record of a caller's bucket. */
 export interface BucketRecord extends Bucket {
-  /** The number of changes, because tokens that were taken and returned leave an equal bucket. */
+  /** Number of changes to the record. It detects tokens that were taken and returned in between. */
   readonly changes: number;
 }
 
-/** A request to draw tokens, and the state of the bucket that its process knows. */
+/** A demand for tokens, and what the process knows about the bucket. */
 export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
-  /** The tokens leased by the process. The draw returns them first. */
+  /** Number of tokens that the process has leased. The draw first returns them to the bucket. */
   readonly held: number;
-  /** The tokens that the process keeps, which are part of `total`. */
+  /** Number of tokens that the process keeps. They are part of `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** Amount of the requests for which a share is leased; 0 for no share. */
+  /** Amount of the requests for which the process leases a share; 0 to lease none. */
   readonly shareFor: number;
 }
 
-/** The outcome of drawing tokens from a bucket. */
+/** The result of drawing tokens from a bucket. */
 export interface DrawResult {
   readonly isGranted: boolean;
-  /** Number of drawn tokens; negative if tokens were returned. */
+  /** Number of tokens that were drawn. Negative if tokens were returned. */
   readonly amount: number;
   readonly share: number;
-  /** The remaining tokens in the store. */
+  /** The tokens that remain in the store after the draw. */
   readonly bucket: Bucket;
   readonly record: BucketRecord | null;
 }
 
-/**
- * Draws tokens from a bucket: returns its record after the draw, and the result. A pure function.
- */
+/** Draws tokens from a bucket. Returns the new record and the result, without side effects. */
 export function drawTokens(
   value: unknown,
   request: DrawRequest,
@@ -62,7 +58,7 @@ export function drawTokens(
   const share = shareFor > 0 && isGranted ? shareOf(rest, shareFor) : 0;
   const bucket = { tokens: rest - share, at };
   const drawn = { isGranted, amount: isGranted ? tokens - rest : -back, share, bucket };
-  // A corrected clock must be stored. Otherwise every later draw would correct the clock again.
+  // The record gets the corrected clock, or every later draw would correct it again.
   const isClockCorrected = stored !== null && at < stored.at;
   const isChanged = isGranted && amount + share > 0 || held + back > 0 || isClockCorrected;
   if (!isChanged) return { result: { ...drawn, record: stored } };
@@ -73,15 +69,15 @@ export function drawTokens(
   };
 }
 
-/** Returns all available tokens: those in the store, and those leased by the process. */
+/** Returns the available tokens: those in the store, and those that the process has leased. */
 function availableBucket(
   stored: BucketRecord | null,
   { total, held, kept, record }: DrawRequest,
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // No other process has written since then, so this process has more exact times of spending. A
-  // missing record has expired, because its bucket was full.
+  // If no other process has written, this process knows more exactly when tokens were spent. If the
+  // record is missing, it has expired, because the bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));
@@ -101,16 +97,15 @@ function isRecord(value: unknown): value is BucketRecord {
 }
 
 /**
- * Returns a sixteenth of the remaining tokens, so that four processes lease a quarter. Returns 0
- * near the limit, where every token counts. With more than 512 left, a share suffices for 32
- * requests.
+ * Returns a sixteenth of the remaining tokens, so four processes lease a quarter. Returns 0 near
+ * the limit, where every token counts. If more than 512 remain, a share lasts for 32 requests.
  */
 function shareOf(left: number, amount: number): number {
   const share = left / 16;
   return share < 2 * amount ? 0 : share;
 }
 
-/** Returns the retention of a record: until the bucket is full, as a missing record means. */
+/** Returns how long a record is kept: until the bucket is full. A missing record means full. */
 function keepMs(bucket: Bucket, limit: BucketPolicy, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
   return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));

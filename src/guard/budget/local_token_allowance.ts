@@ -11,13 +11,13 @@ import {
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 import type { BucketStore, LeaseHolder } from "./bucket_store.ts";
 
-/** The outcome of an attempt to take tokens, from a lease or from the store. */
+/** The result of taking tokens, from a lease or from the store. */
 export interface TakeResult {
   readonly limit: BucketPolicy;
   readonly isGranted: boolean;
-  /** Number of taken tokens; negative if tokens were returned. */
+  /** Number of tokens that were taken. Negative if tokens were returned. */
   readonly amount: number;
-  /** The remaining tokens, according to the information in this process. */
+  /** The remaining tokens, as far as this process can see. */
   readonly left: Bucket;
 }
 
@@ -28,23 +28,21 @@ export interface TokenAllowanceOptions {
   readonly clock: Clock;
 }
 
-/** The tokens of one caller in this process: the leased ones, and an estimate of the rest. */
+/** The tokens of one caller in one process: leased tokens, and an estimate of the others. */
 export class LocalTokenAllowance implements LeaseHolder {
   readonly #context: TokenAllowanceOptions;
   readonly #key: KeyValueKey;
-  /**
-   * The remaining tokens if no other process takes any. Other processes can only lower this number.
-   */
+  /** The remaining tokens if no other process takes any. The true number may be lower. */
   #total: Bucket;
-  /** The leased part of the total: taken from the store, and not spent yet. */
+  /** Number of unspent tokens that this process has leased. They are part of `#total`. */
   #held = 0;
-  /** Number of tokens held at the start of the lease. */
+  /** Number of tokens in the lease when it began. */
   #share = 0;
-  /** End of the lease. This and the next two times are by the monotonic clock. */
+  /** End of the lease. This time and the next two are from the monotonic clock. */
   #heldUntil = 0;
   #storeCalledAt = -Infinity;
   #storeRepliedAt = -Infinity;
-  /** The record as this process last wrote or read it. */
+  /** The stored record when this process last wrote or read it. */
   #record: BucketRecord | null = null;
   #isLeasing = false;
   #isUsed = false;
@@ -63,28 +61,26 @@ export class LocalTokenAllowance implements LeaseHolder {
       this.#held -= amount;
       this.#isUsed = true;
       const spent = this.#spend(amount);
-      // The share is fetched early, so that no request has to wait when the previous share is
-      // spent.
+      // Another share is leased early, so that no request has to wait for it.
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
-    // Requests that return tokens call the store, because other processes may wait for these
-    // tokens.
+    // A request that returns tokens must call the store, because other processes may need them.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
       return this.#result(false, 0);
     }
     return this.#takeFromStore(demand);
   }
 
-  /** Returns the currently remaining tokens, according to the information in this process. */
+  /** Returns the remaining tokens, as far as this process can see. */
   left(): Bucket {
     this.#refill();
     return this.#total;
   }
 
   /**
-   * Returns true if tokens certainly lack. Includes the refill since the last call. Tokens that
-   * other processes return count one second later.
+   * Returns true if too few tokens remain, counting the refill. Tokens that other processes return
+   * are seen a second later.
    */
   isKnownShort(amount: number): boolean {
     this.#refill();
@@ -121,7 +117,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   #refill(): void {
     const { limit, clock } = this.#context;
     const total = limit.refill(this.#total, clock.now());
-    // A lease ends together with the window of its tokens.
+    // Leased tokens are valid only within the window in which they were leased.
     if (!limit.isSameSpan(total, this.#total)) this.#held = 0;
     this.#total = total;
   }
@@ -140,7 +136,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   async #takeFromStore(demand: TokenDemand): Promise<TakeResult> {
     if (this.#context.store.isDown) return this.#takeWithoutStore(demand);
     const now = this.#now();
-    // A single request takes the tokens that it needs; only repeated requests lease a share.
+    // A single request takes only the tokens that it needs. Repeated requests lease a share.
     const isRegular = now - this.#storeCalledAt < memoryMs;
     this.#storeCalledAt = now;
     const shareFor = isRegular && !this.#isLeasing ? demand.amount : 0;
@@ -148,7 +144,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     this.#held = 0;
     try {
       const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
-      // A prefetched share may have arrived, including the missing and the returned tokens.
+      // A share may have arrived during the wait. Then both missing and returned tokens are taken.
       const whole = demand.amount + demand.taken;
       if (!drawn.isGranted && this.#held + roundingTolerance >= whole) {
         this.#held -= whole;
@@ -157,13 +153,13 @@ export class LocalTokenAllowance implements LeaseHolder {
       }
       return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
-      // The store observes the error. Tokens that may have been returned are not held any longer.
+      // The store has observed the error. Tokens that may have been returned count as not held.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
       return this.#takeWithoutStore(demand);
     }
   }
 
-  /** Leases another share for requests of this amount, while the last share is still in use. */
+  /** Leases the next share for requests of this amount, before the current share is used up. */
   async #prefetchShare(amount: number): Promise<void> {
     if (this.#context.store.isDown) return;
     this.#share = 0;
@@ -171,7 +167,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       const nothing = { amount: 0, toFloor: false, taken: 0 };
       await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
     } catch {
-      // The store observes the error. The next request calls the store, or is decided without it.
+      // The store has observed the error. The next request tries the store again.
       this.#held = 0;
     }
   }
@@ -194,9 +190,9 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 
   /**
-   * Applies a draw. Leased tokens are part of the bucket's capacity until the bucket would be full
-   * again. For one second, they may be held in addition to the capacity, up to the refill of a
-   * second. Otherwise callers far from a limit would call the store all the time.
+   * Applies the result of a draw. Leased tokens count against the capacity until the bucket would
+   * be full again. For one second they may exceed it by the refill of a second, so that callers far
+   * from a limit rarely call the store.
    */
   #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;
@@ -212,7 +208,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     store.watch(this);
   }
 
-  /** Takes tokens if the store is unavailable. Each process then enforces the limit separately. */
+  /** Takes tokens while the store fails. By contract each process then limits separately. */
   #takeWithoutStore({ amount, toFloor, taken }: TokenDemand): TakeResult {
     this.#refill();
     this.#held = 0;
@@ -232,5 +228,5 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 }
 
-/** How long the last result of the store is trusted and a share is held, in milliseconds. */
+/** How long a result of the store is used and a share is held, in milliseconds. */
 const memoryMs = 1_000;

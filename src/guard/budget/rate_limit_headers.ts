@@ -1,16 +1,13 @@
 import { Problem } from "../../problem/problem.ts";
 import { type Bucket, type BucketPolicy, roundingTolerance } from "./token_bucket.ts";
 
-/** A limit and its remaining tokens, for the rate-limit headers. */
+/** A limit and the remaining tokens, as the rate-limit headers show them. */
 export interface RateLimitState {
   readonly limit: BucketPolicy;
   readonly left: Bucket;
 }
 
-/**
- * Adds the rate-limit headers to the headers of a reply: the remaining tokens of the limits that
- * apply (draft-ietf-httpapi-ratelimit-headers).
- */
+/** Adds rate-limit headers (draft-ietf-httpapi-ratelimit-headers) for the applicable limits. */
 export function withRateHeaders(
   headers: Readonly<Record<string, string>>,
   rate: RateLimitState | null,
@@ -20,8 +17,7 @@ export function withRateHeaders(
   const one = rate ?? budget;
   if (one === null) return headers;
   if (rate === null || budget === null) {
-    // There is no list of limits, because this code runs for every reply and a list would dominate
-    // its cost.
+    // One limit is handled without a list, because this runs for every reply.
     return { ...headers, "ratelimit-policy": one.limit.header, "ratelimit": stateOf(one, now) };
   }
   return {
@@ -36,7 +32,10 @@ const details = {
   "budget-exhausted": "The budget for this request is used up",
 } as const;
 
-/** Returns the 429 of a rate limit that lacks `amount`, with Retry-After if waiting helps. */
+/**
+ * Returns the 429 for a rate limit that lacks `amount` tokens. It has a Retry-After header unless
+ * waiting does not help.
+ */
 export function limitProblem(
   slug: keyof typeof details,
   state: RateLimitState | null,
@@ -49,7 +48,7 @@ export function limitProblem(
   return new Problem(slug, details[slug], { headers });
 }
 
-/** Returns the whole seconds until `amount` is available, or null if it never will be. */
+/** Returns the whole seconds until `amount` tokens are available, or null if they never will be. */
 export function secondsUntil(
   amount: number,
   { limit, left }: RateLimitState,
@@ -59,7 +58,7 @@ export function secondsUntil(
   return seconds === Infinity ? null : Math.max(0, Math.ceil(seconds - roundingTolerance));
 }
 
-/** Returns a header value. `t` is the time until another token; Retry-After is never shorter. */
+/** Returns the `RateLimit` header. `t` is the time until the next token: at most Retry-After. */
 function stateOf(state: RateLimitState, now: number): string {
   const { limit, left } = state;
   const remaining = Math.max(0, Math.floor(left.tokens + roundingTolerance));

@@ -6,19 +6,19 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import type { BucketStore } from "./bucket_store.ts";
 
 /**
- * The limiter of one rate limit or budget, for all callers in all processes. It is exact when few
- * tokens remain. When many remain, a process leases a small share and grants from it immediately,
- * without the store.
+ * Limits all callers in all processes by one rate limit or budget. It is exact when few tokens
+ * remain. When many remain, a process leases a small share and takes tokens from the share, without
+ * calling the store.
  */
 export class RateLimiter {
   readonly limit: BucketPolicy;
-  /** Name of the limit, identical in all processes. */
+  /** Name of the limit in the store. All processes use the same name. */
   readonly id: string;
   readonly #store: BucketStore;
   readonly #clock: Clock;
   readonly #leases: BoundedMap<string, LocalTokenAllowance> = boundedMap(50_000);
 
-  /** `id` is the name of the limit in the store, identical in all processes. */
+  /** `id` is the name of the limit in the store. All processes must use the same name. */
   constructor(id: string, limit: BucketPolicy, store: BucketStore, clock: Clock) {
     this.limit = limit;
     this.id = id;
@@ -26,27 +26,27 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Takes all of the tokens or none. Returns a promise only if it must call the store. */
+  /** Takes all requested tokens or none. Returns a promise only if it calls the store. */
   take(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
 
-  /** Takes more than the `taken` tokens. If there are too few, these are returned too. */
+  /** Takes tokens in addition to the `taken` ones. If too few remain, the taken ones return too. */
   takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
 
-  /** Returns true if this amount would be refused without a call of the store. */
+  /** Returns true if this amount would be refused, without calling the store. */
   isKnownShort(caller: string, amount: number): boolean {
     return this.#leaseOf(caller).isKnownShort(amount);
   }
 
-  /** Takes tokens, or the remaining tokens if these are fewer. */
+  /** Takes the requested tokens, or all remaining ones if there are fewer. */
   takeToFloor(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: true, taken: 0 });
   }
 
-  /** Yields the callers that have spent tokens in this process, with their remaining tokens. */
+  /** Yields each caller that has spent tokens in this process, with the remaining tokens. */
   *spenders(): Iterable<{ readonly caller: string; readonly left: number }> {
     for (const [caller, lease] of this.#leases.entries()) {
       const { tokens } = lease.left();
@@ -54,7 +54,7 @@ export class RateLimiter {
     }
   }
 
-  /** Returns unused tokens. The remaining tokens never exceed the capacity. */
+  /** Returns unused tokens to the caller's bucket, up to its capacity. */
   refund(caller: string, amount: number): TakeResult {
     return this.#leaseOf(caller).refund(amount);
   }
@@ -76,7 +76,7 @@ export class RateLimiter {
   }
 }
 
-/** Hashes a caller for the store. Unlike UTF-8, JSON distinguishes lone surrogates. */
+/** Hashes a caller for the key in the store. JSON distinguishes lone surrogates, unlike UTF-8. */
 function shortHash(caller: string): string {
   return createHash("sha256").update(JSON.stringify(caller)).digest("base64url").slice(0, 22);
 }

@@ -1,40 +1,40 @@
 import type { BudgetClassOptions } from "./budget_options.ts";
 import type { RateLimitOptions } from "../resource_protection_options.ts";
 
-/** A token bucket: the remaining tokens of one caller at a time. */
+/** A token bucket: how many tokens one caller has at a time. */
 export interface Bucket {
   readonly tokens: number;
-  /** The time in milliseconds since 1970. For a window, the start of the window. */
+  /** Time of the token count, in milliseconds since 1970. For a window, its start. */
   readonly at: number;
 }
 
-/** The policy of a token bucket: the capacity for each caller, and its refill. */
+/** The capacity of each caller's token bucket, and how it refills. The functions are pure. */
 export interface BucketPolicy {
-  /** Name of the policy in headers. */
+  /** Name of the policy in the rate-limit headers. */
   readonly name: string;
   readonly capacity: number;
-  /** The value of `RateLimit-Policy`: `"budget";q=100;w=60`. */
+  /** Value of the `RateLimit-Policy` header: `"budget";q=100;w=60`. */
   readonly header: string;
-  /** Returns the current bucket. It never exceeds the capacity, even if the clock jumps. */
+  /** Returns the bucket at a later time. It never exceeds the capacity, even if the clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
-  /** Returns the time after `now` until the amount is available, for a freshly refilled bucket. */
+  /** Returns how long to wait for the amount. The bucket must be refilled to `now`. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
-  /** Returns true if tokens taken from one bucket may be returned to the other. */
+  /** Returns true if tokens of one bucket may be returned to the other. */
   isSameSpan(left: Bucket, right: Bucket): boolean;
 }
 
-/** Returns the token bucket of a caller that has taken nothing yet. */
+/** Returns the full bucket of a caller that has taken nothing yet. */
 export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
 
 /**
- * The rounding tolerance of token buckets, because sums of fractions are inexact. A token must be
- * available after the announced wait.
+ * The rounding tolerance, because sums of fractions are inexact. After the announced wait, a token
+ * must be available.
  */
 export const roundingTolerance = 1e-6;
 
-/** Returns the policy of a token bucket that refills continuously. */
+/** Returns the policy of a bucket that refills continuously. */
 export function tokenBucket(
   name: string,
   { capacity, refillPerMinute }: BudgetClassOptions,
@@ -56,7 +56,7 @@ export function tokenBucket(
   };
 }
 
-/** Returns the policy of a fixed window, which starts with its first request. */
+/** Returns the policy of a bucket that refills after each window, which begins with a request. */
 export function fixedWindow(
   name: string,
   { windowMs, maxRequests }: RateLimitOptions,
@@ -74,16 +74,16 @@ export function fixedWindow(
   };
 }
 
-/** Returns a header value. `w` is the time in which an empty bucket refills. */
+/** Returns the `RateLimit-Policy` value. `w` is the time in which an empty bucket refills. */
 function policyOf(name: string, capacity: number, spanMs: number): string {
   const window = spanMs === Infinity ? "" : `;w=${Math.max(1, Math.ceil(spanMs / 1_000))}`;
   return `"${name}";q=${Math.floor(capacity)}${window}`;
 }
 
 /**
- * Returns the time of a bucket after a clock jump. The clocks of processes differ a little. If each
- * process set a bucket back to its own time, alternating processes would refill the bucket.
- * However, a clock that was far ahead and was corrected must not stop the refill.
+ * Returns a bucket's time after a clock jump. A small jump is ignored, because clocks of processes
+ * differ, and alternating processes would otherwise refill the bucket. After a large jump back, the
+ * new time counts. Otherwise the bucket would not refill until the clock reached the old time.
  */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;

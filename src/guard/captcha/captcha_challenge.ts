@@ -9,42 +9,39 @@ import type { ResolvedCaptchaOptions } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 import { createClaimedTokens } from "./claimed_tokens.ts";
 
-/** Issues CAPTCHA challenges and takes each solved token once. */
+/** Creates CAPTCHA challenges, and accepts each solved token once. */
 export interface CaptchaChallenge {
-  /** Returns the headers of a 428. `action` is the required action of the CAPTCHA, if any. */
+  /** Returns the headers of a 428. `action` is the action that the token must have, if any. */
   issueChallenge(action: string | undefined): Record<string, string>;
   /**
-   * Verifies a token and uses it up. Returns null if the token is valid and unused, otherwise the
-   * reason. Rejects with `captcha-unavailable` if the provider returns no verdict, and with a
-   * `StoreError` if the store cannot determine whether the token was used.
+   * Verifies a token and marks it as used. Returns null if it is valid and unused, and otherwise
+   * the reason. Rejects with `captcha-unavailable` if the provider returns no verdict. Rejects with
+   * a `StoreError` if the store cannot determine whether the token was used.
    */
   verifyToken(headers: Headers, conditions: CaptchaContext): Promise<string | null>;
   /**
-   * Resolves once the request has used up a valid token. Otherwise throws `captcha-required` with
-   * the challenge, or `captcha-unavailable`.
+   * Resolves if the request contains a valid unused token, which is then used. Otherwise throws
+   * `captcha-required` with a new challenge, or `captcha-unavailable`.
    */
   require(request: Request, conditions: CaptchaContext): Promise<void>;
 }
 
-/** The conditions of a CAPTCHA challenge: the action and the client of its token. */
+/** The values that a CAPTCHA token must match: the required action and the client's address. */
 export type CaptchaContext = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
 export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
-  /** Records the used tokens for all processes of the service. */
+  /** The store of used tokens, which all processes of the service share. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
 }
 
-/** The timeout of a verifier, in milliseconds. */
+/** Timeout of a call of the verifier, in milliseconds. */
 const maxWaitMs = 5_000;
 
-/** Retry-After while a provider does not respond, in seconds. */
+/** Value of the Retry-After header when the provider does not respond, in seconds. */
 const retryAfter = "5";
 
-/**
- * Creates the service's side of CAPTCHA challenges. Any result of a verifier that is not a clear
- * success counts as a refusal.
- */
+/** Creates CAPTCHA challenges. Unless a verifier's result is clearly a pass, it is a refusal. */
 export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaChallenge {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
@@ -65,10 +62,10 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
   ): Promise<string | null> {
     const token = headers.get(tokenHeader);
     if (token === null) return "absent";
-    // A header that was sent twice arrives joined by a comma and a space.
+    // A header that was sent twice is joined by a comma and a space, which this pattern rejects.
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
     const id = createHash("sha256").update(token).digest("base64url");
-    // The claim precedes the verification. Of several parallel requests with one token, only one
+    // The token is claimed before it is verified. Of parallel requests with one token, only one
     // calls the verifier, even if the provider would accept the token twice.
     if (!await claims.claim(id)) return "replayed";
     const answer = await callVerifier(verifier, { token, ...conditions }, runtime);
@@ -90,7 +87,7 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
       const reason = await verifyToken(headers, conditions);
       if (reason === null) return;
       if (reason !== "absent") runtime.observe({ kind: "captcha_refused", provider, reason });
-      // All reasons have the same response, so that an attacker does not learn which check failed.
+      // All reasons have one response, so an attacker cannot learn which check failed.
       throw new Problem("captcha-required", "This request needs a solved CAPTCHA", {
         headers: issueChallenge(conditions.action),
       });
@@ -98,7 +95,7 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
   };
 }
 
-/** Never rejects: an error of the verifier refuses the token. */
+/** Calls the verifier. An error of the verifier refuses the token, so the call never rejects. */
 async function callVerifier(
   verifier: CaptchaVerifier,
   conditions: Pick<CaptchaQuestion, "token" | "action" | "remoteIp">,
@@ -113,7 +110,7 @@ async function callVerifier(
     return normalizeAnswer(answer);
   } catch (error) {
     if (error === late) return { kind: "unavailable", reason: "no answer in time" };
-    // A verifier that throws refuses the token. The operator sees the error in the observation.
+    // By contract an error of the verifier refuses the token. The deployer can observe the error.
     observe({ kind: "captcha_verifier_failed", provider: verifier.provider, error });
     return { kind: "refused", reason: "verifier-failed" };
   } finally {
@@ -121,10 +118,7 @@ async function callVerifier(
   }
 }
 
-/**
- * Normalizes the result of a verifier. Verifiers may be written in JavaScript, without a compiler
- * that checks their results.
- */
+/** Normalizes the result of a verifier, which may be JavaScript without type checks. */
 function normalizeAnswer(given: unknown): CaptchaAnswer {
   if (given === true) return { kind: "passed" };
   if (typeof given !== "object" || given === null || !("kind" in given)) {

@@ -5,15 +5,15 @@ import type { CaptchaVerifier } from "./captcha_verifier.ts";
 
 /** The options of CAPTCHAs for the whole service. */
 export interface CaptchaOptions {
-  /** Verifier of tokens: {@link turnstile}, {@link hcaptcha}, {@link recaptcha} or a custom one. */
+  /** The verifier of tokens: {@link turnstile}, {@link hcaptcha}, {@link recaptcha} or your own. */
   readonly verifier: CaptchaVerifier;
-  /** Request header of the token. Default: `Service-Captcha-Token`. */
+  /** Name of the request header with the token. Default: `Service-Captcha-Token`. */
   readonly tokenHeader?: string | undefined;
-  /** Allows the published test keys of a provider in production. Default: false. */
+  /** True if production may use a provider's published test keys. Default: false. */
   readonly allowTestKeys?: boolean | undefined;
 }
 
-/** A string that a header can contain, such as a key of a provider or the name of an action. */
+/** Describes a string that a header can contain, such as a key or the name of an action. */
 export const headerText = textLike("a text without spaces", /^[\x21-\x7e]{1,256}$/);
 
 /** The descriptions of the options of CAPTCHAs. */
@@ -53,8 +53,8 @@ export function resolveCaptchaOptions(
 }
 
 /**
- * Validates an option that names a CAPTCHA action: throws if the verifier cannot check it.
- * `subject` starts the message.
+ * Throws if an option names a CAPTCHA action that the verifier cannot check. `subject` is the
+ * beginning of the message.
  */
 export function requireCaptchaAction(
   { provider, hasActions = true }: CaptchaVerifier,
@@ -63,7 +63,7 @@ export function requireCaptchaAction(
   if (!hasActions) throw new Error(`${subject} names an action, and ${provider} knows none`);
 }
 
-/** Returns true for a verifier. Two of its members are sent in headers. */
+/** Returns true if a value is a verifier. Two of its members must be valid in headers. */
 function isVerifier(verifier: unknown): boolean {
   return typeof verifier === "object" && verifier !== null && "verify" in verifier &&
     typeof verifier.verify === "function" &&

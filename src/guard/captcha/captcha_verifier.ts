@@ -1,6 +1,6 @@
 /**
- * The interface of CAPTCHA verifiers, which decide whether a token proves a solved CAPTCHA: {@link
- * turnstile}, {@link hcaptcha}, {@link recaptcha}, or a custom verifier.
+ * The interface of CAPTCHA verifiers, which decide whether a token proves a solved CAPTCHA. Use
+ * {@link turnstile}, {@link hcaptcha} or {@link recaptcha}, or write your own.
  *
  * @example
  * ```ts
@@ -14,43 +14,41 @@
  * ```
  */
 export interface CaptchaVerifier {
-  /** Name of the CAPTCHA for the client, in `Service-Captcha-Provider`. */
+  /** Name of the CAPTCHA, which the client reads in `Service-Captcha-Provider`. */
   readonly provider: string;
-  /** The public key that shows the CAPTCHA, which `Service-Captcha-Sitekey` contains. */
+  /** Public key that the client needs to show the CAPTCHA, in `Service-Captcha-Sitekey`. */
   readonly siteKey: string;
   /**
-   * Verifies a token. The service calls this function once for each token. Only `true` and `{ kind:
-   * "passed" }` admit the request. An error refuses it.
+   * Verifies a token; called once for each token. Only `true` and `{ kind: "passed" }` accept the
+   * token; an error refuses it.
    */
   verify(
     question: CaptchaQuestion,
   ): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
-  /** False if the verifier cannot check actions. A resource must then not require an action. */
+  /** False if the verifier cannot check actions. Naming an action then is a configuration error. */
   readonly hasActions?: boolean | undefined;
-  /** True for keys that accept every token. In production, the start then fails. */
+  /** True if the keys accept every token. In production the start then fails. */
   readonly usesTestKeys?: boolean | undefined;
 }
 
-/** The question to a CAPTCHA verifier: one token, and its required action. */
+/** The input of a CAPTCHA verifier: a token, and the action that it must have. */
 export interface CaptchaQuestion {
-  /** The token from the client: printable ASCII without spaces, at most 8,192 characters. */
+  /** The client's token: printable ASCII without spaces, at most 8,192 characters. */
   readonly token: string;
-  /** The required action of the CAPTCHA; undefined for any. */
+  /** The action that the token must have, or undefined for any. */
   readonly action: string | undefined;
   /** The client's address, or undefined if it is unknown. */
   readonly remoteIp: string | undefined;
-  /** A UUID of this question, identical if the question is sent to the provider again. */
+  /** A UUID that identifies this verification, even if it is sent to the provider again. */
   readonly id: string;
-  /** Aborted after 5 seconds, when the request no longer waits for the result. */
+  /** Aborts after 5 seconds, when the request stops waiting for the result. */
   readonly signal: AbortSignal;
 }
 
-/** The verdict of a CAPTCHA verifier on a token. `reason` is for the observer, never the client. */
+/** The verdict of a CAPTCHA verifier. `reason` is for the observer, not for the client. */
 export type CaptchaAnswer =
   | { readonly kind: "passed" }
-  /** The client is at fault and is challenged again. */
+  /** The token is invalid. The client gets a new challenge. */
   | { readonly kind: "refused"; readonly reason: string }
-  /**
-   * The provider returned no verdict. The response is 503, and the client may send the token again.
-   */
+  /** The provider returned no verdict. The client gets a 503 and may send the token again. */
   | { readonly kind: "unavailable"; readonly reason: string; readonly cause?: unknown };

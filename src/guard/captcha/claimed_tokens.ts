@@ -3,21 +3,19 @@ import type { KeyValue } from "../../kv/key_value.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 
 /**
- * The CAPTCHA tokens that were claimed, each for one use, by their hashes. Rejects with a
- * `StoreError` of the store.
+ * The CAPTCHA tokens that were used, identified by hashes. Each token can be claimed once. Rejects
+ * with a `StoreError` if the store fails.
  */
 export interface ClaimedTokens {
-  /** Claims a token. Resolves to true for only one caller in all processes. */
+  /** Claims a token. Resolves to true for the first caller in all processes, and then to false. */
   claim(id: string): Promise<boolean>;
-  /**
-   * Releases a claim if the provider returned no verdict. The client may then send the token again.
-   */
+  /** Releases a claim if the provider returned no verdict, so that the token can be sent again. */
   release(id: string): Promise<void>;
 }
 
-/** Keeps the claimed CAPTCHA tokens in the store that all processes share. */
+/** Keeps the claims of CAPTCHA tokens in the store that all processes share. */
 export function createClaimedTokens(store: KeyValue): ClaimedTokens {
-  // Repeated uses of one token are refused from memory. False means that the token may be sent
+  // Remembers used tokens, to refuse them without the store. False means that a token is free
   // again.
   const used = boundedMap<string, boolean>(20_000);
   return {
@@ -27,7 +25,7 @@ export function createClaimedTokens(store: KeyValue): ClaimedTokens {
       try {
         return await claimOnce(store, keyOf(id), claimMs);
       } catch (error) {
-        // The next request with the token asks the store whether the claim was made.
+        // It is unknown whether the store has the claim, so the next request asks the store.
         used.set(id, false);
         throw error;
       }
@@ -39,7 +37,7 @@ export function createClaimedTokens(store: KeyValue): ClaimedTokens {
   };
 }
 
-/** Retention of a claim in milliseconds; afterwards every provider refuses the token itself. */
+/** How long a claim is kept, in milliseconds. Providers refuse older tokens themselves. */
 const claimMs = 300_000;
 
 function keyOf(id: string): readonly string[] {

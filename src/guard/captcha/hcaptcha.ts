@@ -3,7 +3,8 @@ import type { CaptchaVerifier } from "./captcha_verifier.ts";
 import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
- * Checks the tokens of hCaptcha, which has no actions. Throws a plain Error for an invalid key.
+ * Creates a verifier for hCaptcha, whose tokens have no actions. Throws a plain Error for an
+ * invalid key.
  *
  * @example
  * ```ts
@@ -24,7 +25,7 @@ export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
   return siteVerifier({
     provider: "hcaptcha",
     endpoint: "https://api.hcaptcha.com/siteverify",
-    // Without the site key, a token from any other site of the same account would pass.
+    // Without the site key, hCaptcha would accept tokens of other sites of the account.
     extraFields: () => ({ sitekey: read.siteKey }),
     maxTokenLength: 8_192,
     tries: 1,

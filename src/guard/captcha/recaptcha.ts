@@ -5,7 +5,7 @@ import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./sitev
 
 /** Options of {@link recaptcha}. */
 export interface RecaptchaOptions extends SiteVerifyOptions {
-  /** The minimum score of v3, from 0 to 1. A v2 key has no scores, so its tokens never pass. */
+  /** Minimum score of reCAPTCHA v3, 0 to 1. Tokens of a v2 key have no score and never pass. */
   readonly minScore?: number | undefined;
 }
 
@@ -16,8 +16,8 @@ export const recaptchaOptions = {
 } satisfies Described<RecaptchaOptions>;
 
 /**
- * Checks the tokens of Google reCAPTCHA, v2 and v3. Only v3 has actions and scores. Throws a plain
- * Error for an invalid key or score.
+ * Creates a verifier for Google reCAPTCHA, v2 and v3. Only v3 has actions and scores. Throws a
+ * plain Error for an invalid key or score.
  *
  * @example
  * ```ts

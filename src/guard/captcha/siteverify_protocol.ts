@@ -4,21 +4,21 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import { headerText } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
-/** Options of the siteverify protocol, which all CAPTCHA vendors share. */
+/** Options of a verifier for the siteverify protocol, which all CAPTCHA vendors use. */
 export interface SiteVerifyOptions {
-  /** The public key of the site. */
+  /** The public key of your site at the vendor. */
   readonly siteKey: string;
-  /** The secret of the site key. */
+  /** The secret that belongs to the site key. */
   readonly secret: string;
-  /** The hosts on which the CAPTCHA may be solved, compared exactly. Default: any host. */
+  /** Hosts on which the CAPTCHA may be solved, compared exactly. Default: any host. */
   readonly hostnames?: readonly string[] | undefined;
-  /** Another URL of the vendor, for instance for tests. */
+  /** Another URL for verification, for instance for tests. */
   readonly endpoint?: string | undefined;
-  /** Sends the question. Default: the global `fetch`. */
+  /** Function that sends the verification. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Keys are sent in a form or a header. A space in a key is a copying mistake. */
+/** Describes a key. A space in a key is a mistake in copying, and headers cannot contain spaces. */
 const key = other<string>(
   "a key as the vendor gave it, without spaces",
   (given) => headerText.rules.fits(given),
@@ -36,28 +36,25 @@ export const siteVerifyOptions = {
   fetch: callback<typeof fetch>(),
 } satisfies Described<SiteVerifyOptions>;
 
-/** The differences between the CAPTCHA vendors in the siteverify protocol. */
+/** The properties in which the vendors' siteverify protocols differ. */
 export interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
-  /** Form fields in addition to secret, token and address. */
+  /** Returns form fields in addition to the secret, the token and the client's address. */
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
-  /** Length of the longest token that the vendor issues, in characters. */
+  /** Maximum length of the vendor's tokens, in characters. */
   readonly maxTokenLength: number;
-  /** The number of attempts: two only if the vendor recognizes a repeated question. */
+  /** Number of attempts. Two only if the vendor recognizes a repeated verification. */
   readonly tries: 1 | 2;
-  /** True if the response of the vendor contains the action of the CAPTCHA. */
+  /** True if the vendor's response contains the action of the CAPTCHA. */
   readonly hasActions: boolean;
-  /** Site keys and secrets that the vendor publishes for tests. */
+  /** Matches site keys and secrets that the vendor publishes for tests. */
   readonly testKeys: RegExp;
-  /** Minimum score; null if no score is required. */
+  /** Minimum score of a token, or null if no score is required. */
   readonly minScore: number | null;
 }
 
-/**
- * Verifies CAPTCHA tokens by the siteverify protocol that the vendors share: a form, and a response
- * with `success: true`.
- */
+/** Creates a verifier that sends the vendor a form. `success: true` accepts the token. */
 export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions): CaptchaVerifier {
   const { provider, hasActions, testKeys, tries, maxTokenLength } = vendor;
   const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = options;
@@ -81,7 +78,7 @@ export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions):
       if (typeof text === "string") return { kind: "unavailable", reason: "an answer too long" };
       return verdictOf(parseFields(text), { ...rules, action: question.action });
     } catch (cause) {
-      // `fetch` throws these errors on failures, redirects and aborts.
+      // `fetch` throws one of these types for network failures, redirects and aborts.
       const isKnown = cause instanceof TypeError || cause instanceof DOMException;
       if (!isKnown) throw cause;
       return { kind: "unavailable", reason: "no answer", cause };
@@ -106,7 +103,7 @@ const maxAnswerLength = 64 * 1024;
 
 type Fields = ReadonlyMap<string, unknown>;
 
-/** Returns the members of the response, or null if it is not a JSON object. */
+/** Parses the body of the response. Returns null if it is not a JSON object. */
 function parseFields(bytes: Uint8Array): Fields | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
@@ -132,13 +129,12 @@ function verdictOf(fields: Fields | null, { action, hostnames, minScore }: Rules
   const isKnownHost = hostnames === null || hostnames.some((one) => one === hostname);
   if (!isKnownHost) return refused("other-hostname");
   const score = fields.get("score");
-  // A missing score is also refused, because a key without scores must not pass a gate that
-  // requires one.
+  // A missing score fails too: a key without scores must not pass if a score is required.
   const isScored = minScore === null || typeof score === "number" && score >= minScore;
   return isScored ? { kind: "passed" } : refused("low-score");
 }
 
-/** Faults of the configuration or of the vendor. Another token would not help. */
+/** Error codes for faults of the deployer or the vendor. Another token would not help. */
 const serverFaults: readonly string[] = [
   "internal-error",
   "missing-input-secret",

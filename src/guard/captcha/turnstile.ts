@@ -3,7 +3,7 @@ import type { CaptchaVerifier } from "./captcha_verifier.ts";
 import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
- * Checks the tokens of Cloudflare Turnstile. Throws a plain Error for an invalid key.
+ * Creates a verifier for Cloudflare Turnstile. Throws a plain Error for an invalid key.
  *
  * @example
  * ```ts
@@ -24,7 +24,7 @@ export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
   return siteVerifier({
     provider: "turnstile",
     endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
-    // Identifies a repeated question, for which a used token passes again.
+    // Turnstile accepts a used token again if the verification has the same id.
     extraFields: ({ id }) => ({ idempotency_key: id }),
     maxTokenLength: 2_048,
     tries: 2,

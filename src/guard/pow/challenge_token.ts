@@ -3,36 +3,33 @@ import { encodeBase64url } from "../../protocol/byte_text.ts";
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWords } from "./request_fingerprint.ts";
 
-/** The content of a proof-of-work challenge token, in addition to its random bytes. */
+/** The content of a proof-of-work challenge, besides its random bytes. */
 export interface PowChallenge {
   readonly difficulty: number;
   readonly expiresAtMs: number;
-  /** The fingerprint from `createFingerprint`, of which the first six words count. */
+  /** A fingerprint from `createFingerprint`, of which only the first six words are used. */
   readonly fingerprint: Int32Array;
 }
 
-/** The content of a token that this service sealed. The next `open` overwrites its fingerprint. */
+/** The content of a verified token. The next call of `open` overwrites the fingerprint. */
 export interface OpenedToken extends PowChallenge {
-  /** The authentication code of the token. All spellings of the request share the code. */
+  /** Authentication code of the token. It identifies the challenge. */
   readonly id: string;
 }
 
-/** Converts proof-of-work challenges to tokens and back. */
+/** Converts proof-of-work challenges to tokens, and tokens to challenges. */
 export interface ChallengeTokens {
-  /**
-   * Returns a token with the challenge. `random` are 16 unpredictable bytes, which make it unique.
-   */
+  /** Creates a token. `random` is 16 unpredictable bytes that make the token unique. */
   seal(challenge: PowChallenge, random: Uint8Array): string;
-  /** Returns the content of a token, or the reason why this service did not seal the token. */
+  /** Returns the content of a token, or the reason why this service has not created the token. */
   open(token: string): OpenedToken | "malformed" | "forged";
 }
 
 /**
  * Creates challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
- * payload has 48 bytes with fixed offsets, so it has only one spelling, and no byte can move into a
- * neighbouring field: version, difficulty, expiry (6 bytes, milliseconds), random bytes,
- * fingerprint. 48 bytes are one block of the HMAC. The first secret seals tokens, and all secrets
- * open tokens.
+ * payload has 48 bytes, which are one block of the HMAC. The fields have fixed offsets, so no byte
+ * can move into another field: version, difficulty, expiry (6 bytes, milliseconds), random bytes,
+ * fingerprint. The first secret signs, and all secrets verify.
  */
 export function createChallengeTokens(secrets: readonly string[]): ChallengeTokens {
   const keys = secrets.map((secret) => createHmacSha256(new TextEncoder().encode(secret)));
@@ -60,7 +57,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
         decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
-      // Only a holder of the secret can seal another version, such as an older or newer service.
+      // The code is valid, so an older or newer version of the service has created the token.
       if (payload[0] !== version) return "malformed";
       for (let i = 0; i < fingerprintWords; i++) {
         fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);
@@ -77,7 +74,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
 
 const version = 1;
 
-/** The number of random bytes in a challenge token. They make all challenges different. */
+/** Number of random bytes in a challenge token. They make every challenge unique. */
 export const randomBytes = 16;
 
 const fingerprintStart = 8 + randomBytes;
@@ -85,5 +82,5 @@ const payloadBytes = fingerprintStart + 4 * fingerprintWords;
 const codeBytes = 32;
 const payloadLength = base64urlLength(payloadBytes);
 
-/** The length of every challenge token. */
+/** The length of a challenge token, which is the same for all tokens. */
 export const tokenLength: number = payloadLength + 1 + base64urlLength(codeBytes);

@@ -7,9 +7,8 @@ import { type FingerprintedRequest, fingerprintWords } from "./request_fingerpri
 import { type ChallengeTokens, tokenLength } from "./challenge_token.ts";
 
 /**
- * Checks a solution of proof of work without the store. Returns the solution if it is valid for
- * this request at this difficulty, otherwise the reason. Only the store shows whether the solution
- * was used before.
+ * Checks a solution without the store. Returns the solution if it is valid for this request at this
+ * difficulty, and otherwise the reason. Only the store can show whether a solution was used before.
  */
 export type CheckSolution = (
   headers: Headers,
@@ -17,9 +16,9 @@ export type CheckSolution = (
   difficulty: number,
 ) => PowSolution | PowRefusal;
 
-/** A valid solution of proof of work, before it is claimed. */
+/** A valid solution that is not yet marked as used. */
 export interface PowSolution {
-  /** The id to claim. A challenge has one id, whatever nonce solves it. */
+  /** The id of the challenge, which is claimed. All solutions of a challenge share the id. */
   readonly id: string;
   /** Time until which the claim must be kept, in milliseconds since 1970. */
   readonly claimUntilMs: number;
@@ -32,16 +31,15 @@ export interface SolutionCheckOptions {
   readonly clock: Clock;
 }
 
-/** Maximum difference between the clocks of two instances, in milliseconds. */
+/** Maximum difference between the clocks of two processes, in milliseconds. */
 const skewMs = 5_000;
 
-/** How long a claim outlives its token, in milliseconds, because clocks may differ. */
+/** How long claims outlive tokens, in milliseconds. Clocks of processes may differ. */
 const claimMarginMs = 60_000;
 
 /**
- * Creates the check of proof-of-work solutions. Fast steps come first, and no step trusts an
- * unverified value. The difficulty comes from the signed token, and the client's header for the
- * difficulty is ignored.
+ * Creates a function that checks solutions. Cheap checks come first. The difficulty is read from
+ * the signed token; the client's header for it is ignored.
  */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
@@ -63,14 +61,14 @@ export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution 
     const token = headers.get(powHeaders.challenge);
     const nonce = headers.get(powHeaders.nonce);
     if (token === null && nonce === null) return "absent";
-    // A header that was sent twice contains a comma, which is in neither alphabet.
+    // A header that was sent twice is joined by a comma, which no token or nonce contains.
     if (token === null || nonce === null || !isNonce(nonce)) return "malformed";
     const opened = tokens.open(token);
     if (typeof opened === "string") return opened;
     if (opened.difficulty > maxDifficulty) return "malformed";
     const now = clock.now();
     if (now > opened.expiresAtMs + skewMs) return "expired";
-    // No token is valid for so long. Either seconds were used as milliseconds, or a clock is wrong.
+    // A token cannot be valid for so long. Its time is in another unit, or a clock is wrong.
     if (opened.expiresAtMs > now + challengeTtlMs + skewMs) return "malformed";
     if (opened.difficulty < difficulty) return "too-easy";
     if (!isSame(opened.fingerprint, fingerprintOf(facts))) return "other-request";

@@ -1,32 +1,32 @@
 import type { User } from "../../auth/user.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** The facts from which a trust hook determines a difficulty. */
+/** The facts that a trust hook receives. */
 export interface TrustQuestion {
-  /** Null for an anonymous caller. */
+  /** The user, or null for an anonymous caller. */
   readonly user: User | null;
-  /** The challenged request. */
+  /** The request that needs the proof of work. */
   readonly request: Request;
-  /** `endpoint` for a gate that always applies, `budget` for an exhausted budget. */
+  /** `endpoint` if the operation always requires the work, `budget` if the budget is used up. */
   readonly reason: "endpoint" | "budget";
-  /** Number of tokens that the budget lacks for this request; 0 for an endpoint. */
+  /** Number of tokens that the budget lacks for this request. 0 for the reason `endpoint`. */
   readonly deficit: number;
-  /** The difficulty without the hook. */
+  /** The difficulty that applies without the hook. */
   readonly base: number;
 }
 
-/** A trust hook. It returns the difficulty of the work for a request, or 0 to require no work. */
+/** A trust hook. It returns the difficulty of the work for a request, or 0 for no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
 /**
- * Maximum difficulty that is required, and that the client's solver accepts: about a minute on all
- * cores of a good laptop. A challenge with a higher difficulty would expire before it is solved.
+ * Maximum difficulty of a challenge, which takes all cores of a good laptop about a minute.
+ * Solutions at a higher difficulty would come after the challenge has expired.
  */
 export const maxDifficulty = 32;
 
 /**
- * Returns the difficulty from the trust hook, in whole bits. If the hook fails or returns no usable
- * number, the caller is not trusted. The base difficulty applies then, and the failure is observed.
+ * Calls the trust hook, and returns its difficulty in whole bits. If the hook fails or does not
+ * return a valid number, the base difficulty applies, and the failure is observed.
  */
 export async function callTrust(
   trust: Trust | undefined,
@@ -47,8 +47,8 @@ export async function callTrust(
 }
 
 /**
- * Returns the difficulty after a budget has run out. Any deficit costs a bit, which doubles the
- * work, and each doubling of the deficit relative to the capacity costs another bit.
+ * Returns the difficulty when the budget is used up. Any deficit adds one bit, which doubles the
+ * work. Each doubling of the deficit, relative to the capacity, adds another bit.
  */
 export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;

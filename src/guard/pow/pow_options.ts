@@ -7,16 +7,16 @@ import { maxDifficulty, type Trust } from "./difficulty.ts";
 /** The options of proof of work for the whole service. */
 export interface PowOptions {
   /**
-   * Secret that signs challenges. In a list for rotation, the first secret signs and all secrets
-   * verify. Default: `SERVICE_POW_SECRET`, or a random secret with a notice; in production the
-   * start fails.
+   * Secret that signs challenges. In a list for rotation, the first secret signs and all verify.
+   * Default: `SERVICE_POW_SECRET`, or a random secret with a notice. In production the start fails
+   * without a secret.
    */
   readonly secret?: string | readonly string[] | undefined;
-  /** Leading zero bits of a solution, 1 to 32. Each bit doubles the work. Default: 20. */
+  /** Leading zero bits of a solution, 1 to 32. Each doubles the work. Default: 20. */
   readonly difficulty?: number | undefined;
-  /** Lifetime of a challenge, in milliseconds. Default: 120,000. */
+  /** How long a challenge is valid, in milliseconds. Default: 120,000. */
   readonly challengeTtlMs?: number | undefined;
-  /** Returns the difficulty for a request, or 0 for no work. */
+  /** Returns a request's difficulty, or 0 for no work. Default: always `difficulty`. */
   readonly trust?: Trust | undefined;
 }
 
@@ -25,7 +25,7 @@ export const powOptions = group(
   {
     secret: secretOption(),
     difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
-    // A token has six bytes for its expiry, which limits the lifetime.
+    // The expiry in a token has six bytes, which limits the lifetime of a challenge.
     challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
     trust: callback<Trust>(),
   } satisfies Described<PowOptions>,

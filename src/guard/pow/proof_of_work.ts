@@ -10,23 +10,23 @@ import { type CheckSolution, createSolutionCheck } from "./check_solution.ts";
 import { createFingerprint, type FingerprintedRequest } from "./request_fingerprint.ts";
 import { createChallengeTokens, randomBytes } from "./challenge_token.ts";
 
-/** The service's side of proof of work: issues challenges and accepts each solution once. */
+/** Creates proof-of-work challenges, and accepts each solution once. */
 export interface ProofOfWork {
-  /** Returns the headers of a 428: a new challenge for this request. */
+  /** Returns the headers of a 428 response, with a new challenge for this request. */
   issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string>;
-  /** Checks a solution without the store, and uses nothing up. */
+  /** Checks a solution without the store, and does not mark it as used. */
   readonly checkSolution: CheckSolution;
   /**
-   * Verifies a solution and uses it up. Returns null if the solution is valid for this request at
-   * this difficulty and unused, otherwise the reason. Rejects with a `StoreError` if the store
-   * cannot determine whether the solution was used.
+   * Verifies a solution and marks it as used. Returns null if the solution is valid for this
+   * request at this difficulty and unused, and otherwise the reason. Rejects with a `StoreError` if
+   * the store cannot determine whether it was used.
    */
   verifySolution(
     headers: Headers,
     facts: FingerprintedRequest,
     difficulty: number,
   ): Promise<PowRefusal | null>;
-  /** Resolves when a solution was accepted; else throws `proof-of-work-required`. */
+  /** Resolves if the request has a valid solution. Otherwise throws `proof-of-work-required`. */
   requireSolution(
     headers: Headers,
     facts: FingerprintedRequest,
@@ -34,26 +34,26 @@ export interface ProofOfWork {
   ): Promise<TakenSolution>;
 }
 
-/** A solution of proof of work that is used by a request. */
+/** A solution that a request has marked as used. */
 export interface TakenSolution {
   /**
-   * Makes the solution valid again, because the request was refused and did nothing. Has no effect
-   * if requests with the solution were refused too often, or if the store does not respond.
+   * Makes the solution usable again, because the request was refused. Has no effect if this
+   * happened too often, or if the store does not respond.
    */
   returnUnused(): Promise<void>;
 }
 
 /** The options of the service's side of proof of work. */
 export interface ProofOfWorkOptions {
-  /** The first secret signs, all verify. */
+  /** The first secret signs challenges, and all secrets verify them. */
   readonly secrets: readonly string[];
   readonly challengeTtlMs: number;
-  /** Records the used solutions for all processes of the service. */
+  /** The store of used solutions, which all processes of the service share. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
 }
 
-/** Creates the service's side of proof of work; docs/proof-of-work.md describes the protocol. */
+/** Creates the service's part of the protocol in docs/proof-of-work.md. */
 export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   const { challengeTtlMs, store, runtime } = parts;
   const { clock } = runtime;
@@ -82,12 +82,10 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     if (typeof solution === "string") return solution;
     const { id, claimUntilMs } = solution;
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // Reads the state when it is written, because another request may have returned the solution
-    // in between.
+    // The number of returns is read late, because another request may have returned the solution.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
-    // If the store fails, this throws before the solution is marked as used. A later attempt may
-    // succeed.
+    // If the store fails here, the solution is not marked as used, so the client can send it again.
     const claim = await claimRevocably(store, ["pow", id], claimUntilMs - clock.now());
     if (claim === null) {
       remember(clock.elapsedMs() + replayMemoryMs);
@@ -101,7 +99,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
           await claim.revoke();
           remember(0, 1);
         } catch (error) {
-          // The solution then stays used, and the client gets a new challenge.
+          // If the store fails, the solution stays used by contract. The client gets a challenge.
           if (!(error instanceof StoreError)) throw error;
         }
       },
@@ -120,7 +118,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
       if (typeof taken !== "string") return taken;
       const reason = taken;
       if (reason !== "absent") runtime.observe({ kind: "proof_of_work_refused", reason });
-      // All reasons have the same response, so that an attacker does not learn which check failed.
+      // All reasons have one response, so an attacker cannot learn which check failed.
       throw new Problem("proof-of-work-required", "This request needs proof of work", {
         headers: issueChallenge(facts, difficulty),
       });
@@ -128,16 +126,16 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   };
 }
 
-/** The information in this process about a solution, used to refuse repeated uses from memory. */
+/** The facts about a used solution that this process remembers, to refuse repeated uses without the store. */
 interface KnownSolution {
-  /** Time by the monotonic clock, in milliseconds. */
+  /** Time until which the solution counts as used, in milliseconds of the monotonic clock. */
   readonly usedUntil: number;
-  /** Number of times the solution was returned. */
+  /** How often a refused request has made the solution usable again. */
   readonly returns: number;
 }
 
-/** Time for which a solution that another request holds is not tried again, in milliseconds. */
+/** How long a solution in use by another request is refused without the store, in milliseconds. */
 const replayMemoryMs = 1_000;
 
-/** Number of refused requests that one solution pays for, in addition to the successful one. */
+/** How many refused requests may use one solution, in addition to the successful one. */
 const maxReturns = 2;

@@ -1,26 +1,26 @@
 import { createHash } from "node:crypto";
 import { createSha256 } from "../../protocol/sha256.ts";
 
-/** The parts of a request that its fingerprint covers, to which a challenge is bound. */
+/** The parts of a request that its fingerprint covers. They cannot change after a challenge. */
 export interface FingerprintedRequest {
   readonly method: string;
-  /** The raw path of the request target. Decoding would make different paths equal. */
+  /** The raw path. Decoding could make two different paths equal. */
   readonly path: string;
-  /** Raw query without the question mark. */
+  /** The raw query, without the question mark. */
   readonly query: string;
-  /** The raw bytes; empty without a body. */
+  /** The raw bytes of the body. Empty without a body. */
   readonly body: Uint8Array;
-  /** Null for an anonymous caller. */
+  /** Id of the user, or null for an anonymous caller. */
   readonly userId: string | null;
 }
 
-/** Number of words in a request's fingerprint: 192 bits, too many for a collision search. */
+/** Length of a fingerprint in 32-bit words. 192 bits are too many for a collision search. */
 export const fingerprintWords = 6;
 
 /**
- * Returns a function that computes a request's fingerprint. Every field is hashed after its length.
- * Otherwise bytes could move from the path into the query without changing the hash. The result
- * begins with the fingerprint, and the next call overwrites it.
+ * Creates a function that computes fingerprints of requests. The length of a field is hashed before
+ * the field. Otherwise bytes could move from the path to the query without changing the hash. The
+ * result begins with the fingerprint, and the next call overwrites it.
  */
 export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array {
   const hasher = createSha256();
@@ -28,7 +28,7 @@ export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array
   const reusable = new Uint8Array(4096);
 
   return ({ method, path, query, body, userId }) => {
-    // JSON distinguishes null from any id, and a lone surrogate from its replacement character.
+    // JSON distinguishes null from any id, and a lone surrogate from U+FFFD.
     const user = JSON.stringify(userId);
     const units = method.length + path.length + query.length + user.length;
     const needed = 3 * units + emptyBody.length + 5 * lengthBytes;
@@ -46,7 +46,7 @@ export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array
 
 const lengthBytes = 4;
 
-/** Writes UTF-8. Targets are ASCII, for which the platform's encoder is not needed. */
+/** Writes a string as UTF-8. Request targets are ASCII, for which a loop is faster. */
 function writeText(text: string, bytes: Uint8Array, at: number): number {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -56,13 +56,13 @@ function writeText(text: string, bytes: Uint8Array, at: number): number {
   return text.length;
 }
 
-/** Writes the length in front of a field that is already written. Returns the field's end. */
+/** Writes the length of a field into the space before it. Returns the end of the field. */
 function closeField(bytes: Uint8Array, start: number, length: number): number {
   for (let i = 0; i < lengthBytes; i++) bytes[start + i] = length >>> 8 * (lengthBytes - 1 - i);
   return start + lengthBytes + length;
 }
 
-/** Returns the platform's hash, which is several times faster for long inputs. */
+/** Returns a hash from the platform, which is several times faster for long inputs. */
 function hashOf(body: Uint8Array): Uint8Array {
   return createHash("sha256").update(body).digest();
 }

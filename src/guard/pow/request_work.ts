@@ -11,32 +11,30 @@ import type { FingerprintedRequest } from "./request_fingerprint.ts";
 export interface RequestWorkOptions {
   readonly abuse: ResolvedAbuseProtection;
   readonly runtime: Runtime;
-  /** Called when a request needs proof of work. Otherwise no secret has to be configured. */
+  /** Creates the proof of work on first use, so that a secret is required only if it is used. */
   proofOfWork(): ProofOfWork;
 }
 
-/** The reason for the work of a request: the gate of the operation, an empty budget, or both. */
+/** Why a request needs proof of work: the gate of the operation, an empty budget, or both. */
 export interface WorkDemand {
   readonly gate: boolean;
   readonly overflow: boolean;
 }
 
-/** The proof of work of one request. It requires a difficulty, and uses at most one solution. */
+/** The proof of work of one request. It determines the difficulty, and uses one solution. */
 export class RequestWork {
   readonly #options: RequestWorkOptions;
   readonly #guarded: GuardedRequest;
-  /**
-   * The used solution. A request uses one solution, and a later demand checks only its difficulty.
-   */
+  /** The solution that the request has used. Later demands only check its difficulty. */
   #taken: TakenSolution | null = null;
 
-  /** Checks nothing yet. */
+  /** Creates the object. Nothing is checked yet. */
   constructor(options: RequestWorkOptions, guarded: GuardedRequest) {
     this.#options = options;
     this.#guarded = guarded;
   }
 
-  /** Resolves once the work is proved or the trust hook waives it. Otherwise throws a 428. */
+  /** Resolves if the work is proved or the trust hook requires none. Otherwise throws a 428. */
   async require(
     demand: WorkDemand,
     gates: readonly PowGate[],
@@ -60,7 +58,7 @@ export class RequestWork {
     this.#taken = await pow.requireSolution(headers, facts, difficulty);
   }
 
-  /** Makes the solution valid again, because the request was refused and did nothing. */
+  /** Makes the solution usable again, because the request was refused and did nothing. */
   async returnUnused(): Promise<void> {
     await this.#taken?.returnUnused();
   }

@@ -2,7 +2,7 @@ import { formatKey } from "../../plan/key.ts";
 import type { IndexChange } from "../search_adapter.ts";
 import type { BulkTarget } from "./open_search_answers.ts";
 
-/** The lines of one document in a bulk request. */
+/** The lines of a bulk request that write or remove one document. */
 export interface BulkLines extends BulkTarget {
   readonly lines: readonly Record<string, unknown>[];
 }

@@ -1,7 +1,7 @@
 /** The sort values of a page's last hit, after which the next page begins. */
 export type Sort = readonly unknown[];
 
-/** A hit of a search. */
+/** One document that a search has found. */
 export interface Hit {
   readonly id: string;
   readonly sort: Sort;
@@ -9,9 +9,9 @@ export interface Hit {
 
 /** The facts that an index returns about itself. */
 export interface IndexFacts {
-  /** The name of the index itself. An alias may refer to it. */
+  /** Name of the index itself, not of an alias that refers to it. */
   readonly name: string;
-  /** The server's id of the index. Creating the index again under the same name changes the id. */
+  /** The server's id of the index. If the index is created again, it has a different id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
   /** The metadata, or null if another program created the index. `filled` is a uuid. */
@@ -20,7 +20,7 @@ export interface IndexFacts {
   readonly fields: readonly string[];
 }
 
-/** The target of one line of a bulk request. */
+/** The index and document that one line of a bulk request changes. */
 export interface BulkTarget {
   readonly operation: "index" | "delete";
   readonly id: string;
@@ -28,9 +28,9 @@ export interface BulkTarget {
 
 /** The result of a bulk request. */
 export interface BulkOutcome {
-  /** The reasons of the documents that are not confirmed. */
+  /** Reasons why documents were possibly not written. */
   readonly failures: readonly string[];
-  /** True if the index of the request is missing, or is a different one. */
+  /** True if the request's index is missing, or was replaced by a different one. */
   readonly isLost: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { Client, ClientOptions as LibraryOptions } from "@opensearch-project/opensearch";
 
-/** The servers, and the options for connecting to them. */
+/** The URLs of the servers, and the settings for connecting to them. */
 export interface ClientOptions {
   readonly nodes: readonly string[];
   readonly auth: { readonly username: string; readonly password: string } | undefined;
@@ -13,18 +13,18 @@ export interface ClientOptions {
 /** One request to a server. */
 export interface OpenSearchRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE" | "HEAD";
-  /** The percent-encoded path. */
+  /** Percent-encoded path of the request. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Record<string, unknown>;
-  /** The lines of a bulk request, instead of a body. */
+  /** The lines of a bulk request, which has no other body. */
   readonly lines?: readonly Record<string, unknown>[];
   readonly signal?: AbortSignal;
   /** Overrides the client's timeout, in milliseconds. */
   readonly timeoutMs?: number;
 }
 
-/** A response of a server. A 404 is no error. */
+/** A response of a server. A 404 does not throw. */
 export interface OpenSearchAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -60,7 +60,7 @@ export function createOpenSearchClient(options: ClientOptions): OpenSearchClient
       }
     },
     async close() {
-      // A client that could not be created has nothing to close.
+      // If the client could not be created, there is nothing to close.
       const client = await loading?.catch(() => null);
       await client?.close();
     },

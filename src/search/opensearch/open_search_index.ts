@@ -44,18 +44,18 @@ export class OpenSearchIndex implements IndexBackend {
   readonly #random: Random;
   readonly #observe: Observer;
   readonly #name: string;
-  /** The index that the name refers to, or null until it is known. */
+  /** The index to which the alias refers, or null until it is known. */
   #current: Pick<IndexFacts, "name" | "uuid"> | null = null;
   #reportLost = () => {};
 
-  /** Throws a plain Error for a name that no index can have. */
+  /** Throws a plain Error if OpenSearch does not allow the name for an index. */
   constructor(index: IndexDescription, parts: OpenSearchIndexParts) {
     const { prefix, client, random, observe } = parts;
     this.#index = index;
     this.#client = client;
     this.#random = random;
     this.#observe = observe;
-    // The server accepts no upper case.
+    // OpenSearch allows only lower case in names of indexes.
     this.#name = prefix + index.name.toLowerCase();
     if (!/^[a-z0-9][a-z0-9_.-]{0,200}$/.test(this.#name)) {
       throw new Error(
@@ -209,7 +209,7 @@ export class OpenSearchIndex implements IndexBackend {
     });
     if (status === 404) throw this.#lost();
     const hits = hitsOf(body);
-    // After the hits, this confirms that they came from the index that was filled.
+    // A check after the hits: they came from the index that was filled.
     await this.#requireSame(signal);
     const keys = hits.flatMap(({ id }) => {
       const key = parseKey(id, this.#index.table);
@@ -242,7 +242,7 @@ export class OpenSearchIndex implements IndexBackend {
     }
   }
 
-  /** Returns the indexes with the name. Rejects if another program has created one of them. */
+  /** Returns the indexes to which the name refers. Rejects if another program has created one. */
   async #found(): Promise<readonly IndexFacts[]> {
     const { status, body } = await this.#ask(this.#name, { method: "GET", path: "" });
     if (status === 404 && isMissingIndex(body)) return [];
@@ -253,9 +253,7 @@ export class OpenSearchIndex implements IndexBackend {
     return found;
   }
 
-  /**
-   * Returns true for an index of this service. An earlier version let the server create the index.
-   */
+  /** True for an index of this service. In old versions, the server created the index. */
   #isOwn({ meta, fields }: IndexFacts): boolean {
     return meta !== null || fields.includes(keyField) &&
         fields.every((field) => field === keyField || /^f[0-9]+$/.test(field));
@@ -285,7 +283,7 @@ export class OpenSearchIndex implements IndexBackend {
     const { status, body } = await this.#ask(index, {
       ...{ method: "DELETE", path: "", timeoutMs: slowMs },
     });
-    // Another process may have removed the index already.
+    // Another process may have removed the index.
     if (status !== 404) requireAcknowledged(body);
   }
 
@@ -310,13 +308,13 @@ interface PageOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A field with the document's own id, by which the server does not sort. */
+/** The field with a document's own id, because the server cannot sort by ids. */
 const keyField = "key";
 
 /** The version of the index format. An index of another version is created again. */
 const shapeVersion = 3;
 
-/** The refresh interval, which a write takes, because it waits until a search finds the rows. */
+/** How soon the server shows a write to searches. A write takes about as long, because it waits. */
 const refreshInterval = "200ms";
 
 /** The timeout of work outside of requests, in milliseconds. */

@@ -5,7 +5,7 @@ import { flag, other, textLike, timerMs } from "../../options/option_kinds.ts";
 export interface OpenSearchOptions {
   /** The URL of a node, or the URLs of several nodes, which are used in turn. */
   readonly node: string | readonly string[];
-  /** The user and password for the nodes. */
+  /** The user name and password for the nodes. */
   readonly auth?: OpenSearchAuth | undefined;
   /** How the certificates of `https://` nodes are checked. */
   readonly ssl?: OpenSearchTls | undefined;
@@ -17,15 +17,15 @@ export interface OpenSearchOptions {
 
 /** The user and password for the nodes of `openSearch`. */
 export interface OpenSearchAuth {
-  /** The user. */
+  /** Name of the user. */
   readonly username: string;
-  /** The password. */
+  /** Password of the user. */
   readonly password: string;
 }
 
 /** How `openSearch` checks certificates. */
 export interface OpenSearchTls {
-  /** The certificate of a trusted authority, in PEM. */
+  /** The certificate of a trusted certificate authority, in PEM format. */
   readonly ca?: string | undefined;
   /** False accepts any certificate. Default: true. */
   readonly rejectUnauthorized?: boolean | undefined;

@@ -10,7 +10,7 @@ import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 
 /** The parts of an app that its outbox needs. */
 export interface OutboxContext {
-  /** Uses only a configured store, because one in memory would end with the process. */
+  /** The configured key-value store. One in memory is not used: it would end with the process. */
   readonly store: { readonly configured: KeyValue | null };
   readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
   readonly runtime: Runtime;
@@ -39,7 +39,7 @@ export class AppOutbox {
   readonly #outbox: KvSearchOutbox;
   #timer: OutboxTimer | null = null;
 
-  /** Makes no call yet. The store stays open at the end. */
+  /** Creates the outbox without calling the store. Closing the outbox leaves the store open. */
   constructor(parts: AppOutboxParts) {
     this.#parts = parts;
     this.#records = new OutboxStore(parts.store, parts.runtime);
@@ -51,7 +51,7 @@ export class AppOutbox {
     });
   }
 
-  /** The outbox, or null if no index uses it. */
+  /** The search outbox, or null if no index uses one. */
   get outbox(): SearchOutbox | null {
     return this.#indexes.size === 0 ? null : this.#outbox;
   }

@@ -15,10 +15,10 @@ import type { OutboxStore } from "./outbox_store.ts";
 import type { RetrySchedule } from "./retry_schedule.ts";
 import { type OutboxFault, type VersionedEntry, writeEntries } from "./write_entries.ts";
 
-/** An index that the outbox updates. */
+/** An index whose changes are in the outbox. */
 export interface OutboxIndex {
   readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
-  /** Receives the entries that failed too often. */
+  /** Receives the entries that failed too often and are dead now. */
   readonly report: ReportFailure;
   /** True if sweeps index the rows of the index. False if only the program indexes them. */
   readonly isSwept: boolean;
@@ -34,7 +34,7 @@ export interface DrainParts {
 
 /** The limits of a drain, and the retries of failed entries. */
 export interface DrainLimits extends RetrySchedule {
-  /** The maximum number of entries that are taken. */
+  /** Maximum number of entries that one drain takes. */
   readonly batchSize: number;
 }
 
@@ -88,10 +88,10 @@ export async function drainEntries(parts: DrainParts, limits: DrainLimits): Prom
   };
 }
 
-/** How long a drainer may work on the entries that it has taken, in milliseconds. */
+/** How long a drainer may work on entries before another takes them, in milliseconds. */
 const leaseMs = 120_000;
 
-/** The attempt from which a document gets a separate request, since it may cause the failures. */
+/** From this attempt on, a document is written alone, because it may cause the failures. */
 const soloAttempts = 5;
 
 /** The number of documents that are written in separate requests at a time. */
@@ -99,11 +99,11 @@ const soloWrites = 10;
 
 interface Outcome {
   readonly entry: OutboxEntry;
-  /** The fault, or null if the document was written. */
+  /** Why the document was not written, or null if it was. */
   readonly fault: OutboxFault | null;
 }
 
-/** The end of a drainer's work on an entry. */
+/** The result of a drainer's work on an entry. */
 interface WorkEnd {
   readonly owner: string;
   readonly fault: OutboxFault | null;

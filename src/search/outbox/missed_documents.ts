@@ -23,7 +23,7 @@ export class MissedDocuments {
     this.#downUntil = -Infinity;
   }
 
-  /** Adds documents. Beyond {@link maxMissed}, the oldest are left to a sweep. */
+  /** Adds documents. Above {@link maxMissed}, the oldest are dropped, and a sweep indexes them. */
   add(names: readonly DocumentName[]): void {
     for (const name of names) this.#names.set(JSON.stringify([name.index, name.docId]), name);
     for (const code of this.#names.keys()) {
@@ -40,7 +40,7 @@ export class MissedDocuments {
   }
 }
 
-/** The time without further attempts, because a waiting transaction holds locks. */
+/** How long the store is not tried after a failure, in ms: waiting transactions hold locks. */
 const pauseMs = 5_000;
 
 const maxMissed = 100_000;

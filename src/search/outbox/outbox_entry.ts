@@ -4,7 +4,7 @@ import { retryDelayMs, type RetrySchedule } from "./retry_schedule.ts";
 export interface DocumentName {
   /** The name of the index. */
   readonly index: string;
-  /** The id, as in the last part of a row's URL. */
+  /** The id of the document, as in the last part of a row's URL. */
   readonly docId: string;
 }
 
@@ -13,26 +13,24 @@ export interface DocumentName {
  * whatever happened to the row. The entry contains only ids.
  */
 export interface OutboxEntry extends DocumentName {
-  /** The number of changes of the entry, except for changes by a drainer. */
+  /** Number of changes to the entry, except for changes by a drainer. */
   readonly revision: number;
-  /** The started writes of the row that are not known to be committed or rolled back. */
+  /** Announced writes of the row that may still be in progress. */
   readonly intents: readonly OutboxIntent[];
-  /** The revision at which work was last added, or null if the entry has only intents. */
+  /** The revision at which work was last added, or null if all work is only announced. */
   readonly readyRevision: number | null;
   /** The time since which the index may differ from the row, in milliseconds since 1970. */
   readonly since: number;
   /** The number of failed attempts. */
   readonly attempts: number;
-  /** The time before which no drainer takes the work. */
+  /** Time before which no drainer takes the entry, in milliseconds since 1970. */
   readonly notBefore: number;
-  /** The reason of the last failure, or null if there was none. */
+  /** The reason of the last failure, or null if none has failed. */
   readonly failure: string | null;
   readonly lease: OutboxLease | null;
-  /**
-   * The time since which the entry is dead after too many failures. Null if drainers may take it.
-   */
+  /** Time since which the entry is dead after too many failures, or null if it is not. */
   readonly deadSince: number | null;
-  /** The operation of {@link SearchOutbox.enqueue} that replaces the row. Null to read the row. */
+  /** A document or deletion passed to {@link SearchOutbox.enqueue}, or null to read the row. */
   readonly given: "document" | "delete" | null;
 }
 
@@ -50,9 +48,7 @@ export interface OutboxLease {
   readonly revision: number;
 }
 
-/**
- * The list in which an entry waits: the list of entries that are due at a time, or of dead entries.
- */
+/** The list that contains an entry: entries that are due at a time, or dead entries. */
 export interface OutboxPlace {
   readonly kind: "due" | "dead";
   readonly at: number;
@@ -111,7 +107,7 @@ export function revive(entry: OutboxEntry, now: number): OutboxEntry {
   return addWork(entry, now);
 }
 
-/** Returns the place where the entry waits. */
+/** Returns the list and the position that an entry belongs to. */
 export function placeOf(entry: OutboxEntry): OutboxPlace {
   const { lease, readyRevision, notBefore, deadSince, intents } = entry;
   if (deadSince !== null) return { kind: "dead", at: deadSince };
@@ -127,7 +123,7 @@ export function takeEntry(
   now: number,
 ): OutboxEntry | null {
   const { kind, at } = placeOf(entry);
-  // A store may execute the change twice.
+  // The store may execute a change twice, and this drainer has already taken the entry.
   if (entry.lease?.owner === owner && now < at) return entry;
   if (kind === "dead" || at > now) return null;
   const intents = entry.intents.filter(({ at }) => at + intentMs > now);

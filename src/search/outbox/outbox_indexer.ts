@@ -17,7 +17,7 @@ import type { OutboxStore } from "./outbox_store.ts";
 /** The parts that the indexer of an outbox needs. */
 export interface OutboxIndexerParts {
   readonly records: OutboxStore;
-  /** Takes the documents that the key-value store did not accept. */
+  /** Receives the documents that could not be announced, because the store did not respond. */
   readonly missed: MissedDocuments;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
@@ -34,8 +34,7 @@ export function createOutboxIndexer(index: string, parts: OutboxIndexerParts): I
       const names = namesOf(index, keys);
       const intent = { id: bytesToHex(random.bytes(8)), at: clock.now() };
       const announced = { index, names, intent };
-      // The write does not wait for the store, because all other writes may wait for this
-      // transaction.
+      // Without this check, all other writes could wait for this transaction for the store.
       if (parts.missed.isStoreDown(clock.elapsedMs())) return missedIndexing(announced, parts);
       await changeAll(names, (name, entry) => addIntent(entry, name, intent), parts);
       return pendingIndexing(announced, parts);
@@ -70,7 +69,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The row is read again, so it does not matter whether it was written.
+      // The row is read again later, so an entry for a write that failed does no harm.
       if (!isCertain) return await confirm();
       await changeAll(
         names,
@@ -92,7 +91,7 @@ function missedIndexing(
   };
 }
 
-/** Changes the entries of all documents. Returns the first error, or null. */
+/** Changes the entries of all documents. Returns the first error, or null if none failed. */
 async function changeAll(
   names: readonly DocumentName[],
   change: (name: DocumentName, entry: OutboxEntry | null) => OutboxEntry | null,

@@ -5,7 +5,7 @@ import type { DocumentName, OutboxPlace } from "./outbox_entry.ts";
 
 /** The keys of the search outbox in the key-value store. */
 export const outboxKeys = {
-  /** The entry of a document, which is a hot key. */
+  /** The entry of a document. Many processes change it. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],
   /** The place of the entry among due or dead entries, ordered by time. The value is its name. */
   place: (name: DocumentName, { kind, at }: OutboxPlace): KeyValueKey => [
@@ -14,13 +14,13 @@ export const outboxKeys = {
     ...partsOf(name),
   ],
   places: (kind: OutboxPlace["kind"]): KeyValueKey => ["search", "outbox", kind],
-  /** The document of an entry, in a separate record, so that lists of entries stay small. */
+  /** A document passed to `enqueue`. Its record is separate, so that lists of entries are small. */
   document: (name: DocumentName): KeyValueKey => ["search", "outbox", "document", ...partsOf(name)],
   /** The last version that was reserved for a write to an index. */
   version: ["search", "outbox", "version"],
   /** The time of the last sweep. */
   sweep: ["search", "outbox", "sweep"],
-  /** The lease of the timer's drainer. */
+  /** The lease of the drainer that runs by a timer. */
   drainer: ["search", "outbox", "drainer"],
 } as const;
 

@@ -12,7 +12,7 @@ export interface PlacedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
   readonly isLeased: boolean;
-  /** True if the entry has more than announced writes. */
+  /** True if a drainer has work to do for the entry, not only announced writes. */
   readonly hasWork: boolean;
 }
 
@@ -24,10 +24,10 @@ export class OutboxStore {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #hot: HotKeys;
-  /** The records with documents. Only a few of them fit into one commit. */
+  /** Writes entries with documents, of which only a few fit into one commit. */
   readonly #large: HotKeys;
 
-  /** Makes no call yet. The store stays open at the end. */
+  /** Creates the object without calling the store. The owner of the store closes it. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;

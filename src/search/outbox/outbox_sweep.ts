@@ -34,7 +34,7 @@ export class OutboxSweep {
     this.#running = this.#sweep(intervalMs).finally(() => this.#running = null);
   }
 
-  /** Ends the running sweep between two pages. The next one is due in some minutes. */
+  /** Stops the running sweep after its current page. The next one is due in some minutes. */
   async stop(): Promise<void> {
     this.#stopped.abort(new Error("The search outbox is closed"));
     await this.#running;
@@ -51,7 +51,7 @@ export class OutboxSweep {
       }
     } catch (error) {
       if (!signal.aborted) runtime.observe({ kind: "search_outbox_failed", error });
-      // The store itself may have failed. Then the next sweep is due as usual.
+      // If the store has failed too, the next sweep comes at the usual time.
       await records.repeatSweep(intervalMs).catch((error) =>
         runtime.observe({ kind: "search_outbox_failed", error })
       );

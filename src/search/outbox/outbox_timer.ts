@@ -33,12 +33,12 @@ export class OutboxTimer {
     this.#wait();
   }
 
-  /** Drains once, or waits for the running drain. Never rejects. */
+  /** Drains once, or waits for the drain that is running. Never rejects. */
   tick(): Promise<void> {
     return this.#running ??= this.#drain().finally(() => this.#running = null);
   }
 
-  /** Stops after the running drain, or after a short time. Releases the lease. */
+  /** Stops when the running drain has ended, or after a short time. Releases the lease. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
@@ -46,7 +46,7 @@ export class OutboxTimer {
     const { records, sweep, runtime } = this.#parts;
     const stopped = Promise.all([this.#running, sweep.stop()]);
     try {
-      // The entries in progress are due again once their lease has ended.
+      // Unfinished entries are due again once their lease has ended.
       const late = () => new Error("the search engine did not answer in time");
       await deadline(maxStopMs, runtime.clock, late).within(stopped);
       await records.releaseDrainerLease(this.#owner);
@@ -60,7 +60,7 @@ export class OutboxTimer {
     try {
       return cron?.(cronName, "* * * * *", () => this.tick()) ?? (() => {});
     } catch (error) {
-      // Another app of this process uses the cron. The interval still drains.
+      // Another app of this process uses the cron name. Draining at intervals continues.
       const reason = error instanceof Error ? error.message : String(error);
       observe({ kind: "notice", message: `the search outbox has no cron: ${reason}` });
       return () => {};

@@ -1,8 +1,6 @@
-/** When failed work of the search outbox is retried. */
+/** When an entry of the search outbox is retried after a failure. */
 export interface RetrySchedule {
-  /**
-   * The base of the delays, in milliseconds. The delay after the n-th attempt is this times 2^n.
-   */
+  /** Base of the delays, in milliseconds. The delay after the n-th attempt is the base × 2^n. */
   readonly backoffBaseMs: number;
   /** The number of attempts after which an entry is dead. */
   readonly maxAttempts: number;

@@ -28,19 +28,17 @@ export interface SearchOutbox {
   stats(): Promise<OutboxStats>;
   /** Returns the entries that failed too often, the oldest first. */
   dead(limit?: number): Promise<readonly DeadEntry[]>;
-  /**
-   * Makes dead entries pending again: the entries with these names, or all. Returns their number.
-   */
+  /** Makes dead entries pending again, all of them or the named ones. Returns how many. */
   replayDead(names?: readonly DocumentName[]): Promise<number>;
 }
 
 /** One operation on a document of a search index. */
 export interface OutboxOperation {
-  /** The name of the index: the name of the table, unless the resource sets another name. */
+  /** The name of the index. Default: the name of its table. */
   readonly index: string;
   /** The type of the operation. `delete` removes the document, whatever the row contains. */
   readonly type: "index" | "delete";
-  /** The id, as in the last part of a row's URL. */
+  /** The id of the document, as in the last part of a row's URL. */
   readonly docId: string;
   /** The fields to index instead of the row's, at most 60,000 bytes of JSON. */
   readonly document?: Readonly<Record<string, unknown>> | undefined;
@@ -48,11 +46,11 @@ export interface OutboxOperation {
 
 /** The options of a drain. */
 export interface DrainOptions {
-  /** The number of attempts after which an entry is dead. Default: the app's option. */
+  /** Number of attempts after which an entry is dead. Default: the app's setting. */
   readonly maxAttempts?: number | undefined;
-  /** The delay after attempt n is this × 2^n, in milliseconds. Default: the app's option. */
+  /** Base of the delays: after attempt n, this × 2^n milliseconds. Default: the app's setting. */
   readonly backoffBaseMs?: number | undefined;
-  /** The maximum number of entries of one drain. Default: the app's option. */
+  /** Maximum number of entries of one drain. Default: the app's setting. */
   readonly batchSize?: number | undefined;
 }
 
@@ -66,17 +64,17 @@ export interface OutboxStats {
   readonly leased: number;
   /** The entries that failed too often. */
   readonly dead: number;
-  /** The age of the oldest pending entry, in milliseconds. Null if there is no pending entry. */
+  /** Age of the oldest pending entry in milliseconds, or null if none is pending. */
   readonly oldestAgeMs: number | null;
 }
 
 /** An entry that failed too often. */
 export interface DeadEntry extends DocumentName {
-  /** The time of death, in milliseconds since 1970. */
+  /** Time at which the entry became dead, in milliseconds since 1970. */
   readonly deadSince: number;
   /** The number of failed attempts. */
   readonly attempts: number;
-  /** The last failure, in the words of the engine. */
+  /** The error message of the last failure. */
   readonly reason: string;
 }
 
@@ -94,7 +92,7 @@ export class KvSearchOutbox implements SearchOutbox {
   readonly #parts: SearchOutboxParts;
   readonly #missed = new MissedDocuments();
 
-  /** Makes no call yet. The store stays open at the end. */
+  /** Creates the object without calling the store. The owner of the store closes it. */
   constructor(parts: SearchOutboxParts) {
     this.#parts = parts;
   }

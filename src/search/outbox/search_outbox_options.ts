@@ -9,9 +9,9 @@ export interface SearchOutboxOptions {
   readonly batchSize?: number | undefined;
   /** The number of attempts after which an entry is dead. Default: 10. */
   readonly maxAttempts?: number | undefined;
-  /** The delay after the n-th attempt is this times 2 to the power of n, in ms. Default: 1,000. */
+  /** Base of the delays, in ms: after the n-th attempt, this × 2^n. Default: 1,000. */
   readonly backoffBaseMs?: number | undefined;
-  /** The interval at which all rows are indexed again, in milliseconds. Default: a day. */
+  /** How often all rows are indexed again, in milliseconds; false for never. Default: a day. */
   readonly sweepIntervalMs?: number | false | undefined;
 }
 

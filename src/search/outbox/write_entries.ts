@@ -19,10 +19,10 @@ export interface VersionedEntry {
 
 /** The reason why entries were not written to their index. */
 export type OutboxFault =
-  /** The rows could not be read. This is not a fault of the documents. */
+  /** The rows could not be read. The documents themselves may be valid. */
   | { readonly kind: "unread"; readonly reason: string }
   | { readonly kind: "unwritten"; readonly reason: string }
-  /** The lease was about to end. */
+  /** The drainer's lease was about to end. */
   | { readonly kind: "late" };
 
 /** The parts that {@link writeEntries} needs. */
@@ -73,26 +73,24 @@ export async function writeEntries(
  */
 const writeMs = 30_000;
 
-/** The lease of a drainer is about to end. */
+/** Thrown if the lease of a drainer is about to end. */
 class LateDrainer extends Error {}
 
-/** The engine did not accept a write. Errors of reading the rows are not of this class. */
+/** Thrown if the engine rejected a write, which is no error of reading the rows. */
 class Unwritten extends Error {}
 
 function asUnwritten(cause: unknown): never {
   throw new Unwritten(reasonOf(cause), { cause });
 }
 
-/**
- * Returns true if the cause is a failure of the database or the store, and not the rows themselves.
- */
+/** Returns true if the database or the store has failed, and not a particular row. */
 function isOutage(error: unknown): boolean {
   if (error instanceof StoreError) return true;
   return error instanceof DatabaseError &&
     ["unavailable", "timeout", "retryable", "overloaded"].includes(error.kind);
 }
 
-/** An entry with its key, and the strings given to it, or undefined if its row is read. */
+/** An entry with its key. Its strings were passed to `enqueue`; undefined: read the row. */
 interface GivenEntry {
   readonly key: Key;
   readonly version: number;
@@ -113,7 +111,7 @@ async function readGiven(
   }));
 }
 
-/** Reads the current rows of documents that were not given. */
+/** Reads the current rows of the documents that were not passed to `enqueue`. */
 async function readChanges(
   documents: readonly GivenEntry[],
   index: SearchIndex,

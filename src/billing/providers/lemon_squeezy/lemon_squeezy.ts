@@ -34,11 +34,11 @@ import {
 
 /** Options of {@link lemonSqueezy}. */
 export interface LemonSqueezyOptions extends ProviderOptions {
-  /** The API key. */
+  /** The API key of Lemon Squeezy. */
   readonly apiKey: string;
-  /** The id of the store, for checkouts. */
+  /** The id of your store, in which checkouts are created. */
   readonly storeId: string;
-  /** Enables test mode. Otherwise, deliveries in test mode are refused. Default: false. */
+  /** True for test mode. Test deliveries are refused otherwise. Default: false. */
   readonly testMode?: boolean | undefined;
 }
 
@@ -149,7 +149,7 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   return { subscription: subscriptionOf(data), ...present({ changedAt, itemChangedAt }) };
 }
 
-/** Finds the ordered prices for the first invoice of a subscription; none for other invoices. */
+/** Returns the ordered prices for the first invoice of a subscription. Returns none for others. */
 async function findOrdered(
   api: VendorApi,
   { subscriptionId, payment }: VendorEvent,

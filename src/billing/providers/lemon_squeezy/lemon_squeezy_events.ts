@@ -4,11 +4,11 @@ import type { VendorDelivery, VendorEvent, VendorPayment } from "../billing_prov
 import { isMostlyCredit, type JsonFields, present, timeOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
-/** The name of this provider in keys and events. */
+/** The provider name of Lemon Squeezy in stored keys and events. */
 export const lemonSqueezyName = "lemon-squeezy";
 
 /**
- * Reads an event of Lemon Squeezy. Events have no id, so a repeated delivery is identified by its
+ * Reads an event of Lemon Squeezy. Events have no id, so a repeated delivery is recognized by its
  * object and content. Throws a 400 if the body is not an event.
  */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
@@ -80,9 +80,7 @@ function eventsOf(
   }
 }
 
-/**
- * Returns the payment of an order. An order of a subscription is paid by the event of its invoice.
- */
+/** Returns the payment of an order. A subscription's order is paid by its invoice's event. */
 function orderPayment({ id, attributes }: EventObject): VendorPayment {
   const item = attributes.at("first_order_item");
   const variant = item.id("variant_id");
@@ -95,9 +93,7 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/**
- * Returns the facts of an invoice: its subscription, with the variant at the time of the invoice.
- */
+/** Returns the facts of an invoice. The subscription's variant at the invoice's time counts. */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {
@@ -125,7 +121,7 @@ function amountOf(
 ): Pick<VendorPayment, "amount" | "currency" | "netAmount"> {
   const subtotal = attributes.number("subtotal");
   return present({
-    // The amount before the credit of a change to a smaller plan.
+    // The net amount includes credit from a change to a smaller plan, because it was charged.
     netAmount: subtotal === undefined
       ? undefined
       : subtotal - (attributes.number("discount_total") ?? 0),
@@ -143,12 +139,12 @@ function subscriptionFacts(
   return { subscription, subscriptionId: subscription.id, ...present({ itemChangedAt }) };
 }
 
-/** Returns the time since which a subscription has its variant and quantity. */
+/** Returns since when a subscription has its variant and quantity, if the data shows it. */
 export function lemonSqueezyItemChangedAt(data: JsonFields): string | undefined {
   return timeOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
 }
 
-/** Reads a subscription of Lemon Squeezy; null if the data is not one. */
+/** Converts the data of a Lemon Squeezy subscription. Returns null for other data. */
 export function lemonSqueezySubscription(data: JsonFields): BillingSubscription | null {
   const attributes = data.at("attributes");
   const [id, customerId] = [data.id("id"), attributes.id("customer_id")];
@@ -163,9 +159,9 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
     status: statuses.get(attributes.text("status") ?? "") ?? "incomplete",
     ...present({
       priceId: attributes.id("variant_id"),
-      // An invalid quantity becomes 0, which grants nothing; JSON has no NaN.
+      // An invalid quantity becomes 0, which grants nothing, because JSON cannot represent NaN.
       quantity: item.value === undefined ? undefined : item.quantity() || 0,
-      // A canceled subscription can be used until its end.
+      // A canceled subscription remains usable until the time in `ends_at`.
       currentPeriodEnd: timeOf(attributes.text("ends_at") ?? attributes.text("renews_at")),
       cancelAtPeriodEnd: attributes.flag("cancelled"),
     }),

@@ -30,9 +30,9 @@ import { paddleName, paddleSubscription, readPaddleEvent } from "./paddle_events
 
 /** Options of {@link paddle}. */
 export interface PaddleOptions extends ProviderOptions {
-  /** The API key. */
+  /** The API key of Paddle. */
   readonly apiKey: string;
-  /** The sandbox, which has a separate API and separate secrets. Default: false. */
+  /** True for Paddle's sandbox, which has its own API and secrets. Default: false. */
   readonly sandbox?: boolean | undefined;
 }
 
@@ -46,8 +46,8 @@ export const paddleOptions = group(
 ).required();
 
 /**
- * Paddle: `priceId` is the id of a price, `pri_…`. There is no hosted portal and no reporting of
- * usage. Throws a plain Error for an invalid option.
+ * The billing provider Paddle. `priceId` of a plan is the id of a price, `pri_…`. Paddle has no
+ * hosted portal, and usage cannot be reported. Throws a plain Error for an invalid option.
  *
  * @example
  * ```ts
@@ -142,7 +142,7 @@ async function createCheckout(
     path: "/transactions",
     body: {
       items: items.map(({ priceId, quantity }) => ({ price_id: priceId, quantity })),
-      // Paddle copies this metadata to the subscription, and from there to its renewals.
+      // Paddle copies `custom_data` to the subscription, and from there to renewals.
       custom_data: metadata,
       collection_mode: "automatic",
       ...(customerId === undefined ? {} : { customer_id: customerId }),

@@ -3,7 +3,7 @@ import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider
 import { isMostlyCredit, type JsonFields, present, timeOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
-/** The name of this provider in keys and events. */
+/** The provider name of Paddle in stored keys and events. */
 export const paddleName = "paddle";
 
 /** Reads an event of Paddle. Throws a 400 if the body is not an event. */
@@ -28,7 +28,7 @@ type EventFacts = Pick<VendorEvent, "type" | "payment" | "subscription" | "subsc
 
 function eventFacts(type: string, data: JsonFields): EventFacts {
   switch (type) {
-    // `transaction.paid` is earlier, while the transaction may still change.
+    // `transaction.paid` is ignored, because the transaction may still change after it.
     case "transaction.completed":
       return { type: "payment.succeeded", ...transactionFacts(data) };
     case "transaction.payment_failed":
@@ -68,7 +68,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   if (id === undefined) return {};
   const details = data.at("details");
   const totals = details.at("totals");
-  // The amount before the customer balance is applied, unlike `grand_total`.
+  // The amount before the customer balance, while `grand_total` is the amount after it.
   const netAmount = totals.number("total");
   const isChange = changes.has(data.text("origin") ?? "");
   const lines = details.list("line_items").flatMap(linePrice);
@@ -94,9 +94,9 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
 }
 
 /**
- * Returns true if a customer balance pays for some of it. In API versions with `credit_to_balance`
- * in the totals, the proration of the previous plan is a negative line. In earlier versions it is a
- * credit.
+ * Returns true if a customer balance pays for some of the transaction. In versions with
+ * `credit_to_balance`, the proration of the previous plan is a negative line. In earlier versions
+ * it is a credit.
  */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];
@@ -107,7 +107,7 @@ function isPaidByCredit(totals: JsonFields): boolean {
 function linePrice(item: JsonFields): readonly PaidPrice[] {
   const id = item.at("price").text("id") ?? item.text("price_id");
   if (id === undefined) return [];
-  // A rate of 1 is a whole period, which a change of interval starts.
+  // A rate of 1 means a whole period, which starts when the interval changes.
   const proration = item.at("proration");
   const rate = Number(proration.text("rate") ?? proration.number("rate") ?? 1);
   const amount = item.at("totals").number("total");
@@ -126,7 +126,7 @@ function subscriptionFacts(
   return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
 }
 
-/** Reads a subscription of Paddle; null if the data is not one. */
+/** Converts the data of a Paddle subscription. Returns null for other data. */
 export function paddleSubscription(data: JsonFields): BillingSubscription | null {
   const [id, customerId] = [data.text("id"), data.text("customer_id")];
   if (id === undefined || customerId === undefined) return null;

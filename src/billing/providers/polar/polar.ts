@@ -29,11 +29,11 @@ import { polarName, polarSubscription, readPolarEvent } from "./polar_events.ts"
 
 /** Options of {@link polar}. */
 export interface PolarOptions extends ProviderOptions {
-  /** An access token of the organization. */
+  /** An access token of your organization at Polar. */
   readonly accessToken: string;
-  /** The server, which has separate data and secrets. Default: `production`. */
+  /** The server of Polar. Each has separate data and secrets. Default: `production`. */
   readonly server?: "production" | "sandbox" | undefined;
-  /** Name of the events that report usage. Default: `usage`. */
+  /** Name of the usage events that are sent to Polar. Default: `usage`. */
   readonly usageEvent?: string | undefined;
 }
 
@@ -48,8 +48,8 @@ export const polarOptions = group(
 ).required();
 
 /**
- * Polar: `priceId` is the id of a product, or of one of its prices for credits. Throws a plain
- * Error for an invalid option.
+ * The billing provider Polar. `priceId` of a plan is the id of a product, or of one of its prices
+ * for credits. Throws a plain Error for an invalid option.
  *
  * @example
  * ```ts
@@ -121,7 +121,7 @@ export function polar(options: PolarOptions): BillingProvider {
 }
 
 /**
- * Returns the possible keys of secrets. Polar signs with the bytes of the whole secret, including
+ * Returns the possible HMAC keys of secrets. Polar uses the bytes of the whole secret, including
  * its prefix. Standard Webhooks and its libraries decode the part after `whsec_`.
  */
 function polarKeys(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
@@ -132,7 +132,7 @@ function decodedKey(secret: string): readonly Uint8Array<ArrayBuffer>[] {
   return decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0);
 }
 
-/** Decodes base64. Returns nothing for an invalid string, which then matches no signature. */
+/** Decodes base64. Returns no key for an invalid string, which then cannot match. */
 function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
   try {
     return [new Uint8Array(base64ToBytes(text))];
@@ -143,8 +143,8 @@ function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
 }
 
 /**
- * Verifies `webhook-signature` of Standard Webhooks: `v1,<base64>`, several separated by spaces
- * (https://github.com/standard-webhooks/standard-webhooks). Throws a 400.
+ * Verifies `webhook-signature` of Standard Webhooks. The header has one or more `v1,<base64>`,
+ * separated by spaces (https://github.com/standard-webhooks/standard-webhooks). Throws a 400.
  */
 async function verifyStandardWebhook(
   delivery: WebhookDelivery,
@@ -152,7 +152,7 @@ async function verifyStandardWebhook(
 ): Promise<void> {
   const id = headerOf(delivery, "webhook-id");
   const timestamp = headerOf(delivery, "webhook-timestamp");
-  // If the id contained a full stop, the same signed bytes could be split in another way.
+  // The signed text is `id.timestamp.body`, so a full stop in the id would make it ambiguous.
   if (!/^[\w:-]{1,255}$/.test(id)) throw refusedDelivery("the id is not one");
   const codes = headerOf(delivery, "webhook-signature").split(" ")
     .filter((one) => one.startsWith("v1,")).flatMap((one) => decoded(one.slice(3)));
@@ -168,7 +168,7 @@ async function createCheckout(api: VendorApi, checkout: ProviderCheckout) {
     body: {
       products: items.map(({ priceId }) => priceId),
       metadata,
-      // An id of this service creates or finds the customer by the account.
+      // With the account as external id, Polar finds the account's customer or creates one.
       ...(customerId === undefined
         ? { external_customer_id: accountId }
         : { customer_id: customerId }),

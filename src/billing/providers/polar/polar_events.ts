@@ -3,10 +3,10 @@ import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider
 import { type JsonFields, present, timeOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
-/** The name of this provider in keys and events. */
+/** The provider name of Polar in stored keys and events. */
 export const polarName = "polar";
 
-/** Reads an event of Polar, whose id is in a header. Throws a 400 if the body is not an event. */
+/** Reads an event of Polar. Its id is in a header. Throws a 400 if the body is not an event. */
 export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
   const type = body.text("type");
   const data = body.at("data");
@@ -19,7 +19,7 @@ export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
     id,
     occurredAt,
     raw: body.value,
-    // The URL of a Polar link can set only `reference_id` and `utm_…`.
+    // The URL of a Polar checkout link can set only `reference_id` and `utm_…`, no other metadata.
     isMetadataOfServer: true,
     metadata: {
       ...(externalId === undefined ? {} : { accountId: externalId }),
@@ -34,7 +34,7 @@ type EventFacts = Pick<VendorEvent, "type" | "payment" | "subscription" | "subsc
 
 function eventFacts(type: string, data: JsonFields): EventFacts {
   switch (type) {
-    // An order is created before it is paid.
+    // `order.created` is ignored, because an order is created before it is paid.
     case "order.paid":
       return { type: "payment.succeeded", ...orderFacts(data) };
     case "checkout.updated":
@@ -48,7 +48,7 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
     case "subscription.cycled":
     case "subscription.paused":
     case "subscription.resumed":
-    // The cancellation is scheduled for the end of the period; until then the status is active.
+    // The subscription will end with its period. Until then its status is active.
     case "subscription.canceled":
       return { type: "subscription.updated", ...subscriptionFacts(data) };
     case "subscription.revoked":
@@ -86,7 +86,7 @@ function isPaidByCredit(data: JsonFields): boolean {
 }
 
 /**
- * Returns the prices of an order, which is for one product. An order for a change has only
+ * Returns the prices of an order, which is for one product. An order for a change of plan has only
  * proration items, unless the change starts a new period.
  */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
@@ -97,7 +97,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
   const discount = data.number("discount_amount") ?? 0;
   const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
-  // Without a credit among the items, an order is free only because of a discount.
+  // If no item is a credit, only a discount can have made the order free.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";
@@ -119,7 +119,7 @@ function subscriptionFacts(
   return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
 }
 
-/** Reads a subscription of Polar; null if the data is not one. */
+/** Converts the data of a Polar subscription. Returns null for other data. */
 export function polarSubscription(data: JsonFields): BillingSubscription | null {
   const id = data.text("id");
   const customerId = data.text("customer_id") ?? data.at("customer").text("id");

@@ -4,12 +4,12 @@ import { pricesIn } from "../checkout_metadata.ts";
 import { type JsonFields, present, timeOfSeconds } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
-/** The name of this provider in keys and events. */
+/** The provider name of Stripe in stored keys and events. */
 export const stripeName = "stripe";
 
 /**
- * Reads an event of Stripe in the shapes of current API versions and of versions before 2025,
- * because a webhook endpoint keeps its version. Throws a 400 if the body is not an event.
+ * Reads an event of Stripe, in the form of current API versions or of versions before 2025. A
+ * webhook endpoint keeps its first version. Throws a 400 if the body is not an event.
  */
 export function readStripeEvent(event: JsonFields): VendorDelivery {
   const [id, type] = [event.text("id"), event.text("type")];
@@ -71,7 +71,7 @@ function eventsOf(type: string, object: JsonFields, base: EventBase): readonly V
   }
 }
 
-/** Objects that need a secret key. A page can create payment methods, sources and tokens itself. */
+/** Objects that only a server with a secret key can create, unlike payment methods or tokens. */
 const serverObjects: ReadonlySet<string> = new Set([
   ...["charge", "checkout.session", "credit_note", "customer", "dispute", "invoice"],
   ...["payment_intent", "refund", "subscription", "subscription_schedule"],
@@ -119,9 +119,9 @@ const changeReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true if the invoice is for a change of plan, partly paid by a customer balance.
- * Otherwise, a change from yearly to monthly billing and back would grant the credits of a whole
- * year again.
+ * Returns true if the invoice is for a change of plan, and a customer balance paid a part of it.
+ * Otherwise a customer could change to monthly billing and back, and get credits for a year at the
+ * price of the rest.
  */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
@@ -142,9 +142,8 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * Returns the prices of an invoice's lines. The lines are relevant, and not the reason of the
- * invoice. For example, the invoice for a change of interval has a whole period of the new price
- * and the proration of the old price.
+ * Returns the prices of an invoice's lines. The lines decide, not the reason of the invoice. A
+ * change of interval bills a whole period of the new price, and the proration of the old one.
  */
 export function invoiceLines(
   invoice: JsonFields,
@@ -152,8 +151,7 @@ export function invoiceLines(
 ): readonly PaidPrice[] {
   const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
-  // Without a credit among the lines, an invoice is free only because of discounts or a credit
-  // note.
+  // If no line is a credit, only a discount or a credit note can have made the invoice free.
   const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
   const isFree = netAmount !== undefined && netAmount <= 0 &&
     (!hasCredit || creditNotes(invoice) > 0);
@@ -165,20 +163,20 @@ export function invoiceLines(
     return [{
       ids: [id],
       quantity: line.quantityOrNull(),
-      // A change within a trial buys nothing.
+      // A change of plan within a trial buys nothing.
       isProration: isProration(line) || isChange && (amount ?? netAmount ?? 1) <= 0,
       ...present({ amount }),
     }];
   });
 }
 
-/** Returns the amount before any customer balance; the paid amount in versions without totals. */
+/** Returns the amount before any balance; in versions without totals, the paid amount. */
 function netAmountOf(invoice: JsonFields): number | undefined {
   const total = invoice.number("total");
   return total === undefined ? invoice.number("amount_paid") : total - creditNotes(invoice);
 }
 
-/** Returns the amount that credit notes deducted before the payment. */
+/** Returns the amount by which credit notes reduced an invoice before its payment. */
 function creditNotes(invoice: JsonFields): number {
   return invoice.number("pre_payment_credit_notes_amount") ?? 0;
 }
@@ -192,17 +190,14 @@ function discounted(line: JsonFields): number | undefined {
 }
 
 function sessionFacts(session: JsonFields): EventFacts {
-  // `client_reference_id` is not used, because the URL of a payment link sets it.
+  // `client_reference_id` is ignored, because anyone can set it in the URL of a payment link.
   return {
     metadata: session.texts("metadata"),
     ...present({ subscriptionId: session.id("subscription") }),
   };
 }
 
-/**
- * Returns the payment of a session. A session with an invoice, as for a subscription, has another
- * event for the payment.
- */
+/** Returns the payment of a session. If the session has an invoice, a separate event reports it. */
 function sessionPayment(session: JsonFields): EventFacts {
   const id = session.id("payment_intent") ?? session.text("id");
   if (session.text("mode") !== "payment" || session.id("invoice") !== undefined) return {};
@@ -222,9 +217,9 @@ function sessionPayment(session: JsonFields): EventFacts {
 }
 
 /**
- * Returns the facts of a payment intent. The payment of an invoice has the event of the invoice.
- * Current versions do not name the invoice, but such an intent has no metadata either. An intent
- * that names an account is a separate payment.
+ * Returns the facts of a payment intent. If it belongs to an invoice, the event of the invoice
+ * grants the credits. Current API versions do not name the invoice, but such an intent has no
+ * metadata. An intent that names an account is a separate payment.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");
@@ -255,7 +250,7 @@ function subscriptionFacts(object: JsonFields): EventFacts & Pick<VendorEvent, "
   };
 }
 
-/** Reads a subscription of Stripe; null if the object is not one. */
+/** Converts the data of a Stripe subscription. Returns null for other data. */
 export function stripeSubscription(object: JsonFields): BillingSubscription | null {
   const [id, customerId] = [object.text("id"), object.id("customer")];
   if (id === undefined || customerId === undefined) return null;

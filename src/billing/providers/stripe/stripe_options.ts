@@ -6,7 +6,7 @@ import { type ProviderOptions, providerOptions, secretText } from "../provider_o
 export interface StripeOptions extends ProviderOptions {
   /** The secret key, `sk_live_…`, or a restricted key, `rk_live_…`. */
   readonly apiKey: string;
-  /** Version of Stripe's API. Default: the version of the library. */
+  /** Version of Stripe's API. Default: the version of Stripe's library. */
   readonly apiVersion?: string | undefined;
 }
 

@@ -101,11 +101,11 @@ function clientOf(
 ): Stripe {
   const url = baseUrl === undefined ? null : new URL(baseUrl);
   return new Stripe(apiKey, {
-    // The library's Node client needs modules that do not exist on other hosts.
+    // Stripe's Node client needs Node modules that some platforms lack.
     httpClient: Stripe.createFetchHttpClient(send),
     timeout: timeoutMs,
     telemetry: false,
-    // The library declares only the versions of its release, but other versions are valid too.
+    // The library's types allow only the version of its release, but Stripe accepts others.
     ...(apiVersion === undefined ? {} : { apiVersion: apiVersion as Stripe.LatestApiVersion }),
     ...(url === null ? {} : {
       host: url.hostname,
@@ -122,7 +122,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
     line_items: items.map(({ priceId, quantity }) => ({ price: priceId, quantity })),
     client_reference_id: accountId,
     metadata,
-    // Stripe does not copy the metadata of a session to other objects.
+    // Stripe does not copy the metadata of a session to the subscription or payment.
     ...(mode === "subscription"
       ? { subscription_data: { metadata } }
       : { payment_intent_data: { metadata } }),
@@ -131,7 +131,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
       : customerEmail !== undefined
       ? { customer_email: customerEmail }
       : {}),
-    // A one-time payment creates a customer only on request. Later events refer to that customer.
+    // For a payment, Stripe creates a customer only on request. Later events name the customer.
     ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
@@ -140,8 +140,8 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
 }
 
 /**
- * Reports usage to a meter, as Stripe's current API requires: the meter of the item's price, for
- * the customer of its subscription (https://docs.stripe.com/billing/subscriptions/usage-based).
+ * Reports usage to the meter of the item's price, for the customer of its subscription. Stripe's
+ * API requires meters (https://docs.stripe.com/billing/subscriptions/usage-based).
  */
 async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   if (report.action !== "increment") {
@@ -170,8 +170,8 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
 }
 
 /**
- * Returns all prices of an event. An event has only the first ten lines of an invoice. The session
- * of a payment link, which was not created here, has no prices in its metadata.
+ * Returns all prices of an event. An invoice's event has only the first ten lines. A payment link
+ * is created elsewhere, so the metadata of its session has no prices.
  */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
@@ -193,7 +193,7 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
   );
 }
 
-/** Returns a required string of a response, which the library does not validate. */
+/** Returns a string that a response must contain. The library does not validate responses. */
 function answered(object: object, name: string): string {
   const text = new JsonFields(object).text(name);
   if (text === undefined) throw new Error(`Stripe's answer has no ${name}`);
@@ -206,7 +206,7 @@ function subscriptionOf(object: Stripe.Subscription): BillingSubscription {
   return subscription;
 }
 
-/** Converts the errors of the library to a `billing-failed` Problem. */
+/** Runs a call to Stripe. Errors of the library become a `billing-failed` Problem. */
 async function calling<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
