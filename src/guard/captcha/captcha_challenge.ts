@@ -26,7 +26,7 @@ export interface CaptchaChallenge {
   require(request: Request, conditions: CaptchaContext): Promise<void>;
 }
 
-/** The values that a CAPTCHA token must match: the required action and the client's address. */
+/** The action and the client's address for which a CAPTCHA token must be valid. */
 export type CaptchaContext = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
 export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {

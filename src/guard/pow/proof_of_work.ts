@@ -126,7 +126,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   };
 }
 
-/** The facts about a used solution that this process remembers, to refuse repeated uses without the store. */
+/** A solution that this process remembers, to refuse repeated uses without the store. */
 interface KnownSolution {
   /** Time until which the solution counts as used, in milliseconds of the monotonic clock. */
   readonly usedUntil: number;
