@@ -179,7 +179,7 @@ function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
 }
 
 function asRecord(value: unknown): KeyRecord | null {
-  // No other code writes below this prefix.
+  // No other code writes below this prefix, so the value has this type.
   return value === undefined ? null : value as KeyRecord;
 }
 
@@ -195,6 +195,6 @@ function joined(parts: readonly Uint8Array[]): StoredAnswer {
   const decoder = new TextDecoder();
   let text = "";
   for (const part of parts) text += decoder.decode(part, { stream: true });
-  // No other code writes below this prefix.
+  // No other code writes below this prefix, so the value has this type.
   return JSON.parse(text + decoder.decode()) as StoredAnswer;
 }

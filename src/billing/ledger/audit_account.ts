@@ -26,7 +26,7 @@ export async function auditAccount(store: KeyValue, state: AccountState): Promis
   // Entries after this state are not counted. Earlier entries never change.
   for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
     if (fold.entries === state.seq) break;
-    // No other code writes below this prefix.
+    // No other code writes below this prefix, so the value has this type.
     fold.add(value as LedgerEntry);
   }
   const { sum, entries, open } = fold;

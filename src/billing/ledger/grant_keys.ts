@@ -15,7 +15,7 @@ export class GrantKeys {
   /** Returns the grant with this key, or null if no grant has the key. */
   async find(key: string): Promise<FoundGrant | null> {
     const { value } = await this.#store.get(ledgerKeys.grant(key));
-    // No other code writes this key.
+    // No other code writes this key, so the value has this type.
     return value === undefined ? null : value as FoundGrant;
   }
 

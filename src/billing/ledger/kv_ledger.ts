@@ -110,7 +110,7 @@ export class KvLedger implements CreditsLedger {
       limit,
       reverse: true,
     });
-    // No other code writes below this prefix.
+    // No other code writes below this prefix, so the value has this type.
     return found.map(({ value }) => value as LedgerEntry);
   }
 
@@ -196,7 +196,7 @@ export class KvLedger implements CreditsLedger {
     }
     const audits: AccountAudit[] = [];
     for await (const { value } of entriesBelow(this.#store, ledgerKeys.states)) {
-      // No other code writes below this prefix.
+      // No other code writes below this prefix, so the value has this type.
       audits.push(await auditAccount(this.#store, value as AccountState));
     }
     return audits;

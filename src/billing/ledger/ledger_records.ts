@@ -3,13 +3,13 @@ import type { OperationRecord, ReservationRecord } from "./ledger_operations.ts"
 
 /** Casts a stored value to the record of an operation with an idempotency key. */
 export function asOperation(value: unknown): OperationRecord | undefined {
-  // No other code writes these keys.
+  // No other code writes these keys, so the value has this type.
   return value as OperationRecord | undefined;
 }
 
 /** Casts a stored value to the record of a reservation. */
 export function asReservation(value: unknown): ReservationRecord | undefined {
-  // No other code writes these keys.
+  // No other code writes these keys, so the value has this type.
   return value as ReservationRecord | undefined;
 }
 

@@ -46,7 +46,7 @@ export interface ProviderCheckout {
   readonly idempotencyKey: string;
 }
 
-/** The usage of a subscription that a provider shall record. */
+/** The usage of a subscription, which the provider records. */
 export interface UsageReport {
   /** The provider's id of a subscription item, or of the subscription for some providers. */
   readonly subscriptionItemId: string;

@@ -103,6 +103,6 @@ const leaseMs = 60_000;
 const keepMs = 35 * 86_400_000;
 
 function asRecord(value: unknown): DeliveryRecord | null {
-  // No other code writes these keys.
+  // No other code writes these keys, so the value has this type.
   return value === undefined ? null : value as DeliveryRecord;
 }

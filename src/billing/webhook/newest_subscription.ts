@@ -112,6 +112,6 @@ function knownTerms(kept: KeptSubscription | null): readonly SubscriptionTerms[]
 }
 
 function asKept(value: unknown): KeptSubscription | null {
-  // No other code writes these keys.
+  // No other code writes these keys, so the value has this type.
   return value === undefined ? null : value as KeptSubscription;
 }

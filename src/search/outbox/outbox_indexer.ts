@@ -34,7 +34,7 @@ export function createOutboxIndexer(index: string, parts: OutboxIndexerParts): I
       const names = namesOf(index, keys);
       const intent = { id: bytesToHex(random.bytes(8)), at: clock.now() };
       const announced = { index, names, intent };
-      // Without this check, all other writes could wait for this transaction for the store.
+      // This transaction holds locks, so the write must not wait for a store that is down.
       if (parts.missed.isStoreDown(clock.elapsedMs())) return missedIndexing(announced, parts);
       await changeAll(names, (name, entry) => addIntent(entry, name, intent), parts);
       return pendingIndexing(announced, parts);

@@ -72,7 +72,7 @@ export class OutboxStore {
     return found.map(({ value }) => asEntry(value));
   }
 
-  /** Returns the first places of a kind, ordered by time. */
+  /** Returns the first due entries, or the first dead ones, ordered by time. */
   async places(
     kind: OutboxPlace["kind"],
     limit: number,
@@ -80,7 +80,7 @@ export class OutboxStore {
     return (await this.#store.list({ prefix: outboxKeys.places(kind), limit })).map(asPlaced);
   }
 
-  /** Yields all places of a kind, ordered by time. */
+  /** Yields all due entries, or all dead ones, ordered by time. */
   async *everyPlace(kind: OutboxPlace["kind"]): AsyncGenerator<PlacedDocument> {
     const prefix = outboxKeys.places(kind);
     let after: KeyValueEntry["key"] | undefined;
@@ -185,11 +185,11 @@ function asPlaced({ key, value }: KeyValueEntry): PlacedDocument {
 }
 
 function asEntry(value: unknown): OutboxEntry | null {
-  // No other code writes these keys.
+  // No other code writes these keys, so the value has this type.
   return value === undefined ? null : value as OutboxEntry;
 }
 
 function asDrainer(value: unknown): DrainerRecord | null {
-  // No other code writes this key.
+  // No other code writes this key, so the value has this type.
   return value === undefined ? null : value as DrainerRecord;
 }

@@ -7,7 +7,7 @@ export interface OutboxSweepParts {
   readonly records: Pick<OutboxStore, "takeSweep" | "repeatSweep">;
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
   readonly runtime: Pick<Runtime, "clock" | "observe">;
-  /** The interval in milliseconds, or false for never. */
+  /** Interval between sweeps in milliseconds, or false for no sweeps. */
   readonly intervalMs: number | false;
 }
 
