@@ -113,13 +113,11 @@ const silenceMs = 500;
 /** The number of operations to send per response. In an outage, all of them are in vain. */
 const maxBetweenAnswers = 64;
 
-/** The pause between two probes while few are open, and while many are, in milliseconds. */
+/** The pause between two probes while few probes are open, and while many are, in milliseconds. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 
-/**
- * The maximum number of open probes. Deno's client retries each open probe during the whole outage.
- */
+/** With this number of open probes, the pause is long: Deno's client retries each of them. */
 const maxProbes = 20;
 
 function silent(): StoreError {

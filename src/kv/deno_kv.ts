@@ -56,13 +56,13 @@ export interface DenoKvListOptions {
 
 /** A write to Deno KV in preparation. Every method except `commit` returns the write. */
 export interface DenoKvAtomic {
-  /** Adds conditions. */
+  /** Adds conditions to the write. */
   check(
     ...checks: readonly { readonly key: KeyValueKey; readonly versionstamp: string | null }[]
   ): DenoKvAtomic;
-  /** Adds a record. */
+  /** Adds a record to the write. */
   set(key: KeyValueKey, value: unknown, options?: { readonly expireIn?: number }): DenoKvAtomic;
-  /** Adds the removal of a record. */
+  /** Adds the removal of a record to the write. */
   delete(key: KeyValueKey): DenoKvAtomic;
   /** Carries out the write. */
   commit(): Promise<

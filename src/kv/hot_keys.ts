@@ -250,10 +250,7 @@ function isDeletedAfter(
   return deletions.some((one) => encodeKey(one.key) === code);
 }
 
-/**
- * Rejects the changes. If the store failed, also rejects later changes, because they would fail
- * too.
- */
+/** Rejects these changes. If the store failed, also rejects later changes of the keys. */
 function rejectUpdates(
   queues: readonly KeyQueue[],
   updates: readonly PendingUpdate[],

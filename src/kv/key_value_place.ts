@@ -9,8 +9,8 @@ export function requirePlace(kv: string): void {
 /** Returns the mistake in the path or URL of a key-value store, or null for a valid one. */
 export function placeMistake(kv: string): string | null {
   if (kv === "") return "is an empty text: give it a path";
-  // Also without slashes: SQLite would open the database that `file:shop.db` names. A single letter
-  // is a disk.
+  // Also rejects a scheme without slashes: SQLite would open the database that `file:shop.db`
+  // names. A single letter before the colon is a Windows drive.
   const [, scheme] = /^([a-z][a-z0-9+.-]+:(?:\/\/)?)/i.exec(kv) ?? [];
   if (scheme === undefined) return companionMistake(kv);
   if (/^https:\/\//i.test(kv)) return null;

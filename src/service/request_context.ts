@@ -209,7 +209,7 @@ class BodyOfContext {
   }
 }
 
-/** Returns true if the body is unread. Hono would read its own, unlimited body. */
+/** Returns true if neither the service nor a middleware has read the body of the request. */
 export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
   const cache: unknown = bodyCache;
   return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;

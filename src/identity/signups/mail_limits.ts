@@ -4,7 +4,7 @@ import { networkOf } from "../accounts/login_risk.ts";
 /** The hourly maximum of mails of one kind to one address. It prevents filling a mailbox. */
 export const maxMailsAnHour = 5;
 
-/** The hourly maximum of sources that may each send their first mail to a user. */
+/** The hourly maximum of mails to an address when the source has not caused a mail before. */
 export const maxSourcesAnHour = 20;
 
 /**
