@@ -31,7 +31,7 @@ export const anyKind: Kind = {
   ordered: true,
 };
 
-/** Returns true if SQL would read the string as a number. Spaces around a number do not count. */
+/** Returns true if SQL would read the string as a number. Strings with spaces are no numbers. */
 export function looksLikeNumber(text: string): boolean {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text);
 }
