@@ -9,7 +9,7 @@ import { mountLive } from "../service/live/mount_live.ts";
 import type { Responder } from "../service/responder.ts";
 
 /** The parts that multiplexed streams need. */
-export interface ServedLive extends BodyRoutes {
+export interface LiveRouteParts extends BodyRoutes {
   readonly table: RouteTable;
   readonly hubs: LiveHubs;
   readonly resolved: ResolvedConfig;
@@ -21,7 +21,7 @@ export interface ServedLive extends BodyRoutes {
 /** Serves multiplexed streams if a resource can be followed. Returns the app. */
 export function serveLive(
   { hono, fetch, prefixOf }: HonoApp,
-  served: ServedLive,
+  served: LiveRouteParts,
 ): Pick<HonoApp, "hono" | "fetch"> {
   const { table, hubs, resolved } = served;
   if (!table.routes.some(({ resource }) => resource.isSubscribable)) return { hono, fetch };

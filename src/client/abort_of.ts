@@ -1,4 +1,4 @@
-/** Returns a promise that resolves when the signal is aborted, or is aborted already. */
+/** Returns a promise that resolves once the signal is aborted. */
 export function abortOf(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

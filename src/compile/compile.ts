@@ -4,8 +4,8 @@ import {
   databaseDefault,
   type DeletePlan,
   type EstimatePlan,
+  incrementedValue,
   type InsertPlan,
-  oneMore,
   type Plan,
   type ReadPlan,
   storedValue,
@@ -239,7 +239,7 @@ function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   const assignments = [...set].map(([column, value]) => {
     const name = identifier(column.dbName);
     if (value === storedValue) return sql`${name} = ${name}`;
-    return value === oneMore
+    return value === incrementedValue
       ? sql`${name} = ${name} + 1`
       : sql`${name} = ${compileValue(value, column, dialect)}`;
   });

@@ -54,7 +54,7 @@ export interface ReadLimits {
  * its library to a {@link DatabaseError}.
  */
 export interface Driver extends Connection {
-  /** The differences between the engines. */
+  /** The SQL dialect and other facts of the engine. */
   readonly dialect: Dialect;
   /** The scheme and the path or host for messages, never with a password. */
   readonly label: string;

@@ -115,14 +115,15 @@ export interface EstimatePlan {
 export const databaseDefault: unique symbol = Symbol("database default");
 
 /** Placeholder for an integer in an update plan: the database adds one to the stored value. */
-export const oneMore: unique symbol = Symbol("one more");
+export const incrementedValue: unique symbol = Symbol("one more");
 
 /** Placeholder for a value in an update plan: the stored value stays. */
 export const storedValue: unique symbol = Symbol("stored value");
 
 /**
  * The values of a write plan, by column. A value is an in-process value or a placeholder:
- * {@link databaseDefault}, {@link oneMore} or {@link storedValue}. An absent column is not changed.
+ * {@link databaseDefault}, {@link incrementedValue} or {@link storedValue}. An absent column is not
+ * changed.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { markLog, recordOptimisticIds } from "../../src/db/changes/record_optimistic_ids.ts";
+import { logPositionBefore, recordOptimisticIds } from "../../src/db/changes/record_optimistic_ids.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { keyId } from "../../src/plan/key.ts";
 import { allRows } from "../../src/filter/filter.ts";
@@ -444,7 +444,7 @@ async function names(db: Database): Promise<void> {
   const info = tableInfoOf(notes);
   const changes = await changesOf(log, () =>
     db.driver.transaction(async (connection) => {
-      const since = await markLog(connection, reader);
+      const since = await logPositionBefore(connection, reader);
       await connection.query({ text: insertTwo, values: [] });
       const ids = new Map([[keyId([1], info), "mine"], [keyId([77], info), "unused"]]);
       const recorded = await recordOptimisticIds(connection, { table: info, ids, since }, reader);

@@ -13,7 +13,7 @@ export interface CreatedRow {
 }
 
 /** The effect of a request on a row. */
-export interface SentRequest {
+export interface RowEffect {
   readonly path: string;
   /** The tag of the row before the request. Null for a new row or an unknown tag. */
   readonly before: string | null;
@@ -27,7 +27,7 @@ export interface KnownJobs {
   /** The created rows, by the id of the creating job. */
   readonly created: Map<string | null, CreatedRow>;
   /** The effects of sent requests by idempotency key, until lists show the effects. */
-  readonly sent: Map<string | null, SentRequest>;
+  readonly sent: Map<string | null, RowEffect>;
   readonly overlays: JobOverlays;
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }

@@ -13,7 +13,10 @@ export type OptimisticIds = ReadonlyMap<string, string>;
 export type LogMark = SqlValue;
 
 /** Returns the log position before a transaction writes. */
-export async function markLog(connection: Connection, reader: RowReader): Promise<LogMark> {
+export async function logPositionBefore(
+  connection: Connection,
+  reader: RowReader,
+): Promise<LogMark> {
   const { mark } = engineOf(reader).changes;
   if (mark === null) return null;
   const { rows } = await connection.query({ text: mark, values: [] });

@@ -30,7 +30,8 @@ const pattern = new RegExp(
     String.raw`(?<text>'(?:[^']|'')*')`,
     String.raw`(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
     String.raw`(?<quoted>"(?:[^"]|"")*")`,
-    // `E'a\'b'` ends elsewhere than a string without the letter, and SQLite supports only X.
+    // A letter before a string can change where the string ends: only `E'a\'b'` has escapes. Of
+    // these letters SQLite supports only `X`.
     String.raw`(?<prefix>(?:[A-Za-z]|[uU]&)')`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<open>['"]|/\*|\$)`,

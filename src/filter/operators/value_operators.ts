@@ -111,7 +111,10 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
   };
 }
 
-/** Compares values. Kinds without an order have one canonical value, enough for equality. */
+/**
+ * Compares values. A kind without an order has one canonical form for each value, so equality can
+ * be decided.
+ */
 function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
   const { compare } = kinds[column.kind];
   return compare === null ? Number(left !== right) : compare(left, right);

@@ -23,7 +23,9 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   });
 }
 
-/** Returns the cookie's name. The prefix prevents that another host of the site sets the cookie. */
+/**
+ * Returns the cookie's name. The prefix prevents another host of the site from setting the cookie.
+ */
 function nameOf(isSecure: boolean): string {
   return isSecure ? "__Host-signup" : "signup";
 }

@@ -39,7 +39,8 @@ export function callsFromCode<Api>(apiOf: (caller: CodeCaller) => unknown): Call
   const outside = { raw: null, depth: 0, within: null };
   return {
     as: <Own>(user: User | null) =>
-      // The configuration, or the type argument of the caller, determines these types.
+      // The cast is safe: the types of the configuration, or the caller's type argument, describe
+      // the calls.
       apiOf({ ...outside, user: requireCodeUser(user), isSystem: false }) as CodeApi<Own>,
     asSystem: <Own>() => apiOf({ ...outside, user: null, isSystem: true }) as CodeApi<Own>,
   };

@@ -25,7 +25,10 @@ export function defaultMaxFields(bodies: LargestBodies): number {
   return Math.max(least, ofItems + ofEmbedded);
 }
 
-/** The lower limit, for documents in columns of json, and for procedures. */
+/**
+ * The minimum of the default. Documents in json columns and inputs of procedures may have this many
+ * fields.
+ */
 const least = 20_000;
 
 /** The number of rows that a body may embed for each item that a batch may contain. */

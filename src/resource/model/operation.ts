@@ -96,7 +96,7 @@ export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 export interface RelatedWrite {
   readonly resource: Resource;
   readonly access: "create" | "update" | "delete";
-  /** The number of rows. Each row is debited as a row of its own resource. */
+  /** The number of rows. Each row costs what a row of that row's resource costs. */
   readonly count: number;
   /** The path of the first row in the body. */
   readonly bodyPath: BodyPath;

@@ -36,15 +36,15 @@ export function resolveOwnFilter(given: Filter | FilterText, resource: Resource)
 }
 
 /** A comparison of a user's filter, with its position in the string. */
-export interface PlacedComparison {
+export interface ComparisonWithSyntax {
   readonly syntax: ComparisonSyntax;
   readonly comparison: Comparison;
 }
 
 /** Returns the comparisons of a user's filter in their order, except for tests for NULL. */
-export function comparisonsOf(text: string, resource: Resource): readonly PlacedComparison[] {
+export function comparisonsOf(text: string, resource: Resource): readonly ComparisonWithSyntax[] {
   const parsed = resource.filters.parse(text);
-  const found: PlacedComparison[] = [];
+  const found: ComparisonWithSyntax[] = [];
   if (parsed === null) return found;
   resolveFilterWith(parsed, columnsInReach(resource, maxSteps), (syntax, column, operator) => {
     const filter = resolveComparison(syntax, column, operator);

@@ -1,6 +1,6 @@
 import type { Connection } from "../../db/driver.ts";
 import {
-  markLog,
+  logPositionBefore,
   type OptimisticIds,
   recordOptimisticIds,
 } from "../../db/changes/record_optimistic_ids.ts";
@@ -35,7 +35,7 @@ export async function recordIds<Written>(
   work: () => Promise<Written>,
 ): Promise<WriteWithIds<Written>> {
   if (idsOf === null) return { written: await work(), recorded: noOptimisticIds };
-  const since = await markLog(connection, reader);
+  const since = await logPositionBefore(connection, reader);
   const written = await work();
   const ids = idsOf(written);
   return {

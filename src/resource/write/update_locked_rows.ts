@@ -1,7 +1,7 @@
 import type { Connection } from "../../db/driver.ts";
 import { allRows } from "../../filter/filter.ts";
 import { type Key, keyFilter, keyId, keyOf, keysFilter } from "../../plan/key.ts";
-import { type Assignments, oneMore } from "../../plan/plan.ts";
+import { type Assignments, incrementedValue } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
@@ -133,7 +133,7 @@ export function sharedUpdates(
   for (const { current, values } of updates) {
     const isCounted = version !== null && !values.has(version) &&
       nextVersion(current[version.name]) !== null;
-    const counted = isCounted ? new Map([...values, [version, oneMore]]) : values;
+    const counted = isCounted ? new Map([...values, [version, incrementedValue]]) : values;
     const kept = [...values].flatMap(([column, value]) =>
       references.has(column.dbName) && isStoredAlready(value, current[column.name]) ? [column] : []
     );

@@ -204,7 +204,10 @@ class PostgresChangeLog implements ChangeLog {
     return position;
   }
 
-  /** Returns nothing for a table that another process records, and several for repeated ones. */
+  /**
+   * Returns no change for a table that only another process records, and one change for each
+   * declaration of a table that is declared repeatedly.
+   */
   #changes({ seq, xid, table: name, op, before, after, optimisticId }: PostgresLogRow): Change[] {
     return (this.#byName.get(String(name)) ?? []).map(({ table }) =>
       new LoggedChange(

@@ -255,7 +255,10 @@ class SqliteChangeLog implements ChangeLog {
     return { kind: "sequence", epoch: this.#epoch, seq: Number(seq), mark: Number(mark) };
   }
 
-  /** Returns nothing for a table that another process records, and several for repeated ones. */
+  /**
+   * Returns no change for a table that only another process records, and one change for each
+   * declaration of a table that is declared repeatedly.
+   */
   #changes({ seq, mark, table: name, op, before, after, optimisticId }: LogRow): Change[] {
     const tables = this.#byName.get(String(name).toLowerCase()) ?? [];
     return tables.map((table) =>

@@ -1,4 +1,4 @@
-import { databaseDefault, oneMore, storedValue } from "../../../plan/plan.ts";
+import { databaseDefault, incrementedValue, storedValue } from "../../../plan/plan.ts";
 import type { ColumnInfo, ForeignKey, TableInfo } from "../../../schema/table_info.ts";
 import { identifier, join, sql, tableName, toStatement } from "../../../sql/fragment.ts";
 import type { Driver } from "../../../db/driver.ts";
@@ -31,7 +31,7 @@ function referencingColumns(
   const found = columns.flatMap((name) => {
     const column = table.columns.find(({ dbName }) => dbName === name);
     const value = column === undefined ? null : values.get(column) ?? null;
-    const isKnown = value !== null && value !== databaseDefault && value !== oneMore &&
+    const isKnown = value !== null && value !== databaseDefault && value !== incrementedValue &&
       value !== storedValue;
     return column !== undefined && isKnown ? [column] : [];
   });
