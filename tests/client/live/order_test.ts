@@ -84,32 +84,35 @@ testOnDialects(
         orders.map((order) => liveList(api.t, { orderBy: [order as "c0"] }));
       const early = open();
       const leave = early.map((list) => list.subscribe(() => {}));
-      for (const list of early) await until(list, ({ status }) => status === "live");
-      const count = Math.max(...columns.map(([, literals]) => literals.length));
-      for (let id = 1; id <= count; id++) {
-        // Some rows have nothing, and pools begin at different rows.
-        const values = columns.map(([, literals], index) =>
-          (id + index) % 17 === 0 ? "NULL" : literals[(id * 7 + index) % literals.length]
-        );
-        await run(db, `INSERT INTO t VALUES (${id}, ${values.join(", ")})`);
-      }
-      const late = open();
-      leave.push(...late.map((list) => list.subscribe(() => {})));
       const wrong: string[] = [];
-      for (const [index, order] of orders.entries()) {
-        const listed = await api.t.list({ orderBy: [order as "c0"], limit: 1_000 });
-        for (const list of [early[index]!, late[index]!]) {
-          const { items } = await until(list, (shown) => shown.items.length === count);
-          const shown = (rows: readonly Row[]) =>
-            rows.map((row) => [row.id, row[order.replace("-", "")]]);
-          try {
-            assertEquals(shown(items), shown(listed.items));
-          } catch (error) {
-            wrong.push(`${columns[index >> 1]![0]} ${order}: ${error}`);
+      try {
+        for (const list of early) await until(list, ({ status }) => status === "live");
+        const count = Math.max(...columns.map(([, literals]) => literals.length));
+        for (let id = 1; id <= count; id++) {
+          // Some rows have nothing, and pools begin at different rows.
+          const values = columns.map(([, literals], index) =>
+            (id + index) % 17 === 0 ? "NULL" : literals[(id * 7 + index) % literals.length]
+          );
+          await run(db, `INSERT INTO t VALUES (${id}, ${values.join(", ")})`);
+        }
+        const late = open();
+        leave.push(...late.map((list) => list.subscribe(() => {})));
+        for (const [index, order] of orders.entries()) {
+          const listed = await api.t.list({ orderBy: [order as "c0"], limit: 1_000 });
+          for (const list of [early[index]!, late[index]!]) {
+            const { items } = await until(list, (shown) => shown.items.length === count);
+            const shown = (rows: readonly Row[]) =>
+              rows.map((row) => [row.id, row[order.replace("-", "")]]);
+            try {
+              assertEquals(shown(items), shown(listed.items));
+            } catch (error) {
+              wrong.push(`${columns[index >> 1]![0]} ${order}: ${error}`);
+            }
           }
         }
+      } finally {
+        for (const end of leave) end();
       }
-      for (const end of leave) end();
       assertEquals(wrong, []);
     }),
 );
@@ -144,6 +147,8 @@ async function withColumns(
   if (table === undefined) throw new Error("The table is served");
   await withService({ ...engine, open: () => Promise.resolve(db) }, [], () => ({
     changes: { mode: "triggers" },
+    // A hundred streams that start at once may keep a busy machine longer than usual.
+    queryTimeoutMs: 60_000,
     subscribe: { maxPerAddress: 1_000 },
     resources: [
       resource(table, {
