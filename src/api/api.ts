@@ -3,7 +3,7 @@
  * member of this form for each resource.
  */
 export interface ApiResource {
-  /** `/api/posts`. */
+  /** The path of the resource, such as `/api/posts`. */
   readonly path: string;
   /** The value of the key, or a tuple with the values of a composite key. */
   readonly key: unknown;

@@ -10,7 +10,7 @@ export const handle: unique symbol = Symbol.for("resource-api");
 export interface Handle<Resource = unknown> {
   /** Sends the requests. */
   readonly transport: Transport;
-  /** `/api/posts` for a resource, `/api` for the client. */
+  /** The path: `/api/posts` for a resource, `/api` for the client. */
   readonly path: string;
   /** The `Api` of the resource, a member that exists only for the compiler. */
   readonly resource?: Resource;

@@ -4,7 +4,7 @@ import type { ClientEnvironment } from "./client_environment.ts";
 export interface Transport {
   /** The base URL, without a slash at the end. */
   readonly baseUrl: string;
-  /** `/api`. */
+  /** The path of the service, such as `/api`. */
   readonly basePath: string;
   /** Time, random numbers, and the parts of a browser. */
   readonly environment: ClientEnvironment;
@@ -28,7 +28,7 @@ export interface Bearer {
 
 /** A request of a client. */
 export interface ClientRequest {
-  /** `GET`. */
+  /** The method, such as `GET`. */
   readonly method: string;
   /** The path from the root, with the query: `/api/posts?limit=1`. */
   readonly path: string;

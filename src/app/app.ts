@@ -102,7 +102,7 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   openapi(): JsonSchema;
 }
 
-/** Facts of the connection of a request, as a `Deno.serve` handler receives them. */
+/** Properties of the connection of a request, as a `Deno.serve` handler receives them. */
 export interface RequestInfo {
   /** The address of the socket at the other end. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;

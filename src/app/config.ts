@@ -19,7 +19,10 @@ import type { Database } from "../db/database.ts";
 
 /** The configuration of an app. */
 export interface AppConfig {
-  /** The database of resources without `db`. A Drizzle database names its file or server. */
+  /**
+   * The database of resources without `db`. For a Drizzle database, the service opens its file or
+   * server.
+   */
   readonly db: Database | DrizzleDatabase;
   /** The tables that are served; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];
@@ -103,7 +106,7 @@ export interface AppConfig {
   /** The limits of open live streams. */
   readonly subscribe?: SubscribeOptions | undefined;
   /**
-   * `production` refuses settings that suit only development. Read from `SERVICE_ENV` unless set.
+   * `production` rejects settings that suit only development. Read from `SERVICE_ENV` unless set.
    */
   readonly env?: "development" | "production" | undefined;
   /** Clock, random numbers, environment and observer; the real ones unless set. */

@@ -18,7 +18,7 @@ export interface LiveRouteParts extends BodyRoutes {
   readonly runtime: Runtime;
 }
 
-/** Serves multiplexed streams if a resource can be followed. Returns the app. */
+/** Serves multiplexed streams if a resource is subscribable. Returns the app. */
 export function serveLive(
   { hono, fetch, prefixOf }: HonoApp,
   served: LiveRouteParts,

@@ -37,7 +37,7 @@ export interface DatabaseHandle {
    * only the handle that `work` receives may be used.
    */
   transaction<T>(work: (tx: DatabaseHandle) => PromiseLike<T>): Promise<T>;
-  /** The SQL dialect and other facts of the engine. */
+  /** The SQL dialect and other properties of the engine. */
   readonly dialect: Dialect;
 }
 

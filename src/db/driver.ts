@@ -54,7 +54,7 @@ export interface ReadLimits {
  * its library to a {@link DatabaseError}.
  */
 export interface Driver extends Connection {
-  /** The SQL dialect and other facts of the engine. */
+  /** The SQL dialect and other properties of the engine. */
   readonly dialect: Dialect;
   /** The scheme and the path or host for messages, never with a password. */
   readonly label: string;
@@ -84,7 +84,7 @@ export interface Driver extends Connection {
   readonly isShared: boolean;
   /** Signals to the other processes that use the database, or null if the engine has none. */
   readonly signals: Signals | null;
-  /** The tables that this driver has created. The start need not check them. */
+  /** The tables that this driver has created. The check at the start skips these tables. */
   readonly created?: WeakSet<TableInfo> | undefined;
   /** The threads in which the driver reads. Absent if the driver has none. */
   readonly threads?: DriverThreads;

@@ -15,7 +15,7 @@ import type { SimpleView } from "./views/simple_view.ts";
 export interface IntrospectOptions {
   /**
    * Postgres schemas, or `*` for all that the role may use. Default: the first schema of the search
-   * path. Tables of the first schema keep their names. Those of others are served as
+   * path. Tables of the first schema keep their names. Tables of other schemas are served as
    * `schema.table`.
    */
   readonly schemas?: readonly string[] | undefined;

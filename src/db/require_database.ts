@@ -16,7 +16,10 @@ export function databaseOption(): Option<Database | undefined> {
   );
 }
 
-/** Returns the same option for an app. It also accepts a Drizzle database, and opens it. */
+/**
+ * Returns the option of an app whose value is an open database. The option also accepts a Drizzle
+ * database, and opens it.
+ */
 export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
   return other<Database | DrizzleDatabase>(
     takes,

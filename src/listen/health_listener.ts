@@ -94,7 +94,7 @@ const acceptAgainInMs = 20;
 const maxMs = 1_000;
 const maxHeadBytes = 8_192;
 
-/** The relevant facts in the head of a request. */
+/** The parts of a request's head that the listener needs. */
 interface HealthRequest {
   readonly isForHealth: boolean;
   readonly isHead: boolean;

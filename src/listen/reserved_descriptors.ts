@@ -1,13 +1,13 @@
 import { closeSpare, mayOpenSpare, openSpare } from "../runtime/spare_descriptors.ts";
 
 /**
- * A reserve of file descriptors, which is released when the process has no others left. Any client
- * can exhaust the descriptors with idle connections.
+ * A reserve of file descriptors, which is released when the process has no other descriptors left.
+ * Any client can exhaust the descriptors with idle connections.
  */
 export interface ReservedDescriptors {
   /** Number of descriptors when the reserve is full; 0 if the process cannot hold any. */
   readonly size: number;
-  /** Closes the reserved descriptors, so that the process can open as many others. */
+  /** Closes the reserved descriptors, so that the process can open as many other descriptors. */
   release(): void;
   /** Reserves the descriptors again if twice as many are free. Returns true on success. */
   take(): boolean;
@@ -17,7 +17,7 @@ export interface ReservedDescriptors {
 export function holdDescriptors(): ReservedDescriptors {
   if (!mayOpenSpare()) return noReserve;
   let held: readonly number[] = [];
-  // A process with a low limit keeps fewer.
+  // A process with a low limit keeps fewer descriptors.
   const size = sizes.find((count) => {
     held = takeHalfOf(2 * count);
     return held.length > 0;

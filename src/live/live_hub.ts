@@ -247,7 +247,7 @@ export class LiveHub {
     await this.#opened.close();
   }
 
-  /** Ends the streams whose lifetime is over, and sends heartbeats to the others. */
+  /** Ends the streams whose lifetime is over, and sends heartbeats to the other streams. */
   async #checkSessions(streams: ReadonlySet<LiveStream>): Promise<void> {
     const context = await this.#opened.present();
     if (context === null) return;

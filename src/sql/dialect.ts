@@ -124,8 +124,8 @@ export interface Dialect {
   ): Fragment;
   /**
    * Returns the first rows of each of the {@link listed} keys, found key by key. The rows of one
-   * key are adjacent and in order: the columns, then the ordinal of the key. No primary key is
-   * NULL.
+   * key are adjacent and in order: the columns, then the ordinal of the key. Requires that no
+   * primary key is NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
   /** True if the planner evaluates an EXISTS once for all rows when that is cheaper. */
@@ -145,7 +145,8 @@ export interface Dialect {
 
   /**
    * Returns which comparisons in memory have the results of the column. For columns of the
-   * service's tables, all comparisons have. There, {@link certified} limits the operators.
+   * service's tables, all comparisons have these results. For such columns, {@link certified}
+   * limits the operators.
    */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
   /** The operators whose results in memory were proved to equal those of the engine. */
@@ -297,7 +298,10 @@ export interface TextDialect {
   endsWith(operand: Fragment, argument: string): Fragment;
   /** True if the string matches. `pattern` uses `%`, `_` and the escape `\`. */
   like(operand: Fragment, pattern: string): Fragment;
-  /** True if both are equal when folded. The next four fold both, too. */
+  /**
+   * True if the string and the argument are equal when folded. The next four members fold both,
+   * too.
+   */
   equalsFolded(operand: Fragment, argument: string): Fragment;
   /** Like `contains`, folded. */
   containsFolded(operand: Fragment, argument: string): Fragment;

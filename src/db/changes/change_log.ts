@@ -63,11 +63,14 @@ export interface ChangeLog {
     limits?: ReadLimits,
   ): Promise<QueryResult & { readonly position: Position }>;
   covers(position: Position, change: Change): boolean;
-  /** Returns true if `position` covers everything that `earlier` covers. May be false if unsure. */
+  /**
+   * Returns true if `position` covers everything that `earlier` covers. It may also return false if
+   * that is uncertain.
+   */
   includes(position: Position, earlier: Position): boolean;
   /** Returns a position as a string, which the resume tokens of clients contain. */
   print(position: Position): string;
-  /** Parses the string of a position. Returns null for one of another database or epoch. */
+  /** Parses the string of a position. Returns null for a position of another database or epoch. */
   parse(text: string): Position | null;
   /**
    * Returns true if a position belongs to the current history of the log. Returns false if the

@@ -17,7 +17,8 @@ export interface SequencePosition {
   /** The last change that is covered. */
   readonly seq: number;
   /**
-   * The mark of that change. It distinguishes the change from one with its number after a restore.
+   * The random number of that change. It distinguishes the change from one with its number after a
+   * restore.
    */
   readonly mark: number;
 }

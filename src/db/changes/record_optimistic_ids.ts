@@ -25,8 +25,9 @@ export async function logPositionBefore(
 
 /**
  * Records optimistic ids with the changes of their rows that the transaction has made since the
- * mark. A row that was written several times has its id in each change. Returns the ids that were
- * recorded. Rows of unrecorded tables and rows that no statement has written are not among these.
+ * position `mark`. A row that was written several times has its id in each change. Returns the ids
+ * that were recorded. Rows of unrecorded tables and rows that no statement has written are not
+ * among these.
  */
 export async function recordOptimisticIds(
   connection: Connection,

@@ -15,7 +15,9 @@ export interface CatalogEngine {
   readonly creationLock: Statement | null;
   /** True if a foreign key may name a table that is created later. */
   readonly allowsForwardReferences: boolean;
-  /** Runs before the tables of a search index are created, as `creationLock`. */
+  /**
+   * Runs before the tables of a search index are created, as `creationLock` does for other tables.
+   */
   readonly searchLock: Statement | null;
   /** Returns true if a column of the existing type can be served as one of the declared type. */
   canCompareTypes(declared: string, existing: string): boolean;

@@ -53,9 +53,12 @@ export interface ChangesEngine {
   readonly images: ImageFormat;
   /** Returns how to check for changes of other processes, and how often. */
   polling(driver: Driver, listener: PollingListener): PollingMethod;
-  /** A query for the position before a transaction writes. Null if changes have transactions. */
+  /**
+   * A query for the position before a transaction writes. Null if the log contains the transaction
+   * of each change.
+   */
   readonly mark: string | null;
-  /** Returns a query for the running transaction's changes of a table since the mark. */
+  /** Returns a query for the running transaction's changes of a table since the position `mark`. */
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   /** The SQL with which the history of a row is read. */
   readonly history: HistoryFormat;
@@ -83,7 +86,7 @@ export interface OpenSourceOptions {
 export interface ChangeSource {
   /** The tables of which only writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
-  /** Returns a function that records other programs' writes to those tables, or null. */
+  /** Returns a function that records other programs' writes to the `untracked` tables, or null. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   open(options: OpenSourceOptions): Promise<ChangeLog>;
   /** Returns the driver for writes. It records its own writes if no trigger does. */

@@ -5,7 +5,7 @@ import type { DatabaseError } from "../database_error.ts";
 /** The values of a row by column, as a write contains them. */
 export type RowValues = ReadonlyMap<ColumnInfo, unknown>;
 
-/** The known facts about a write that a constraint rejected. */
+/** The known properties of a write that a constraint rejected. */
 export interface RefusedWrite {
   readonly table: TableInfo;
   /** The values that the write would have stored, or null if the values are unknown. */

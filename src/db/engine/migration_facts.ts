@@ -1,6 +1,6 @@
 import type { SqlSyntax } from "../../sql/statements/sql_syntax.ts";
 
-/** The facts by which the types and expressions of an engine are compared. */
+/** The properties of an engine by which its types and expressions are compared. */
 export interface ComparisonFacts {
   /** The syntax by which expressions are compared. */
   readonly syntax: SqlSyntax;
@@ -8,7 +8,7 @@ export interface ComparisonFacts {
   isSameType(wanted: string, has: string): boolean;
 }
 
-/** The facts by which the changes of a table are planned. */
+/** The properties of an engine by which the changes of a table are planned. */
 export interface PlanningFacts {
   /** True if one statement drops tables that refer to one another. */
   readonly dropsTogether: boolean;
@@ -16,7 +16,7 @@ export interface PlanningFacts {
   readonly renamesConstraints: boolean;
   /** Returns true if a column of one type may be a renamed column of the other. */
   mayBeRename(left: string, right: string): boolean;
-  /** Returns true if a type keeps each value of another one. */
+  /** Returns true if a type keeps each value of another type. */
   isWider(from: string, to: string): boolean;
   /** Returns a condition for values of a column that a type replaces by 0, or null for none. */
   notNumeric(type: string, column: string): string | null;

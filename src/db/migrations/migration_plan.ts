@@ -12,7 +12,7 @@ export interface MigrationPlan {
   readonly left: readonly string[];
 }
 
-/** In the plan of a migration: a column that may be a renamed one. */
+/** A column in the plan of a migration that may be a renamed column. */
 export interface PossibleRename {
   /** The declared table. */
   readonly table: string;

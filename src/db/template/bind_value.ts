@@ -131,7 +131,7 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
       `Cannot bind a text near "${near.name}", which is no text: write db.sql.value(column, value), or CAST(value AS text)`,
     );
   }
-  // Functions like substr() accept no longer integers in Postgres. Others are cast as needed.
+  // In Postgres, functions like substr() accept no integer of more than 32 bits.
   if (kind === "integer" && near?.kind !== "decimal" && Number(value) === (Number(value) | 0)) {
     return sql`CAST(${Number(value)} AS integer)`;
   }

@@ -77,7 +77,7 @@ function findSources(
   const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));
   if (base === undefined || base === view) return null;
   const sources = sourcesOf(columns, base, isSame);
-  // The definition was counted differently here.
+  // The parsed definition may have another number of columns than the view.
   return sources.length === view.columns.length ? { base, sources } : null;
 }
 

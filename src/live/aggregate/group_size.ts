@@ -1,7 +1,7 @@
 import type { MaintainedGroup } from "./maintained_group.ts";
 
 /**
- * Estimates the bytes of a maintained group: its id, keys, sums and extremes, and its stored
+ * Estimates the bytes of a maintained group: its id, keys, sums, minima and maxima, and its stored
  * result. A character of a string counts two bytes.
  */
 export function groupSize(id: string, { key, totals, extremes }: MaintainedGroup): number {

@@ -74,7 +74,8 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // Adds the new value first. Otherwise a growing extreme would be missing for a short time.
+    // Adds the new value first. Otherwise the group would have no maximum until a greater one is
+    // added.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }
@@ -120,7 +121,7 @@ export class IncrementalAggregate {
     return true;
   }
 
-  /** Updates the size of a group, whose extremes have variable length. */
+  /** Updates the size of a group, whose minima and maxima have variable length. */
   #measure(id: string, entry: Entry): void {
     const bytes = groupSize(id, entry);
     this.#bytes += bytes - entry.bytes;

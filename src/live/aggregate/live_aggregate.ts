@@ -34,7 +34,7 @@ export interface LiveAggregateOptions {
 }
 
 /**
- * A live aggregate: the result of one aggregate query, kept current for all streams that follow it.
+ * A live aggregate: the result of one aggregate query, kept current for all streams that show it.
  * The result is read once with its position, and then maintained in memory from the transitions of
  * the rows. If memory cannot maintain the result exactly, or has no room for its groups, the result
  * is read again at each change. A pause of four times the read's duration follows each read.

@@ -15,7 +15,10 @@ import {
 } from "../../sql/exact_decimal.ts";
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
-/** One group of an aggregate in memory: its keys, the number of its rows, its sums and extremes. */
+/**
+ * One group of an aggregate in memory: its keys, the number of its rows, its sums, minima and
+ * maxima.
+ */
 export interface MaintainedGroup {
   readonly key: readonly unknown[];
   /** Index of the group in the order of keys that the query returned. */
@@ -23,7 +26,7 @@ export interface MaintainedGroup {
   rows: number;
   /** The total of each summed column. */
   readonly totals: Total[];
-  /** The extremes; null if there is no value. */
+  /** The minimum and maximum values; an item is null if there is no value. */
   readonly extremes: unknown[];
 }
 
@@ -104,7 +107,7 @@ export function addRow(
     const isReached = current === null || compare(value, current) >= 0;
     if (by > 0 && isReached) group.extremes[index] = value;
     else if (by < 0 && group.rows === 0) group.extremes[index] = null;
-    // The row had the extreme value, and only the database can determine the next one.
+    // The row had the minimum or maximum, and only the database can determine the next one.
     else if (by < 0 && isReached) return false;
   }
   return true;

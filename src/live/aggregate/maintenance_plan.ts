@@ -7,12 +7,15 @@ import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "..
 import type { Dialect } from "../../sql/dialect.ts";
 import { relatedTables } from "../match/may_affect_filter.ts";
 
-/** The plan for maintaining an aggregate in memory: the sums, counts and extremes of each group. */
+/**
+ * The plan for maintaining an aggregate in memory: the sums, counts, minima and maxima of each
+ * group.
+ */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
   /**
    * Reads the initial values of every group: its keys, the number of its rows, the sum and count of
-   * each summed column, and the extremes.
+   * each summed column, and the minima and maxima.
    */
   readonly base: AggregatePlan;
   readonly summed: readonly ColumnInfo[];

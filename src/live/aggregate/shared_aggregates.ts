@@ -4,7 +4,7 @@ import type { GroupMemory } from "./group_memory.ts";
 import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 
-/** The live aggregates that streams share. Streams with the same query follow one of them. */
+/** The live aggregates that streams share. All streams with the same query share one aggregate. */
 export class SharedAggregates {
   readonly #context: StreamContext;
   readonly #memory: GroupMemory;

@@ -16,7 +16,7 @@ import { SubscriberGroup } from "./subscriber_group.ts";
 
 /** The groups that changes of one table concern. */
 interface TableGroups {
-  /** The groups that follow rows of the table. */
+  /** The groups whose streams show rows of the table. */
   readonly own: Set<SubscriberGroup>;
   /** The groups of `own`, indexed by values of a row. */
   readonly index: EqualityIndex<SubscriberGroup>;

@@ -52,7 +52,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.heldRows = heldRows;
   }
 
-  /** The subscribers that are live. The others catch up separately. */
+  /** The subscribers that are live. All other subscribers catch up separately. */
   get liveSubscribers(): ReadonlySet<LiveSubscriber> {
     return this.#liveSubscribers;
   }

@@ -12,7 +12,7 @@ export interface PathEnd {
   readonly parentSteps: readonly ParentStep[];
 }
 
-/** The end of a filter's include paths if the stream follows the filtered rows themselves. */
+/** The end of a filter's include paths if the stream shows the filtered rows themselves. */
 export const atOwnRows: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
 /**

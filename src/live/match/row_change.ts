@@ -14,7 +14,7 @@ export interface RowChange {
   readonly after: RowImage | null;
   /** The columns that differ. Filters that read only other columns keep their result. */
   readonly changed: ColumnMask;
-  /** The row in between, if several changes were combined. */
+  /** The images between `before` and `after`, if several changes were combined. */
   readonly between: readonly RowImage[];
   /** The id that the client assigned to the change. */
   readonly optimisticId: string | null;

@@ -25,8 +25,8 @@ export interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clo
 
 /**
  * Rechecks credentials while streams are open. Each credential is read once, however many streams
- * were opened with it, and its streams end when it ends. A credential that cannot be read is
- * trusted for a minute, because a short failure of the store must not end every stream.
+ * were opened with it, and its streams end when the credential ends. A credential that cannot be
+ * read is trusted for a minute, because a short failure of the store must not end every stream.
  */
 export class CredentialRecheck {
   readonly #options: CredentialRecheckOptions;

@@ -42,7 +42,7 @@ export abstract class LiveStream {
     this.#opening = `${retryText(jitteredBetween(context.runtime, 1_000, 5_000))}${commentText}`;
   }
 
-  /** The rows that the stream follows. */
+  /** The query of the rows whose changes the stream sends. */
   abstract get query(): LiveQuery;
 
   /** True if the stream has sent everything that the feed has published. */
@@ -51,7 +51,7 @@ export abstract class LiveStream {
   /** Called by the `ReadableStream` whenever its queue has room. */
   abstract pull(): Promise<void> | undefined;
 
-  /** Follows the rows of another query from now on. */
+  /** Sends the rows of another query, and their changes, from now on. */
   abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
 
   /** Sends a heartbeat; `trailerOf` returns the resume token for a group's live subscribers. */

@@ -2,7 +2,10 @@ import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamSink } from "./live_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 
-/** The facts about rows in the first event of a subscription. Both are null for aggregates. */
+/**
+ * The key and the types of rows, which the first event of a subscription contains. Both are null
+ * for aggregates.
+ */
 export interface SubscriptionFacts {
   /** The fields of the key, in order. */
   readonly primaryKey: readonly string[] | null;

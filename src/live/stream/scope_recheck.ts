@@ -150,7 +150,7 @@ async function grantNow({ access, user, policy }: ScopedRequest): Promise<Grant 
 const maxConcurrentChecks = 8;
 
 /**
- * The timeout of a scope in milliseconds. A scope that never resolves must not block the others.
+ * The timeout of a scope in milliseconds. A scope that never resolves must not block other scopes.
  */
 const maxMs = 10_000;
 

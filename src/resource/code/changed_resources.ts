@@ -4,7 +4,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { TransactionPart } from "../model/code_caller.ts";
 
-/** Returns a resource in another state. It returns the same result for the same resource. */
+/** Returns a changed copy of a resource. Calls with the same resource return the same copy. */
 export type ChangedResource = (resource: Resource) => Resource;
 
 /**
@@ -19,7 +19,8 @@ export function resourcesWithin(part: TransactionPart, base: Resource["driver"])
 
 /**
  * Returns the resources of an app for the system: all rows and fields, and the operations that the
- * tables allow. Their tags are the tags that users see, so that both can be compared.
+ * tables allow. The ETags of their rows equal the ETags that users see, so that a program can
+ * compare them.
  */
 export function resourcesOfSystem(): ChangedResource {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
@@ -56,8 +57,8 @@ const allAccesses: ReadonlySet<Access> = new Set(
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 /**
- * Changed resources lead to changed resources, because the rights of a call apply to all resources
- * that it reaches.
+ * The relations of a changed resource lead to changed resources, because the rights of a call apply
+ * to all resources that the call reaches.
  */
 function changedResources(
   change: (resource: Resource) => Partial<Resource> | null,

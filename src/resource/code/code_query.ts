@@ -5,7 +5,7 @@ import { nearestName } from "../../problem/nearest_name.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { Query } from "../http/query_parameters.ts";
 
-/** The options of a call, of any operation. */
+/** The options that a caller passes to an operation, whichever operation it is. */
 export type GivenOptions = Readonly<Record<string, unknown>>;
 
 /** The options of calls that become query parameters. `filter` and `having` are filters. */
@@ -38,7 +38,8 @@ const nameLists: ReadonlySet<string> = new Set([
 
 /**
  * Returns the query of a call: its options as the parameters of a request, with lists as strings.
- * Throws a TypeError for an option that the operation does not support, which would be ignored.
+ * Throws a TypeError for an option that the operation does not support, because the option would
+ * otherwise be ignored.
  */
 export function queryOf(
   name: CallName,
@@ -67,7 +68,7 @@ export function queryOf(
 
 /**
  * Returns the filter of a call: a string, or the result of the builders. Throws a TypeError for any
- * other value, which must not mean every row.
+ * other value, because ignoring it would select every row.
  */
 export function filterOf(given: unknown): string | Filter | FilterText {
   if (typeof given === "string") return given;

@@ -46,7 +46,7 @@ export function codeRequest(
   };
 }
 
-/** Returns the id as in the path of a request, also for messages. */
+/** Returns the key as the id in the path of a request. Messages contain this id, too. */
 function segmentOf(key: unknown, { table }: Resource): string {
   // The value of a simple key may be a list itself.
   const values: unknown[] = table.primaryKey.length === 1 ? [key] : [key].flat();

@@ -7,7 +7,7 @@ import { copyBody } from "./copy_body.ts";
 /** Runs one operation, identified by its method and path in the list of routes. */
 export type RunCall = (route: string, call: CodeCall) => Promise<ShapedReply>;
 
-/** The members of a page of a list that its next page needs. */
+/** The members of a list's page that the request for the next page needs. */
 interface ListedPage {
   readonly items: readonly unknown[];
   readonly nextCursor: string | null;

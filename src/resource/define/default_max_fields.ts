@@ -2,7 +2,7 @@ import type { Relations } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { BatchPolicy } from "../model/resource.ts";
 
-/** The facts that limit the bodies of a resource. */
+/** The properties of a resource that limit the size of its bodies. */
 export interface LargestBodies {
   readonly table: TableInfo;
   readonly batch: BatchPolicy;

@@ -37,7 +37,7 @@ export function deriveRelations(
   served: readonly ServedTable[],
   filterable: boolean,
 ): readonly Relation[] {
-  // If a table is served twice, relations and foreign keys lead to the first resource.
+  // If two resources serve a table, relations and foreign keys lead to the first of them.
   const others = served.filter((one, index) =>
     one.driver === from.driver && served.findIndex(({ table }) => table === one.table) === index
   );

@@ -11,10 +11,11 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import { isSubscribable } from "./subscribable.ts";
 
 /**
- * How the changes of a database are recorded, resolved: by triggers or by the driver that writes.
+ * The resolved way in which the changes of a database are recorded: by triggers or by the driver
+ * that writes.
  */
 export interface ChangeRecording {
-  /** The driver to write with, which may record what it writes. */
+  /** The driver for writes. It records its own writes if no trigger does. */
   readonly driver: Driver;
   readonly changes: ResolvedChangesOptions;
 }
@@ -48,8 +49,8 @@ export async function resolveChangeRecordings(
     const isWritable = ({ readOnly }: TableInfo) => !readOnly;
     const own = served.map(({ table }) => requireTableInfo(table)).filter(isWritable);
     const mode = own.every(({ own }) => own) ? "triggers" : "service";
-    // Streams that include rows through a link table follow changes of the link table, even if no
-    // resource serves it.
+    // Streams that include rows through a link table also need the changes of the link table, even
+    // if no resource serves it.
     const tables = [...new Set([...own, ...served.flatMap(linksOf).filter(isWritable)])];
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"

@@ -3,7 +3,10 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { Computed } from "../model/resource.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 
-/** Resolves the computed fields of a resource. Throws a plain Error for a column's name. */
+/**
+ * Resolves the computed fields of a resource. Throws a plain Error for a field with the name of a
+ * column.
+ */
 export function resolveComputed(
   { computed = {} }: ResourceDefinition["options"],
   table: TableInfo,
@@ -19,8 +22,8 @@ export function resolveComputed(
     failed(field, error) {
       const now = clock.elapsedMs();
       const known = failures.get(field);
-      // Many rows fail for the same reason. A stack for each row of each page would fill the disk
-      // of the log.
+      // Many rows fail for the same reason. A stack trace for each row of each page would fill the
+      // disk of the log.
       if (known !== undefined && now < known.observedAt + intervalMs) {
         known.suppressed++;
         return;

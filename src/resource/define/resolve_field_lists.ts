@@ -88,7 +88,7 @@ export function resolveFieldLists(
   };
 }
 
-/** Returns the fields of a function, limited to the fixed list. */
+/** Returns the fields that a function has returned, limited to the fixed list. */
 function narrowed(
   lists: Lists,
   given: ReadonlyMap<FieldListName, readonly ColumnInfo[]>,

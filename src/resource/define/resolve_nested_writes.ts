@@ -36,8 +36,8 @@ function foreignKeys({ type, steps: [first, second] }: Relation): readonly Colum
 }
 
 /**
- * Requires that each column of a link table can be filled. A link table that a resource serves
- * follows the rules of that resource instead.
+ * Requires that each column of a link table can be filled. If a resource serves the link table, the
+ * rules of that resource apply instead.
  */
 function requireFillableLink(relation: Relation, served: ReadonlySet<TableInfo>): void {
   const link = relation.steps[0].table;

@@ -17,9 +17,9 @@ import {
 import { deriveRelations } from "./derive_relations.ts";
 
 /**
- * Resolves the relations of all resources: the declared relations, and those that foreign keys
- * imply. `driver` is the database of definitions without `db`. Throws a plain Error for an invalid
- * declaration.
+ * Resolves the relations of all resources: the declared relations, and the relations that foreign
+ * keys imply. `driver` is the database of definitions without `db`. Throws a plain Error for an
+ * invalid declaration.
  */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],

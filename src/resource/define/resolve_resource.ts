@@ -41,7 +41,7 @@ import { canGenerate } from "../model/generated_column.ts";
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
-  /** Returns the driver that records the writes of a configured one, or the configured one. */
+  /** Returns the driver that records a configured driver's writes, or the configured driver. */
   writeBy(driver: Driver): Driver;
   readonly filters: CachingFilterParser;
   readonly guard: Guard;
@@ -58,7 +58,10 @@ export interface ResourceContext {
    * were read.
    */
   isIndexed(column: ColumnInfo): boolean;
-  /** The tables whose conflicts are resolved. The set is filled once the database was queried. */
+  /**
+   * The tables that define how a violated constraint is resolved. The set is filled once the
+   * database was queried.
+   */
   readonly conflicting: ReadonlySet<TableInfo>;
   /** The rights of roles, read once the database was queried. */
   readonly roleRights: RoleRights;

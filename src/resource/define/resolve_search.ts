@@ -22,8 +22,8 @@ type Options = ReadDefinition["options"]["search"];
 
 /**
  * Opens the search index of a resource. Returns null if the app has no search adapter, if search is
- * disabled, or if the resource has no string to search. Returns null also for a view, because no
- * index can follow its changes. Throws a plain Error for fields that cannot be searched.
+ * disabled, or if the resource has no string to search. Returns null also for a view, because
+ * nothing reports its changes to an index. Throws a plain Error for fields that cannot be searched.
  */
 export function resolveSearch(
   options: Options,

@@ -3,14 +3,15 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import { dependsOnCaller } from "./resolve_field_lists.ts";
 
 /**
- * Returns the definitions whose resources show different fields to different callers. Either the
- * resource has such a function, or its relations lead to a resource that has one.
+ * Returns the definitions whose resources show different fields to different callers. Either a
+ * field list of the resource is a function of the user, or its relations lead to a resource with
+ * such a list.
  */
 export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],
   relations: ReadonlyMap<ResourceDefinition, Relations>,
 ): ReadonlySet<ResourceDefinition> {
-  // If a table is served twice, relations lead to the first resource.
+  // If two resources serve a table, relations lead to the first of them.
   const serving = new Map(
     definitions.toReversed().map((one) => [requireTableInfo(one.table), one] as const),
   );

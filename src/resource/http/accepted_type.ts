@@ -16,7 +16,7 @@ export function acceptedType(
   // headers of many kilobytes.
   const header = headers.get("accept") ?? "*/*";
   if (header.length > maxAcceptLength) return first;
-  // The parameter asks for a format of the numbers, for any type.
+  // The parameter `numbers=safe` asks for a format of numbers. Any type may have the parameter.
   const accept = header.replace(/;\s*numbers=safe/g, "");
   // The types include the parameter, because a range that names it matches no type without it.
   const accepted = accepts(

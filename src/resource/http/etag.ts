@@ -9,10 +9,10 @@ export interface EtagPolicy {
   readonly updatedAtField: ColumnInfo | null;
   readonly idField: ColumnInfo;
   readonly algorithm: "weak" | "strong";
-  /** True if the service refuses a write without `If-Match`. */
+  /** True if the service rejects a write without `If-Match`. */
   readonly require: boolean;
   readonly primaryKey: readonly ColumnInfo[];
-  /** The columns whose values a tag may show. A tag contains a hidden version as a hash. */
+  /** The columns whose values a tag may show. A tag contains a hidden version only as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
   /**
    * The rules for the ETags of a caller that may read fewer fields than other callers, or null for
@@ -61,8 +61,8 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 
 /**
  * Returns true if `If-Match` and the row's ETag allow a write. A listed tag must equal the current
- * tag byte for byte, including `W/`. Strong comparison (RFC 9110, 13.1.1) would refuse every weak
- * tag, and tags are weak by default.
+ * tag byte for byte, including `W/`. Strong comparison (RFC 9110, 13.1.1) would match no weak tag,
+ * and tags are weak by default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
@@ -77,7 +77,9 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
   return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));
 }
 
-/** The `If-Match` header of a write, which the ETag of its row must match; null without one. */
+/**
+ * The `If-Match` header of a write, which the ETag of its row must match; null without the header.
+ */
 export type Precondition = string | null;
 
 /**

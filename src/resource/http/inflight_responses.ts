@@ -54,8 +54,8 @@ export class InflightResponses {
   }
 
   /**
-   * Counts bytes that were read for a response in parts, until it is delivered. Throws a 503 beyond
-   * the limit.
+   * Counts bytes that were read for a response in parts, until the response is delivered. Throws a
+   * 503 beyond the limit.
    */
   hold(bytes: number, delivery: AnswerDelivery): void {
     this.#requireRoom(bytes, delivery.identity);
@@ -80,7 +80,7 @@ export class InflightResponses {
     }
   }
 
-  /** Returns the 503 for a response to an identity that cannot be sent now. */
+  /** Returns the 503 for a response that cannot be sent to an identity now. */
   refusal(identity: string): Problem {
     // The database was read in vain. A client that does not read its other responses is charged for
     // the read.

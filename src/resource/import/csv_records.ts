@@ -34,7 +34,10 @@ export async function* csvRecords(
   }
 }
 
-/** Returns true for an empty line. In a CSV with only one field, it is a row with NULL. */
+/**
+ * Returns true for an empty line. In a CSV with only one field, an empty line is a row with NULL
+ * instead.
+ */
 function isBlank({ fields: [first, ...others] }: CsvRecord, fields: readonly Field[]): boolean {
   return first === null && others.length === 0 && fields.length > 1;
 }
@@ -73,7 +76,7 @@ function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Fie
   });
 }
 
-/** Returns the names that an export may have, and those that a body may set. */
+/** Returns the field names that an export may contain, and the names that a body may set. */
 function knownNames(resource: Resource): ReadonlySet<string> {
   const { table, fields, computed, relations } = resource;
   const columns = table.columns.filter((column) =>
@@ -134,7 +137,7 @@ function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
 }
 
 function numberOf(text: string): unknown {
-  // A double represents so few digits exactly.
+  // A double represents fewer than 16 digits exactly.
   if (text.length < 16 && shortNumber.test(text)) return Number(text);
   // A string that is not JSON number syntax stays a string.
   return number.test(text) ? parseJson(text) ?? text : text;

@@ -8,7 +8,7 @@ export class ImportRecord {
   readonly body: unknown;
   readonly fault: RecordFault | null;
 
-  /** A class, for the same reason as `PreparedRow`. */
+  /** This is a class for the same reason as `PreparedRow`. */
   constructor(line: number, size: number, body: unknown, fault: RecordFault | null = null) {
     this.line = line;
     this.size = size;

@@ -62,7 +62,10 @@ const comma = 0x2c;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Returns true if a field ends before the code, which is NaN at the end of the string. */
+/**
+ * Returns true if a field ends before the character with this code. The code is NaN at the end of
+ * the string.
+ */
 function endsField(code: number): boolean {
   return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
 }

@@ -38,7 +38,8 @@ export interface RefusedRecord {
 
 /**
  * Prepares the row of a record as a create does: fields, before-hook, generated values, defaults.
- * It returns the faults of the record. If a hook throws another error, the import ends.
+ * For a rejected record it returns the faults instead. If a hook throws any other error, the import
+ * ends.
  */
 export function prepareRow(
   { line, body, fault }: ImportRecord,

@@ -98,7 +98,10 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /** Returns the previous shape for equal columns. Statements are cached by identity of columns. */
+  /**
+   * Returns the previous shape if its columns are equal. Statements are cached by identity of
+   * columns.
+   */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;

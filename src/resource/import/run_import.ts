@@ -111,7 +111,8 @@ class RowImport {
       this.#take(chunk);
       if (this.#errors.isFull) break;
       if (!this.#errors.isEmpty) continue;
-      // Debits the rows before the transaction, because a transaction must not wait for a debit.
+      // Charges for the rows before the transaction, because a transaction must not wait for a
+      // debit.
       await this.#call.request.debit.charge(this.#rows);
       await spool.add(chunk.rows, chunk.size);
       this.#report();
@@ -181,7 +182,7 @@ class RowImport {
     try {
       await this.#call.request.debit.charge(this.#rows);
     } catch (error) {
-      // A 429 debits nothing, but the rows already written must not be free.
+      // A 429 charges for nothing, but the rows that are already written must not be free.
       if (!(error instanceof Problem) || this.#written === 0) throw error;
       this.#isPaid = false;
       this.#errors.add({ line: chunk.from, path: "", message: error.message });

@@ -77,7 +77,7 @@ export class LiveHubs {
 
   /**
    * Counts a multiplexed stream of a user and an address. Its subscriptions may belong to several
-   * hubs. Returns a function that releases the stream's place. Throws a 429.
+   * hubs. Returns a function that frees the slot of the stream. Throws a 429.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
     const slot = this.#quota.takeWhole(user, address, subscriptions);

@@ -4,8 +4,8 @@ import type { OpenTransaction } from "./code_caller.ts";
 
 /**
  * Returns the functions with which a hook or a procedure calls operations. They act as the user of
- * its call, within the open transaction. If `within` is null, it is the transaction that the call
- * has joined.
+ * its call, within the open transaction. If `transaction` is null, that is the transaction that the
+ * call has joined.
  */
 export function callsFor(
   { resource, request, user }: ResourceCall,

@@ -31,7 +31,10 @@ export type CodeApi<Api> =
   & { readonly [Path in keyof Api]: Api[Path] extends ApiResource ? CodeCalls<Api[Path]> : never }
   & CodeApiFunctions<Api>;
 
-/** The functions of an API in code. `of` also returns resources that have a function's name. */
+/**
+ * The functions of an API in code. `of` also returns a resource whose path is the name of one of
+ * these functions.
+ */
 export interface CodeApiFunctions<Api> {
   /**
    * Returns the operations of the first resource that serves a table, with the types of the table.
@@ -51,7 +54,7 @@ export interface CodeApiFunctions<Api> {
    * `work` throws. Its calls are part of the transaction. If one call rejects, only that call is
    * rolled back. If the database asks for a retry, `work` runs again, up to three times. Resources
    * of another database do not take part. If the API belongs to an open transaction, as in
-   * after-hooks, this is a part of that transaction.
+   * after-hooks, `work` runs as a part of that transaction.
    */
   transaction<T>(work: (tx: CodeTransaction<Api>) => Promise<T>): Promise<T>;
 }

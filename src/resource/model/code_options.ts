@@ -36,9 +36,9 @@ export interface CodeListOptions<
   readonly filter?: CodeFilter | undefined;
   /** The order of the rows. Default: by the key. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | string | undefined;
-  /** The most rows of a page. */
+  /** The maximum number of rows in a page. */
   readonly limit?: number | undefined;
-  /** The `nextCursor` of the previous page, also of an HTTP response. */
+  /** The `nextCursor` of the previous page, which may come from an HTTP response. */
   readonly cursor?: string | null | undefined;
   /** The number of rows to skip, instead of a cursor. Maximum: 10,000. */
   readonly offset?: number | undefined;
@@ -78,7 +78,7 @@ export interface CodeGroupOptions extends CodeCallOptions {
   readonly filter?: CodeFilter | undefined;
   /** A filter of the groups in the filter language, by their keys and by names such as `sum_price`. */
   readonly having?: string | { readonly filter: string } | undefined;
-  /** Keys and metrics, `-count`. */
+  /** Keys and metrics to order by, such as `-count`. */
   readonly orderBy?: readonly string[] | string | undefined;
   /** The maximum number of groups. Default: 1,000. */
   readonly limit?: number | undefined;

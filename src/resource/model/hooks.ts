@@ -22,7 +22,7 @@ export interface HookContext {
    * transaction. Each call must be awaited before the hook ends.
    */
   readonly api: CodeApi<AnyApi>;
-  /** Which resource is written to. */
+  /** The resource that is written to. */
   readonly resource: { readonly name: string; readonly url: string };
 }
 
@@ -44,7 +44,10 @@ export interface StoredRowContext<S> extends HookContext {
  * `Key` is the type of the primary key. The compiler infers them.
  */
 export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> {
-  /** Runs before a row is created. `data` is the body after stripping. */
+  /**
+   * Runs before a row is created. `data` is the body without the fields that the client may not
+   * set.
+   */
   onBeforeCreate?(
     context: HookContext,
     data: Partial<I>,

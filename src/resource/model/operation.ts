@@ -18,7 +18,7 @@ export interface ResourceRequest {
   readonly query: Query;
   /** The parsed JSON body of operations that take one. */
   readonly body: unknown;
-  /** True if the response uses the safe form of numbers, and the body did. */
+  /** True if the body and the response use the safe form of numbers. */
   readonly safeNumbers: boolean;
   /** Returns one header, which takes less time than creating a Headers object. */
   header(name: string): string | null;
@@ -26,7 +26,7 @@ export interface ResourceRequest {
   address(): string | null;
   /** The caller of a call from code, or null for a request. */
   readonly code: CodeCaller | null;
-  /** Debits further items once they are counted. The first item is already debited. */
+  /** Charges for further items once they are counted. The first item was charged before. */
   readonly debit: Debit;
   /** The request itself, for hooks, or null if code calls outside of any request. */
   readonly raw: Request | null;
@@ -96,7 +96,7 @@ export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 export interface RelatedWrite {
   readonly resource: Resource;
   readonly access: "create" | "update" | "delete";
-  /** The number of rows. Each row costs what a row of that row's resource costs. */
+  /** The number of rows. The resource of the rows determines what each row costs. */
   readonly count: number;
   /** The path of the first row in the body. */
   readonly bodyPath: BodyPath;
@@ -141,7 +141,8 @@ export interface Operation<Intent, Plan, Outcome> {
   /** Parses the strings of the request, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
   /**
-   * Returns the number of rows in the body, for operations on several rows. Each row is debited.
+   * Returns the number of rows in the body, for operations on several rows. The request is charged
+   * for each row.
    */
   items?(intent: Intent): number;
   /**

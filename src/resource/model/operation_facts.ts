@@ -16,7 +16,9 @@ interface NoCall {
   readonly none: string;
 }
 
-/** The facts of an operation that its description, its scheduling and its clients depend on. */
+/**
+ * The properties of an operation that its description, its scheduling and its clients depend on.
+ */
 export interface OperationFacts {
   /** The summary in descriptions. */
   readonly summary: string;
@@ -27,7 +29,8 @@ export interface OperationFacts {
   /** True if the event of the write carries the client's own id. */
   readonly named: boolean;
   /**
-   * The operation's problems, without common ones: of access, bodies, versions and protection.
+   * The operation's problems, except for the common problems of access, bodies, versions and
+   * protection.
    */
   readonly problems: readonly ProblemSlug[];
   /** The call of the client, or the reason why there is none. */
@@ -36,7 +39,7 @@ export interface OperationFacts {
   readonly code: CodeCall | NoCall;
 }
 
-/** The facts of each operation. The compiler requires an entry for each new operation. */
+/** The properties of each operation. The compiler requires an entry for each new operation. */
 export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
   list: {
     summary: "Lists a page of rows",

@@ -23,7 +23,7 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly request: Request | null;
   /** The operations of the app, for the same user. */
   readonly api: HookContext["api"];
-  /** Which resource the procedure belongs to. */
+  /** The resource that the procedure belongs to. */
   readonly resource: HookContext["resource"];
   /**
    * Registers work for the end of the call. `isAnswered` is false if the handler has thrown, or if
@@ -41,7 +41,10 @@ export interface ProcedureOptions<
 > {
   /** Validates the body, any JSON value. The handler receives the output. Failures are 422. */
   readonly input: Input;
-  /** The schema of the handler's result. Its output is the response. Otherwise a 500. */
+  /**
+   * The schema of the handler's result. The output of the schema is the response. An invalid result
+   * fails with 500.
+   */
   readonly output: Output;
   /** True to let anonymous callers call the procedure. Default: only users may call it. */
   readonly public?: Public | undefined;
@@ -77,8 +80,8 @@ export interface Procedure {
 
 /**
  * Declares a procedure and infers the types of its handler. The schema `input` determines the type
- * of the input, and the schema `output` that of the result. The user can be null only in a public
- * procedure.
+ * of the input, and the schema `output` the type of the result. The user can be null only in a
+ * public procedure.
  *
  * @example
  * ```ts

@@ -31,7 +31,7 @@ import type { CallerFields, FieldListName } from "./caller_fields.ts";
 /** The computed (virtual) fields of a resolved resource. */
 export interface Computed {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
-  /** Reports a function without a value. The field is null then. */
+  /** Reports that the function of a field has failed. The field is then null. */
   failed(field: string, error: unknown): void;
 }
 
@@ -193,7 +193,9 @@ export interface Resource {
   hub(): LiveHub | null;
   /** The index of `GET /search`, or null if there is no search. */
   readonly search: OpenIndex | null;
-  /** The indexers that follow writes of the table, including indexers of other resources. */
+  /**
+   * The indexers that index the written rows of the table, including indexers of other resources.
+   */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
   readonly filters: CachingFilterParser;

@@ -72,9 +72,9 @@ export interface ImportLimits {
  * of the row.
  */
 export interface EtagOptions<S, Of = AnyTable> {
-  /** An integer that every PATCH and PUT increments. */
+  /** The integer column that every PATCH and PUT increments. */
   readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
-  /** A timestamp that every PATCH and PUT moves forward. */
+  /** The timestamp column that every PATCH and PUT moves forward. */
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
   /**
    * The column that an ETag contains in addition to the time of update. Default: the primary key.
@@ -82,14 +82,14 @@ export interface EtagOptions<S, Of = AnyTable> {
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
   /** The strength of tags. `strong` forbids proxies to change the responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;
-  /** Refuses writes of one row without `If-Match` with 428. Off unless set. */
+  /** True to reject writes of one row that have no `If-Match` with 428. Default: false. */
   readonly require?: boolean | undefined;
 }
 
 /**
  * The options of one relation from a resource to another. `include` loads its rows, and scopes may
- * follow relations by path: ``rsql`project.ownerId==${user.id}` ``. `Of` is the name of the
- * resource's own table, `Target` is the name of the other table.
+ * name fields of related rows by a path: ``rsql`project.ownerId==${user.id}` ``. `Of` is the name
+ * of the resource's own table, `Target` is the name of the other table.
  */
 export interface RelationOptions<
   Of = AnyTable,
@@ -230,7 +230,7 @@ export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
   readonly writable?: FieldList<S, Of, U> | undefined;
   /**
    * Columns that only the body of a new row can set, such as the time of creation or the owner. The
-   * service drops them from later bodies, or refuses them under `strictInput`. None unless set.
+   * service drops them from later bodies, or rejects them under `strictInput`. None unless set.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
   /** Columns that `filter` may use, except withheld columns. Default: the readable columns. */
@@ -303,8 +303,8 @@ export interface ResourceOptions<
     }
     | undefined;
   /**
-   * Derives relations from the foreign keys between served tables. On for introspected tables, off
-   * for others, unless set.
+   * Derives relations from the foreign keys between served tables. On for introspected tables and
+   * off for declared tables, unless set.
    */
   readonly autoRelations?: boolean | AutoRelationOptions | undefined;
   /**

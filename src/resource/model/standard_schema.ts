@@ -47,7 +47,10 @@ export type SchemaResult<Output> =
 export interface SchemaIssue {
   /** The message for people. */
   readonly message: string;
-  /** The keys to the invalid value, each plain or in an object. Absent for the whole value. */
+  /**
+   * The keys on the path to the invalid value, each as it is or as the member `key` of an object.
+   * Absent if the value as a whole is invalid.
+   */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 

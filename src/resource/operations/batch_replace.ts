@@ -27,7 +27,7 @@ interface BatchReplacePlan {
   readonly grant: Grant;
 }
 
-/** `PUT /batch`: replaces a batch of whole rows, each of which its key identifies. */
+/** `PUT /batch`: replaces a batch of whole rows, each identified by its key. */
 export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, WrittenRows> = {
   name: "batch-replace",
   access: "update",

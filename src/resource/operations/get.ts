@@ -75,8 +75,8 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
       segment,
       read: {
         ...{ kind: "read", table, columns, where, order: [], after: null },
-        // The database does not enforce the key of such a table. If several rows have it, one is
-        // returned.
+        // The database does not enforce the key of such a table. If several rows have the key, one
+        // of them is returned.
         limit: table.distinct ? null : 1,
       },
       view,

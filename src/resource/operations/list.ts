@@ -77,7 +77,7 @@ interface ListOutcome {
   readonly total: TotalCount | null;
   readonly included: readonly Included[];
   readonly bytes: AnswerBytes;
-  /** The cut columns of each row of a preview. */
+  /** For each row of a preview, the columns whose values are cut. */
   readonly cut: CutColumns | null;
   /** The position after the page, if positions are counted. */
   readonly counted: CountedPosition | null;
@@ -184,7 +184,7 @@ function fetchPage(
   });
 }
 
-/** The rows of a page, with the cut columns of each row of a preview. */
+/** The rows of a page, and for each row of a preview the columns whose values are cut. */
 interface FetchedPage extends FetchedRows {
   readonly cut?: CutColumns;
   /** The position after the page, if positions are counted. */

@@ -58,7 +58,10 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
   return { row: cut.length === 0 ? row : { ...row, ...texts }, cut };
 }
 
-/** Replaces cut values by the whole values, which follow the columns. Only one row has them. */
+/**
+ * Replaces cut values by the whole values, which follow the columns. Only the row at which the next
+ * page starts has whole values.
+ */
 function withWhole(selected: Stored, { columns, preview }: ReadPlan): Stored {
   const { whole } = preview ?? { whole: [] };
   if (whole.length === 0) return selected;

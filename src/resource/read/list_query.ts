@@ -113,7 +113,10 @@ export interface ListRead {
   readonly read: ReadPlan;
   /** The row after which the list continues, or null if its position is already known. */
   readonly from: ContinuedRow | null;
-  /** The position of the page, if positions are counted. The page follows the compared rows. */
+  /**
+   * The position of the page, if positions are counted. In the read, the compared rows precede the
+   * rows of the page.
+   */
   readonly counted: CountedPosition | null;
 }
 

@@ -7,7 +7,7 @@ import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { View } from "../shape/output.ts";
 
-/** The cut columns of each row of a preview. */
+/** For each row of a preview, the columns whose values are cut. */
 export type CutColumns = readonly (readonly ColumnInfo[])[];
 
 const maxLength = 1_000;

@@ -17,7 +17,7 @@ export interface TotalCount {
 /** The plan by which a list's total count is determined. */
 export interface TotalCountPlan {
   readonly count: CountPlan;
-  /** Tried first; null if the rows must be counted. */
+  /** The plan of an estimate, which is tried first; null if the rows must be counted. */
   readonly estimate: EstimatePlan | null;
 }
 
@@ -34,7 +34,7 @@ export function planTotalCount(
   const { table, reader } = resource;
   const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
     // The planner's statistics cover the whole table. If the user may read only some of its rows,
-    // or some rows of a related table, an estimate would reveal the number of the others.
+    // or some rows of a related table, an estimate would reveal the number of the remaining rows.
     grant.rows.kind === "all" && staysInTable(where);
   return {
     count: { kind: "count", table, where },

@@ -64,7 +64,7 @@ export function parseQueryFilter(query: Query, resource: Resource): RelationFilt
 }
 
 /**
- * Parses a user's filter like {@link parseUserFilter}, except that dotted names may follow
+ * Parses a user's filter like {@link parseUserFilter}, except that dotted names may lead through
  * filterable relations.
  */
 export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
@@ -147,7 +147,7 @@ function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
   return syntax.kind === "compare" ? [syntax] : syntax.terms.flatMap(comparisonsIn);
 }
 
-/** A place in a filter: the rows that are compared there, and the readable fields. */
+/** A position in a filter: the rows that are compared there, and the readable fields. */
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;

@@ -10,11 +10,11 @@ export interface WalkShape {
 }
 
 /**
- * Decides how a filter follows a relation. If the filter is evaluated row by row, the cost is the
- * number of related rows that it examines. The cost is low if the other column is unique, or if
- * each related row belongs to only one row. Otherwise the costs multiply. For example,
- * `author.posts` in a filter of posts examines all posts of an author for each post. Without an
- * index, each row scans the related table.
+ * Decides how a filter examines the rows of a relation. If the filter is evaluated row by row, the
+ * cost is the number of related rows that it examines. The cost is low if the other column is
+ * unique, or if each related row belongs to only one row. Otherwise the costs multiply. For
+ * example, `author.posts` in a filter of posts examines all posts of an author for each post.
+ * Without an index, each row scans the related table.
  *
  * `looksOnce` is true if the filter so far examines each of the rows at most once.
  */

@@ -78,7 +78,7 @@ interface GuardedAnswer {
   readonly byKey: AnswerIdempotently | null;
 }
 
-/** Handles a request once the guard admits it: counts it, debits it, then runs it. */
+/** Handles a request once the guard admits it: counts it, charges for it, then runs it. */
 function answerGuarded(
   request: RoutedRequest,
   { guard, protection, byKey }: GuardedAnswer,

@@ -57,7 +57,7 @@ export interface Included {
   readonly rows: readonly Row[];
   /** The columns that the rows were read with. */
   readonly read: readonly ColumnInfo[];
-  /** The place of each row. Parents with the same key share a place. */
+  /** The index of the group that each row belongs to. Parents with the same key share a group. */
   readonly places: readonly number[];
   /**
    * For each parent row, the index of its group of nested rows. The index is -1 if there can be no
@@ -124,7 +124,7 @@ export function presentRows(
 }
 
 /**
- * Masks an aggregate's groups for output, because their keys and metrics are values of rows.
+ * Masks an aggregate's groups for output, because their keys, minima and maxima are values of rows.
  * Request parsing rejects hidden columns. If a hidden column still reaches this function, the
  * request fails.
  */
@@ -244,7 +244,10 @@ function untypedValue(value: unknown): unknown {
   throw new TypeError("A computed field must not be a promise: its function is synchronous");
 }
 
-/** A user's filter that may follow relations. Grants turn it into a filter. */
+/**
+ * A user's filter that may compare fields of related rows. The grants turn it into an ordinary
+ * filter.
+ */
 export interface RelationFilter {
   /** The resources that the filter reaches through relations, including those of link tables. */
   readonly reached: ReadonlySet<Resource>;

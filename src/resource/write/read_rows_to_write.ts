@@ -27,7 +27,7 @@ export interface KeyedRows {
   readonly where: Filter;
   /** The columns to read, including those of the key. */
   readonly columns: readonly ColumnInfo[];
-  /** Locks the rows until the transaction ends. */
+  /** True to lock the rows until the transaction ends. */
   readonly lock?: true;
 }
 

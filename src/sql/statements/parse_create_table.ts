@@ -89,7 +89,10 @@ const columnConstraints = [
   ...["REFERENCES", "GENERATED", "AS"],
 ];
 
-/** Parses constraints of `column`, or of the table if it is null. These name their columns. */
+/**
+ * Parses constraints of `column`, or of the table if it is null. Constraints of the table name
+ * their columns.
+ */
 function parseConstraints(reader: TokenReader, column: string | null): ParsedConstraint[] {
   const found: ParsedConstraint[] = [];
   while (!reader.isAtEnd) {

@@ -35,7 +35,7 @@ export interface ColumnShape {
   readonly members: { readonly values: readonly string[]; readonly check: string | null } | null;
 }
 
-/** In the shape of a table: a unique constraint or index. */
+/** A unique constraint or index in the shape of a table. */
 export interface UniqueShape {
   /** The name of the constraint or of the index, or null if it has none. */
   readonly name: string | null;
@@ -44,13 +44,13 @@ export interface UniqueShape {
   readonly index: string | null;
 }
 
-/** In the shape of a table: a check, except for lists of allowed strings. */
+/** A check in the shape of a table, except for a check of a list of allowed strings. */
 export interface CheckShape {
   readonly name: string | null;
   readonly sql: string;
 }
 
-/** In the shape of a table: a foreign key. */
+/** A foreign key in the shape of a table. */
 export interface ForeignKeyShape {
   readonly name: string | null;
   readonly columns: readonly string[];
@@ -62,7 +62,7 @@ export interface ForeignKeyShape {
   readonly onUpdate: string | null;
 }
 
-/** In the shape of a table: an index, except for unique indexes of whole columns. */
+/** An index in the shape of a table, except for a unique index of whole columns. */
 export interface IndexShape {
   readonly name: string;
   /** The columns or expressions. */

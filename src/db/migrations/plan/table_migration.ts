@@ -7,7 +7,7 @@ import type { Difference } from "../compare/difference.ts";
 import { isSameName, type TableShape } from "../compare/table_shape.ts";
 import type { MigrationRights, MigrationStep, PossibleRename } from "../migration_plan.ts";
 
-/** The changes of one existing table, and the facts for its plan. */
+/** The changes of one existing table, and the inputs of its plan. */
 export class TableMigration {
   /** The declared table and the existing one, which may have another name. */
   readonly pair: PairedTable;
@@ -63,7 +63,7 @@ export class TableMigration {
     this.#context.questions.push(question);
   }
 
-  /** The renamed columns of which the table has both the old and the new one. */
+  /** The renamed columns of which the table has both the old and the new column. */
   get conflictingRenames(): readonly PossibleRename[] {
     const { table, shape, existing } = this.pair;
     const has = (name: string) => existing.columns.some((one) => one.name === name);
@@ -161,7 +161,8 @@ export function wantedNames(table: TableMigration): ReadonlySet<string | null> {
 }
 
 /**
- * Returns the indexes to drop: those that may be dropped, and those whose name another index takes.
+ * Returns the indexes to drop: indexes that may be dropped, and indexes whose name another index
+ * takes.
  */
 export function droppedIndexes(table: TableMigration): readonly string[] {
   const wanted = wantedNames(table);

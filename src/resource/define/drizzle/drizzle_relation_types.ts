@@ -2,8 +2,8 @@ import type { AnyTable, IsUnknownName } from "../../../schema/table_like.ts";
 import type { RelationOptions } from "../../model/resource_options.ts";
 
 /**
- * The relations of the table of this name, by the Drizzle types of `Source`. The names are
- * arbitrary if the types do not contain them.
+ * The relations of the table of this name, by the Drizzle types of `Source`. Any name is allowed if
+ * the types do not contain the names.
  */
 export type DrizzleRelations<Name, Source extends object> = true extends
   | IsUnknownName<Name>

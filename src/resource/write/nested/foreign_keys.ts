@@ -10,13 +10,17 @@ import { atBodyPath } from "../values/body_path.ts";
 import { InvalidFields, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
-/** Returns the sources of a foreign key that refers to `from`. Its row is at the end of a step. */
+/**
+ * Returns the sources of a foreign key that refers to `from`. The row with the foreign key is at
+ * the end of a step.
+ */
 export function sourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
 /**
- * Returns the sources of a foreign key that refers to `from`. Its row is at the start of a step.
+ * Returns the sources of a foreign key that refers to `from`. The row with the foreign key is at
+ * the start of a step.
  */
 export function sourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));

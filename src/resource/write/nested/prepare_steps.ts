@@ -63,7 +63,7 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall): Promis
   return { values, changes };
 }
 
-/** Debits rows that the body does not name. The rows in the body are already debited. */
+/** Charges for rows that the body does not name. The rows in the body were charged before. */
 async function chargeOthers(
   others: readonly RelatedWrite[],
   { body }: NestedPlan,

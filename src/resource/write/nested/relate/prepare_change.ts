@@ -30,8 +30,8 @@ export function needsPreparing({ written, relation, changes }: RelateStep): bool
 }
 
 /**
- * Looks up the rows that a change writes, and runs their before-hooks. `charge` debits the rows
- * that the body does not name.
+ * Looks up the rows that a change writes, and runs their before-hooks. `charge` charges for the
+ * rows that the body does not name.
  */
 export async function prepareChange(
   step: RelateStep,
