@@ -187,8 +187,8 @@ export interface UpdateBatches<R extends ApiResource> {
 /** The batches that create or change rows. */
 export interface UpsertBatches<R extends ApiResource> {
   /**
-   * Changes the rows whose keys are in these bodies, and creates the others. The key is the primary
-   * key, or the unique key in `on`.
+   * Changes the rows that have the keys of these bodies, and creates a row for each remaining body.
+   * The key is the primary key, or the unique key in `on`.
    */
   upsertBatch(
     items: readonly ConditionalItem<R["create"]>[],

@@ -44,8 +44,8 @@ interface Waiter {
 }
 
 /**
- * Limits the reads that may examine many rows. A few of these reads run concurrently. The others
- * wait in a bounded queue, in which the identities take turns. Unless `maxRunning` is 1, one
+ * Limits the reads that may examine many rows. A few of these reads run concurrently. The other
+ * reads wait in a bounded queue, in which the identities take turns. Unless `maxRunning` is 1, one
  * identity never occupies all places, so the other identities need not wait for its slow reads.
  */
 export class ReadLimiter {
@@ -61,7 +61,7 @@ export class ReadLimiter {
 
   /** Returns the admitted read, or a promise that rejects as `overloaded`. See {@link leave}. */
   enter(limits: ReadLimits): LimiterEntry | Promise<LimiterEntry> {
-    // A read can be barred although a place is free. Such a read does not block the other reads.
+    // A read may have to wait although a place is free. Such a read does not block the other reads.
     const read = new LimiterEntry(limits);
     if (this.#isBarred(read)) return this.#wait(read, limits);
     this.#running.add(read);

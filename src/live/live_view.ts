@@ -35,7 +35,10 @@ export interface ShownRelation {
   readonly filter: Filter;
   /** The filter of the link table of `manyToMany`. */
   readonly links: Filter;
-  /** True if an index finds the rows that include others, and their primary keys are never NULL. */
+  /**
+   * True if an index finds the rows that include related rows, and their primary keys are never
+   * NULL.
+   */
   readonly isIndexed: boolean;
   /** The relations that the included rows include in turn. */
   readonly shown: readonly ShownRelation[];

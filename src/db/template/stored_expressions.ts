@@ -28,9 +28,9 @@ export function assignmentsOf(
 }
 
 /**
- * Requires that an engine without types stores the same value as other engines. The others convert
- * or reject values that do not fit the column. SQLite would store a timestamp in a date, 1.5 in a
- * column of integers, and 0.30000000000000004 in a decimal. Throws a plain Error.
+ * Requires that an engine without types stores the same value as other engines. The other engines
+ * convert or reject values that do not fit the column. SQLite would store a timestamp in a date,
+ * 1.5 in a column of integers, and 0.30000000000000004 in a decimal. Throws a plain Error.
  */
 export function requireStorable(
   { column, start, end }: StoredExpression,

@@ -225,7 +225,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
       if (!isReached) this.invalidate("history_lost");
       else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
-      // Before the database is closed during a read, all streams have ended.
+      // All streams have ended before the database is closed, so this error ends no stream then.
       if (isOverload(error)) delayMs = overloadMs;
       else this.fail(error);
     }

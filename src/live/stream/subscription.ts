@@ -120,7 +120,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.context.dispatcher.leave(this.#group);
   }
 
-  /** Sends the first events. The state is set before, because a send may call `pull`. */
+  /** Sends the first events. The caller sets the state before, because a send may call `pull`. */
   #sendStart(start: StreamStart): void {
     if (start === "now") {
       this.send(snapshotPageText([], null, false) + this.#tokenText(this.context.feed.position));
@@ -131,7 +131,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   #park(to: Position | null): void {
     const held = this.#group.leave(this);
-    // The stream holds other rows than its group, and the information which rows would be lost.
+    // If it is unknown which rows the client holds, the stream starts over.
     const isUnknown = this.#group.heldRows !== null && held === null;
     if (isUnknown) return this.invalidate("relation_overflow");
     this.#state = parked(held, to ?? this.context.feed.position, to === null);

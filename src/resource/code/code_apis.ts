@@ -147,7 +147,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.kind === "retryable";
 }
 
-/** Runs one operation as a request would. A caller without the right learns nothing else. */
+/** Runs one operation as a request would. The access of the caller is checked first. */
 async function answer(
   endpoint: Endpoint,
   call: CodeCall,
@@ -163,7 +163,8 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // A read that was aborted for the caller causes the same error as a read that timed out.
+    // An aborted read fails with the error of a timeout. The caller receives the signal's reason
+    // instead.
     requireWanted();
     throw error;
   }

@@ -162,7 +162,9 @@ function toMany(key: ServedKey): Candidate {
   };
 }
 
-/** Returns the relation through the table of the key to the table of its other key. */
+/**
+ * Returns the relation through the link table of a key to the target of the link table's other key.
+ */
 function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly Candidate[] {
   const link = near.from;
   const far = foreignKeys(link, others).find(({ index }) => index !== near.index);

@@ -106,7 +106,8 @@ export interface RequestQueues {
 export const largeBodyBytes = 32 * 1024;
 
 /**
- * Begins the work of a request in its turn. A request with a large body waits until few others run.
+ * Begins the work of a request in its turn. A request with a large body waits until few other
+ * requests run.
  */
 export function inTurnFor<Result>(
   request: WaitingRequest,

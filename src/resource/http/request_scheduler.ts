@@ -111,7 +111,10 @@ export class RequestScheduler {
     if (this.#someWait && !this.#isResting) void this.#continue();
   }
 
-  /** Stores the lower of two times, because the process may have been paused in between. */
+  /**
+   * Stores the lower of the last two measured times, because the process may have been paused
+   * during one of the measurements.
+   */
   #measured(costMs: number): void {
     this.#costMs = Math.min(costMs, this.#lastMs);
     this.#lastMs = costMs;

@@ -238,8 +238,8 @@ export interface CodeUpdateBatches<R extends ApiResource> {
 /** The batch that creates or changes rows. */
 export interface CodeUpsertBatch<R extends ApiResource> {
   /**
-   * Changes the rows whose keys are in these items, and creates the others. The key is the primary
-   * key, or the unique key in `on`.
+   * Changes the rows that have the keys of these items, and creates a row for each remaining item.
+   * The key is the primary key, or the unique key in `on`.
    */
   upsert(
     items: readonly ConditionalItem<R["create"]>[],

@@ -273,7 +273,10 @@ export interface ResourceOptions<
   readonly strictQuery?: boolean | undefined;
   /** The sizes of the pages of a list. */
   readonly pagination?: PaginationOptions | undefined;
-  /** Columns that the server fills in on create: keys, times, owners. They are never removed. */
+  /**
+   * Columns that the server fills in on create: keys, times, owners. Bodies may contain these
+   * fields even if `fields.writable` does not.
+   */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /**
    * Virtual fields of every response, computed from the whole row, including hidden columns. The

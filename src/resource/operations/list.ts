@@ -191,7 +191,10 @@ interface FetchedPage extends FetchedRows {
   readonly next?: CountedPosition;
 }
 
-/** Returns the page without the rows before it. Requires that those rows have not changed. */
+/**
+ * Returns the page of a read without the rows that precede the page. Requires that the preceding
+ * rows have not changed.
+ */
 function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
   const { compared } = from;
   const { columns, order, limit } = read;

@@ -116,7 +116,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   },
 
   shape({ rows, columns, total, highlights, bytes: { limit, left } }, { view }) {
-    // The bytes of highlights have not been counted.
+    // Highlights were not counted, so the size of the reply is unknown.
     const counted = highlights === null ? limit - left : null;
     return limitedReply(
       200,

@@ -36,7 +36,10 @@ export type RelationNamed<Declared, Name> = Declared extends unknown
   ? Name extends keyof Declared ? Declared[Name] : never
   : never;
 
-/** A relation with the name of its other table, and its number of rows. */
+/**
+ * A relation with the name of its other table, and with the type that shows whether it leads to one
+ * row or many.
+ */
 export type TypedRelation<Relation, Source> =
   // Version 1.0 of Drizzle, which names the other table as `defineRelations` does.
   Relation extends { readonly relationType: infer Count; readonly targetTableName: infer Key }
@@ -49,7 +52,7 @@ export type TypedRelation<Relation, Source> =
       >
     : RelationOptions<AnyTable, never>;
 
-/** The name of the table that `defineRelations` has under this name. */
+/** The name of the table that has this key in the result of `defineRelations`. */
 export type TableAt<Source, Key> = Key extends keyof Source
   ? Source[Key] extends { readonly table: { readonly _: { readonly name: infer Name } } } ? Name
   : never

@@ -104,7 +104,7 @@ function isRelated(value: unknown): value is Related {
     (entityKindOf(value) === "Relations" || "relations" in value);
 }
 
-/** The place of a relation, for messages. */
+/** The table and the name of a relation, for messages. */
 class Place {
   readonly #table: TableLike<unknown, unknown>;
   readonly #name: string;
@@ -122,7 +122,7 @@ class Place {
 
 function newerRelation(relation: NewerRelation, place: Place): RelationOptions {
   const { targetTable: resource, through, throughTable, where } = relation;
-  // If there is no condition, the value is a symbol of Drizzle.
+  // If the relation has no condition, `where` is a symbol of Drizzle.
   if (typeof where === "object" && where !== null) {
     throw place.fault("it has a condition, and relations of the service have all rows");
   }
@@ -168,7 +168,10 @@ function olderRelations(
   });
 }
 
-/** Returns the columns of the only relation of the target that leads back and names columns. */
+/**
+ * Returns the columns of the target's relation that leads back and names columns. Returns null
+ * unless there is exactly one such relation.
+ */
 function inverseEnds(
   { table }: OlderRelations,
   { target, config: { relationName } }: OlderRelation,

@@ -20,7 +20,7 @@ import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
 import { withoutKey } from "../row_target.ts";
 import type { WrittenRows } from "../../model/written_rows.ts";
 
-/** The plan of an upsert: existing rows are changed, and others are created. */
+/** The plan of an upsert: existing rows are changed, and missing rows are created. */
 export interface UpsertPlan {
   readonly items: readonly NamedItem[];
   /** The unique key of the items, which may be the primary key. */
@@ -38,7 +38,7 @@ export interface UpsertedRows extends WrittenRows {
 }
 
 /**
- * Changes the existing rows of a plan and creates the others: before-hooks, transaction,
+ * Changes the existing rows of a plan and creates the missing rows: before-hooks, transaction,
  * after-hooks. Makes up to three attempts if other requests create or delete its rows.
  */
 export async function upsertRows(

@@ -108,7 +108,7 @@ export function addLinks(asked: Asked, steps: RowsStep[]): void {
   );
 }
 
-/** Adds the steps of the wanted rows: existing rows are looked up, and the others created. */
+/** Adds the steps of the wanted rows: existing rows are looked up, and new rows are created. */
 function addWanted(asked: Asked, steps: RowsStep[]): ReadonlyMap<BodyPath, NestedRow> {
   const { target } = asked;
   const found = asked.requests.flatMap(({ request }) => existingRows(request, target).connect);

@@ -38,7 +38,9 @@ export type RelatedRow =
 
 /** The result of resolving a change of related rows against the stored rows. */
 export interface ResolvedChange {
-  /** The rows to write. Removed rows come first, because they may conflict with the others. */
+  /**
+   * The rows to write. Removed rows come first, because they may conflict with the remaining rows.
+   */
   readonly rows: readonly RelatedRow[];
   /** The rows that are related already. */
   readonly related: readonly (readonly [NestedRow, Row])[];

@@ -27,7 +27,7 @@ import {
 } from "./related_row.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** Determines which links a change inserts and deletes, and locks the latter. */
+/** Determines which links a change inserts and deletes, and locks the links to delete. */
 export async function resolveLinks(
   step: RelateStep,
   change: RelationChange,
