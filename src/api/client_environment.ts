@@ -9,7 +9,7 @@ export interface ClientEnvironment {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Runs something once after some milliseconds; returns a function that cancels it. */
+  /** Calls `run` once after `ms` milliseconds; returns a function that cancels the call. */
   after(ms: number, run: () => void): () => void;
   /** Returns a number from 0 up to, but not including 1. */
   random(): number;

@@ -27,8 +27,8 @@ export interface ListenOptions {
   /** The address to listen on. Default: `127.0.0.1`, so the service is not exposed by accident. */
   readonly host?: string | undefined;
   /**
-   * Allows other processes of this user to listen on the same port with this option. The system
-   * distributes new connections among the processes. Works only on Linux, and Deno needs
+   * Allows other processes of this user to listen on the same port if they also set this option.
+   * The system distributes new connections among the processes. Works only on Linux, and Deno needs
    * `--unstable-net`.
    */
   readonly reusePort?: boolean | undefined;

@@ -5,15 +5,15 @@ import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 export interface LiveLimits {
   /** Limits of the steps in memory. */
   readonly ringBuffer: RingBufferLimits;
-  /** Rows in a page of a snapshot. */
+  /** The maximum number of rows in a page of a snapshot. */
   readonly maxRowsPerPage: number;
-  /** Pages that are read at the same time. */
+  /** The maximum number of pages that are read at the same time. */
   readonly maxConcurrentReads: number;
-  /** Aggregates that are read at the same time. */
+  /** The maximum number of aggregates that are read at the same time. */
   readonly maxConcurrentAggregates: number;
   /** Number of waiting reads at which no new stream is opened. */
   readonly maxWaitingReads: number;
-  /** Groups of an aggregate that is maintained in memory. */
+  /** The maximum number of groups of an aggregate that is maintained in memory. */
   readonly maxGroupsInMemory: number;
   /** Memory for aggregates that are maintained in memory. */
   readonly groupMemory: GroupMemoryLimits;
@@ -26,7 +26,7 @@ export interface LiveLimits {
   readonly maxRowBytes: number;
   /** Timeout of one query, in milliseconds. */
   readonly queryTimeoutMs: number;
-  /** Rows that the memory of held rows tracks for one filter that reads related rows. */
+  /** The maximum number of held rows in memory for one filter that reads related rows. */
   readonly maxHeldRows: number;
   /** Number of transitions after which an aggregate is compared with the database. */
   readonly maxUncheckedEvents: number;

@@ -20,7 +20,9 @@ export interface ChangesOptions {
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
   /** How long changes are kept, in milliseconds. Default: one hour. Minimum: five minutes. */
   readonly retentionMs?: number | undefined;
-  /** The approximate number of changes kept beyond five minutes. Default: 1,000,000. */
+  /**
+   * The approximate number of changes that are kept for more than five minutes. Default: 1,000,000.
+   */
   readonly maxRows?: number | undefined;
 }
 

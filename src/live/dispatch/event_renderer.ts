@@ -51,7 +51,9 @@ export class EventRenderer {
     });
   }
 
-  /** Presents the rows one by one after an error. Views that read are not handled here. */
+  /**
+   * Presents the rows one by one after an error. Views that read related rows are not handled here.
+   */
   #prepareEach(rows: readonly Row[], identity: string): MaybePromise<void> {
     const waiting = rows.map(async (row) => {
       try {

@@ -34,7 +34,8 @@ export interface RowEvaluation {
 }
 
 /**
- * Returns the event of a current row, or none, for a client that held the row or did not hold it.
+ * Returns the event of a current row for a client, or no event. The event depends on whether the
+ * client held the row.
  */
 export function transitionsOf(
   { rowChange, passes }: RowEvaluation,

@@ -67,6 +67,8 @@ export function parseResumeToken(token: string): ResumeToken | null {
 /** Occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/** The length of a digest in bytes. Equal seals, by accident or forged, help no client. */
+/**
+ * The length of a digest in bytes. A seal that is equal by accident, or forged, helps no client.
+ */
 const digestBytes = 6;
 const digestLetters = 8;

@@ -157,7 +157,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return this.#state === state && !this.isClosed;
   }
 
-  /** Sends one page, once the earlier pages are as recent. */
+  /** Sends one page, after the changes of the earlier pages up to the position of this page. */
   async #sendPage(state: SnapshotState): Promise<void> {
     const page = state.page ??= await this.#readPage(state);
     if (page === null) return;

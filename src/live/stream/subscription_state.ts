@@ -122,7 +122,8 @@ export function windowLimits(
 }
 
 /**
- * Returns the sent changes of a state: all changes up to a position, or a page that was read there.
+ * Returns the sent changes of a state: all changes up to a position, or a page that was read at
+ * that position.
  */
 export function sentUpTo(position: Position): SentChanges {
   return { cursor: cursorAt(position), isNet: false, isRepeat: false };

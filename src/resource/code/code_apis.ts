@@ -55,12 +55,12 @@ export class CodeApis {
     };
     const api = new Proxy(members, {
       get: (known, name) => {
-        // `await` reads `then`, and `JSON.stringify` reads `toJSON`.
+        // `await` would call a member `then`, and `JSON.stringify` a member `toJSON`.
         if (typeof name === "symbol" || name === "then" || name === "toJSON") return known[name];
         return known[name] ??= this.#callsOf(name, caller);
       },
     });
-    // There is a resource at each path of its `Api`, with the operations of this type.
+    // By contract, each path of `Api` has a resource with the operations of this type.
     return api as unknown as CodeApi<AnyApi>;
   }
 

@@ -8,7 +8,7 @@ import type { ResourceRequest } from "../model/operation.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
 import { type CallName, type GivenOptions, queryOf } from "./code_query.ts";
 
-/** A call from code, in the parts of a request. */
+/** A call from code, divided into the parts of a request. */
 export interface CodeCall {
   readonly name: CallName;
   readonly options: GivenOptions;

@@ -138,7 +138,7 @@ export function countRows(
   if (bytes.left < 0) throw responseTooLarge(bytes.limit, part);
 }
 
-/** The size of a value of a group with its names, in bytes. */
+/** The size of one value of a group, with the names of the value, in bytes. */
 const bytesOfValue = 64;
 
 /**

@@ -41,9 +41,9 @@ export interface CallerTags {
 
 /** The keys of hashed ETags, one for each secret. */
 export interface TagKeys {
-  /** Creates the tags. */
+  /** The key that creates tags. */
   readonly current: Uint8Array;
-  /** Recognize tags that were created before the secret was rotated. */
+  /** The keys that recognize tags from before the secret was rotated. */
   readonly older: readonly Uint8Array[];
 }
 

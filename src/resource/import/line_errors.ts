@@ -17,7 +17,7 @@ export interface ImportOutcome {
   readonly written: number;
 }
 
-/** A range of lines of an import, including the last one. */
+/** A range of lines of an import, including the last line. */
 export interface LineRange {
   readonly from: number;
   /** The last line, or null for the end of the body. */

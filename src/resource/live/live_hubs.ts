@@ -124,7 +124,8 @@ export class LiveHubs {
       if (!secured.isSubsetOf(known)) driver.renewConnections?.();
       known = secured;
       hub.hide(secured);
-      // These rights reject new streams. If the read fails, the next recheck reads again.
+      // These rights reject new streams. If this read of the rights fails, the next recheck reads
+      // them again.
       rights?.readAgain().catch(() => {});
     };
     const hub = new LiveHub({

@@ -78,8 +78,8 @@ export function writableTarget(target: RowTarget, write: WriteCall): Filter {
 }
 
 /**
- * Returns the stored row, locked until the transaction ends. It satisfies the precondition. Throws
- * 404, 403 or 412.
+ * Returns the stored row if the row satisfies the precondition, and locks it until the transaction
+ * ends. Throws 404, 403 or 412.
  */
 export async function lockTarget(
   target: RowTarget,

@@ -82,7 +82,9 @@ export function changingKeys(
   return new Map([...foreignKeys].filter(([column]) => !fixed.has(column)));
 }
 
-/** Returns true if a row has these foreign key values. False if one of them is unknown. */
+/**
+ * Returns true if a row has these foreign key values, and false if one of the values is unknown.
+ */
 export function holdsKeys(row: Row, keys: Assignments): boolean {
   return [...keys].every(([column, value]) => hasValue(row, column, value));
 }

@@ -31,7 +31,7 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   }
 
   join<T>(work: (part: TransactionPart) => Promise<T>): Promise<T> {
-    // The call would wait for the part in which it runs.
+    // The call would wait forever for the part in which it runs.
     if (this.#inPart.getStore() === true) return Promise.reject(usedInPart());
     const turn = this.#last.then(() => this.#run(work));
     this.#last = turn.catch(() => {});

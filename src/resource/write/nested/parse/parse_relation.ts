@@ -64,7 +64,10 @@ function membersFor({ relation: { toMany }, isNew }: RequestPlace): readonly str
   return toMany ? members : ["connect", "disconnect", "create"];
 }
 
-/** Returns true for an object of members. In a new row the fields of a row may have these names. */
+/**
+ * Returns true for an object of members such as `connect`. In the body of a new row, such a name
+ * may also be the name of a field.
+ */
 function isMembers(value: unknown, { relation: { toMany }, target }: RequestPlace): boolean {
   if (!isPlainObject(value)) return false;
   if (toMany) return true;
