@@ -74,7 +74,7 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // Adds the new value first. Otherwise the group would have no maximum until a greater one is
+    // Adds the new value first. Otherwise the group would have no maximum until a greater value is
     // added.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));

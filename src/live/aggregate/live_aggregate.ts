@@ -225,7 +225,8 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
       if (!isReached) this.invalidate("history_lost");
       else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
-      // All streams have ended before the database is closed, so this error ends no stream then.
+      // If the database was closed during the read, all streams had ended before, so none fails
+      // here.
       if (isOverload(error)) delayMs = overloadMs;
       else this.fail(error);
     }

@@ -192,8 +192,8 @@ interface FetchedPage extends FetchedRows {
 }
 
 /**
- * Returns the page of a read without the rows that precede the page. Requires that the preceding
- * rows have not changed.
+ * Returns the page that was read, without the rows that precede the page. Requires that the
+ * preceding rows have not changed.
  */
 function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
   const { compared } = from;

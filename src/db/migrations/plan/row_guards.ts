@@ -132,8 +132,8 @@ async function guardConstraints(
 }
 
 /**
- * Returns a condition for rows that refer to no existing row. All rows meet it if the target is
- * missing.
+ * Returns a condition for rows that refer to no existing row. All rows meet the condition if the
+ * target is missing.
  */
 function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string {
   const present = key.columns.map((name) => `${quoteIdentifier(name)} IS NOT NULL`).join(" AND ");
