@@ -1,7 +1,10 @@
 import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { logPositionBefore, recordOptimisticIds } from "../../src/db/changes/record_optimistic_ids.ts";
+import {
+  logPositionBefore,
+  recordOptimisticIds,
+} from "../../src/db/changes/record_optimistic_ids.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { keyId } from "../../src/plan/key.ts";
 import { allRows } from "../../src/filter/filter.ts";
