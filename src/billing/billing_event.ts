@@ -25,7 +25,7 @@ export interface BillingSubscription {
   readonly id: string;
   /** The provider's id of the customer. */
   readonly customerId: string;
-  /** The status. If it is unknown to this version, `incomplete`, never `active`. */
+  /** The status. A status unknown to this version becomes `incomplete`, never `active`. */
   readonly status: SubscriptionStatus;
   /** The provider's id of the subscribed price, which identifies the plan. */
   readonly priceId?: string;
@@ -45,12 +45,12 @@ export interface BillingSubscription {
 
 /**
  * The reason why a payment grants no credits. `zero-amount`: nothing was paid, as for a trial, a
- * coupon of 100 % or a credit note. `proration`: the payment is for a part of a period. `no-plan`:
- * the paid prices belong to no plan. `no-credits`: the paid plans have no credits. `quantity`: the
- * quantity is not a whole number from 1 on, or too large. `paid-by-credit`: a change of plan was
- * not paid with money. `unknown-price`: the provider does not report what was bought at that time.
- * `other-event`: another event, such as that of the invoice, grants the credits. `no-account`: the
- * payment names no account.
+ * coupon of 100 % or a credit note. `proration`: the customer paid for a part of a period.
+ * `no-plan`: the paid prices belong to no plan. `no-credits`: the paid plans have no credits.
+ * `quantity`: the quantity is not a whole number from 1 on, or too large. `paid-by-credit`: a
+ * change of plan was not paid with money. `unknown-price`: the provider does not report what was
+ * bought at that time. `other-event`: another event, such as that of the invoice, grants the
+ * credits. `no-account`: the payment names no account.
  */
 export type NotGranted =
   | "zero-amount"
@@ -90,7 +90,7 @@ export interface BillingEvent {
   readonly customerId?: string;
   /**
    * True if the customer already belongs to another account, for instance because a buyer entered
-   * that customer's email address. The customer then is not linked to this account.
+   * that customer's email address. The service then does not link the customer to this account.
    */
   readonly isCustomerOfOther?: true;
   /** The account that the event concerns. Absent if the event names none. */

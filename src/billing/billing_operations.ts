@@ -22,7 +22,7 @@ export interface CheckoutRequest {
   readonly planKey?: string | undefined;
   /** The prices to buy instead of a plan. Prices without a plan require `anyPrice`. */
   readonly items?: readonly CheckoutItem[] | undefined;
-  /** Subscription or single payment. Default: the plan decides. */
+  /** A subscription or a single payment. Default: the mode that the plan's `type` requires. */
   readonly mode?: CheckoutMode | undefined;
   /** The provider's id of the paying customer. Default: the provider creates a customer. */
   readonly customerId?: string | undefined;
@@ -32,7 +32,7 @@ export interface CheckoutRequest {
   readonly successUrl?: string | undefined;
   /** URL to which the customer returns without paying. */
   readonly cancelUrl?: string | undefined;
-  /** Metadata that events return. The service removes names that only it may set. */
+  /** Metadata that events return. The service removes names that only the service may set. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** Idempotency key. Repetitions of one checkout must have the same key. */
   readonly idempotencyKey?: string | undefined;
@@ -44,7 +44,7 @@ export interface UsageRequest {
   readonly subscriptionItemId: string;
   /** Number of used units: a whole number from 0 on. */
   readonly quantity: number;
-  /** Adds to the reported usage, or replaces it. Default: `increment`. */
+  /** `increment` adds to the reported usage, `set` replaces that usage. Default: `increment`. */
   readonly action?: "increment" | "set" | undefined;
   /** Idempotency key. Repetitions of one report must have the same key. */
   readonly idempotencyKey?: string | undefined;
@@ -103,7 +103,8 @@ export class BillingOperations {
       customerEmail,
       accountId: account,
       metadata,
-      // The key includes the purchase, so the same key with another purchase is a new checkout.
+      // The key contains a hash of the purchase. Therefore the same client key with another
+      // purchase creates a new checkout.
       idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
     });
   }

@@ -10,7 +10,7 @@ export interface BillingPlan {
   readonly priceId: string;
   /** Name of the plan for display. */
   readonly name?: string | undefined;
-  /** How the plan is paid; `one_time` is a single payment. Default: `subscription`. */
+  /** How customers pay for the plan. `one_time` is a single payment. Default: `subscription`. */
   readonly type?: "subscription" | "one_time" | "usage" | undefined;
   /** Credits that each payment grants, for each unit of the quantity. Default: none. */
   readonly credits?: number | undefined;
@@ -34,7 +34,7 @@ export const plansOption = listOf(
   group(
     {
       key: shortText().required(),
-      // A checkout's metadata separates its prices by spaces.
+      // Ids must not contain spaces, because spaces separate prices in the metadata of a checkout.
       priceId: shortText().fitting("an id without spaces", (id) => /^[^\s*]+$/.test(id)).required(),
       name: shortText(),
       type: oneOf("subscription", "one_time", "usage"),

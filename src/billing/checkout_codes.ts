@@ -18,7 +18,7 @@ export interface CodedCheckout {
 export interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first secret creates codes, and all verify them. Null: the store has a random secret. */
+  /** The first secret creates codes, and all verify codes. Null: a random secret in the store. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;
@@ -81,7 +81,7 @@ export class CheckoutCodes {
       mutations: [{ kind: "set", key, value }],
       claim: key,
     });
-    // Another process may have stored a secret at the same time, which then is used.
+    // If another process has stored a secret at the same time, this process uses that secret.
     return ok ? value : await this.#keptSecret() ?? value;
   }
 }

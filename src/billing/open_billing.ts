@@ -57,9 +57,8 @@ export interface BillingOptions extends WebhookCallbacks {
   /** True if a checkout may contain prices without a plan. Default: false. */
   readonly anyPrice?: boolean | undefined;
   /**
-   * The secret by which events are recognized as those of checkouts of this service. In a list for
-   * rotation, the first secret creates codes and all verify them. Default: `SERVICE_SECRET`, or a
-   * random secret in `kv`.
+   * The secret for the codes that identify checkouts of this service. In a list, the first secret
+   * creates codes, and all verify codes. Default: `SERVICE_SECRET`, or a random secret in `kv`.
    */
   readonly secret?: string | readonly string[] | undefined;
   /** True if webhook deliveries need no valid signature, even in production. Default: false. */
@@ -91,7 +90,7 @@ export const billingOptions = group(
       'origins, like "https://example.com"',
       other<string>("an origin", (given) => {
         const url = typeof given === "string" ? URL.parse(given) : null;
-        // A URL may have a wildcard as host, but such an origin would match no request.
+        // A URL may have a wildcard as host, but such an origin would not match any request.
         return url !== null && /^https?:$/.test(url.protocol) && url.origin === given &&
           !url.hostname.includes("*");
       }),
@@ -187,7 +186,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { random, clock, observe } = runtime;
   const links = new AccountLinks(provider, kept);
   const subscriptions = new NewestSubscriptions(provider.name, kept, async (id) => {
-    // If the provider does not respond, the state in the later delivery counts as the newest.
+    // If the provider does not respond, the state in the latest delivery counts as the newest.
     return await provider.getSubscription(id).catch(() => null);
   });
   const { secret: given } = read;

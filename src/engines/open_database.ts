@@ -17,8 +17,8 @@ import { engineOf } from "../db/engine/engine_of.ts";
  * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built
  * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`. Instead of a URL, it accepts a
  * driver, or a Drizzle database whose file or server it opens. Throws an Error that says what to do
- * if the URL is wrong, and a `DatabaseError` if the database refuses. A Postgres server that cannot
- * be reached now causes only a notice.
+ * if the URL is wrong, and a `DatabaseError` if the database rejects the connection. An unreachable
+ * Postgres server only causes a notice.
  *
  * @example
  * ```ts
@@ -64,8 +64,8 @@ function database(driver: Driver): Database {
 
 /**
  * Returns the descriptions of declared tables. Rejects a single table outside of a list, for
- * unchecked programs. Rejects tables with columns of custom types, which this `CREATE TABLE` would
- * not create.
+ * unchecked programs. Rejects tables with columns of custom types, which `CREATE TABLE` cannot
+ * create.
  */
 function declared(
   tables: readonly TableLike<unknown, unknown>[],

@@ -12,7 +12,7 @@ import {
 
 /** Options for opening a database of any engine. */
 export interface OpenDatabaseOptions extends SqliteAdditions {
-  /** Opens the database read-only and installs nothing, for a database of another program. */
+  /** Opens the database, of another program for instance, read-only and installs nothing in it. */
   readonly readOnly?: boolean | undefined;
   /**
    * True if clients see the messages that triggers and functions raise on purpose. Default: true.
@@ -22,7 +22,7 @@ export interface OpenDatabaseOptions extends SqliteAdditions {
   readonly waitLimitMs?: number | undefined;
   /** The clock of the driver. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
-  /** Receives notices: another library is used, or a Postgres cannot be reached now. */
+  /** Receives notices, for example that a Postgres server cannot be reached. */
   readonly observe?: Observer | undefined;
 }
 
@@ -60,14 +60,14 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
       if (scheme === "" && /^[^@]+$/.test(url)) {
         throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
       }
-      // The rest of the URL may contain a password.
+      // The message omits the rest of the URL, which may contain a password.
       throw new Error(
         `Cannot open a database by "${scheme}:": use sqlite:PATH, sqlite::memory:, node-sqlite:PATH, postgres://USER@HOST/DATABASE, pglite:PATH or pglite::memory:`,
       );
   }
 }
 
-/** Returns the path of `sqlite:notes.db`, also in the form with slashes of other programs. */
+/** Returns the path of `sqlite:notes.db`, also of the form `sqlite:///…` of other programs. */
 function pathOf(rest: string): string {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");
@@ -76,7 +76,7 @@ function pathOf(rest: string): string {
 
 /** A driver that needs an npm package. */
 export interface PackagedDriver {
-  /** The path of the driver's module. */
+  /** The path of the driver's module in this package. */
   readonly file: string;
   /** The name of the function that opens the driver. */
   readonly opener: string;
@@ -142,7 +142,7 @@ async function openSqlite(
     : await openNodeSqlite(path, options);
 }
 
-/** This import is literal. The host contains the library, so nothing is downloaded. */
+/** A literal import downloads nothing here, because Deno contains the library `node:sqlite`. */
 async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
   const module = await import("./sqlite/driver/node_sqlite_driver.ts");
   return await module.openNodeSqlite(path, options);
@@ -152,7 +152,7 @@ async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promi
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(drivers.betterSqlite3.file);
-    // The driver exports the function only for this purpose.
+    // The module exports `loadAddon` only for this call.
     (module as { loadAddon: () => void }).loadAddon();
     return true;
   } catch (error) {

@@ -25,7 +25,7 @@ export function all(): Filter<never> {
   return allRows;
 }
 
-/** Builds the filter that no row passes. */
+/** Builds the filter that matches no row. */
 export function none(): Filter<never> {
   return noRows;
 }

@@ -6,7 +6,7 @@ import type { Operator } from "./operators/operator.ts";
 
 /**
  * A resolved filter: a condition on rows as a tree. The values in the tree already have the type of
- * their column. `all` and `none` are separate values, so that neither is mistaken for the other.
+ * their column. `all` and `none` are separate kinds, so code cannot mistake one for the other.
  * Filters are combined as trees, never as strings.
  *
  * `Of` is the name of the filtered table. The builders set it, so the compiler rejects the filter
@@ -25,8 +25,8 @@ export type Filter<Of = AnyTable> =
   & { readonly tableName?: Of };
 
 /**
- * A node of a filter that compares a column. `values` has as many items as the operator takes. The
- * items are in-process values of the column's kind, or operands for a value within a document.
+ * A node of a filter that compares a column. `values` has as many items as the operator takes. For
+ * a column, the items are in-process values. For a value in a document, they are operands.
  */
 export interface Comparison {
   /** Distinguishes this node from other filters. */
@@ -135,8 +135,7 @@ function combine(
     if (isSeveral) break;
     only = filter;
   }
-  // Usually one term remains. The other terms are missing in resources without a scope or without
-  // soft delete.
+  // Usually one term remains, because many resources have neither a scope nor soft delete.
   if (!isSeveral) return only ?? (neutral === "all" ? allRows : noRows);
   const terms: Filter[] = [];
   for (const filter of filters) {

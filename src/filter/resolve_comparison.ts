@@ -19,7 +19,7 @@ export interface ComparedField {
   readonly column: ColumnInfo;
   /** The names that lead to a value within a document, or null for the whole value. */
   readonly path: JsonPath | null;
-  /** True if a string means the value that keys show with safe numbers. */
+  /** True if strings are values in the safe form of keys. */
   readonly safeNumbers?: boolean;
 }
 

@@ -17,7 +17,10 @@ import { quotePath } from "./syntax/quoted_name.ts";
 export interface FilterContext {
   readonly table: TableInfo;
   readonly operators: OperatorRegistry;
-  /** Returns true if a filter may use a column. A column that it may not use counts as unknown. */
+  /**
+   * Returns true if a filter may use a column. A column that a filter may not use counts as
+   * unknown.
+   */
   mayFilter(column: ColumnInfo): boolean;
   /** True for a filter from a program that receives keys in their safe form. */
   readonly safeNumbers?: boolean;
@@ -101,7 +104,7 @@ function findField(syntax: ComparisonSyntax, context: FilterContext): FoundField
   throw unknownField(path, fieldAt, context, field);
 }
 
-/** Returns the 400 for a path that leads to no field, or to a field that filters may not use. */
+/** Returns the 400 for a path that leads to no field, or to a forbidden field. */
 export function unknownField(
   path: readonly string[],
   position: number,
@@ -186,7 +189,7 @@ function ownColumn(
   return { walk, field: { column, path: null, safeNumbers }, operators };
 }
 
-/** Returns a relation filter. No related row passes `none`, but `all` requires that one exists. */
+/** Returns a relation filter. `none` matches no related row, but `all` requires that one exists. */
 function related(relation: Relation, filter: Filter): Filter {
   return filter.kind === "none" ? noRows : { kind: "related", relation, filter, links: allRows };
 }

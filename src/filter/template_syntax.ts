@@ -11,8 +11,8 @@ const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
 /**
  * Parses a filter that `rsql` has built. Returns null for a blank filter. Each marker must be a
  * complete value of the syntax tree. For a marker in another place, such as a quoted name of a
- * path, the function throws a plain Error, because the filter would be a different one. A parse
- * error shows the places of the values.
+ * path, the function throws a plain Error, because the filter would be a different one. The message
+ * of a parse error shows the places of the values.
  */
 export function parseTemplate(
   { text, values }: FilterText,

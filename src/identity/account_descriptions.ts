@@ -7,7 +7,7 @@ import {
   type RouteDescription,
 } from "../protocol/route_description.ts";
 
-/** The properties of an account route from which its description is created. */
+/** The properties of an account route that its OpenAPI description contains. */
 export interface AccountDescription {
   readonly id: string;
   readonly summary: string;
@@ -16,7 +16,7 @@ export interface AccountDescription {
   readonly needsUser?: boolean;
 }
 
-/** Returns the description of a route of accounts. `protection` is its cost and requirements. */
+/** Returns the description of an account route. `protection` is its cost and requirements. */
 export function describeAccountRoute(
   { needsUser = false, ...description }: AccountDescription,
   protection: OperationProtection | null,

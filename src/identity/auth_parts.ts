@@ -3,7 +3,7 @@ import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Database } from "../db/database.ts";
 
-/** The parts that an app has opened and passes to its authenticators. */
+/** The store, the database and the settings that an app passes to its authenticators. */
 export interface AuthParts {
   readonly runtime: Runtime;
   /** The key-value store, which is opened only when something must be stored. */

@@ -5,9 +5,9 @@ import type { ColumnInfo } from "./table_info.ts";
 
 /** Returns a string for a column value. Only equal values have the same string. */
 export function canonicalValueText(value: unknown, column: ColumnInfo): string {
-  // A list inside a list must differ from the items of that list, so it stays JSON text.
+  // A structure stays JSON text, so that a list in a list differs from the items of the inner list.
   const text = typeof value === "object" && value !== null ? writeJson(value) : String(value);
-  // A list inside a list must differ from its items, so JSON keeps the brackets.
+  // In an `any` column, quotes distinguish the string "5" from the number 5.
   if (column.databaseType?.shape.kind === "any" && typeof value === "string") return `"${text}"`;
   // In a decimal column without a fixed scale, `1.50` equals `1.5`.
   return kindFacts[column.kind].arithmetic === "decimal" ? shortestDecimal(text) : text;

@@ -123,7 +123,7 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, generatedSql: sql });
   }
 
-  /** Names the column's former name in the database; a migration then renames the column. */
+  /** Names the former name of the column in the database. A migration then renames the column. */
   was(formerName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, formerName });
   }
@@ -254,7 +254,7 @@ export function uuid(): NewColumn<string> {
   return declare("uuid");
 }
 
-/** Declares a column of JSON values. A type argument can state their type: `json<string[]>()`. */
+/** Declares a column of JSON values. A type argument states the type: `json<string[]>()`. */
 export function json<T = unknown>(): NewColumn<T> {
   return declare("json");
 }

@@ -60,7 +60,7 @@ export function jsonExcess(
   text: string,
   { levels, names, digits }: JsonLimits,
 ): keyof JsonLimits | null {
-  // The shortest level has two characters, and the shortest member has five: `"":1,`.
+  // A level takes at least two characters, and a member at least five: `"":1,`.
   const { length } = text;
   if (length <= 2 * levels && length <= 5 * names && length <= digits) return null;
   let open = 0;
@@ -160,7 +160,7 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** Returns the offset of the quote that closes the string at `at`, or the length if none does. */
+/** Returns the offset of the quote that closes the string at `at`, or the length without one. */
 function closingQuote(text: string, at: number): number {
   let end = at;
   let backslashes: number;

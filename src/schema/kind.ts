@@ -79,6 +79,8 @@ export interface Kind {
    * no order. Never throws for an invalid stored value.
    */
   readonly compare: ((left: unknown, right: unknown) => number) | null;
-  /** True if filters may use `>`. Booleans can be sorted, but not compared with `>`. */
+  /**
+   * True if filters may use `>`. False for booleans, which can be sorted but not compared by `>`.
+   */
   readonly ordered: boolean;
 }

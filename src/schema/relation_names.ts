@@ -59,8 +59,8 @@ export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
 /**
  * Assigns to each relation its first candidate name that is free. Relations of an earlier group
  * have precedence. If several relations of a group want the same name, none of them gets the name.
- * The result therefore does not depend on an order. A relation without a free candidate gets no
- * name.
+ * The result thus does not depend on the order of relations. A relation without a free candidate
+ * gets no name.
  */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
@@ -121,7 +121,7 @@ const affixes: readonly RegExp[] = [
 const endsInPreposition =
   /(?:_|\b)(?:by|to|of|for|from|in|at|on|with)$|(?:By|To|Of|For|From|In|At|On|With)$/;
 
-/** Joins words in the spelling of the key's names: `team_by_lead` or `TeamByLead`. */
+/** Joins words in the spelling of the foreign key's names: `team_by_lead` or `TeamByLead`. */
 function joined({ columns, from, to }: NamedKey, ...words: readonly string[]): string {
   const names = [...columns, from, to];
   const isSnake = names.some((name) => name.includes("_")) ||

@@ -33,8 +33,8 @@ function safeAny(value: unknown): unknown {
 
 /**
  * Returns the safe form of a JSON document. A number that no double can represent becomes `{
- * "$number": "1e400" }`. An object that already has only this member is wrapped in another one, so
- * both can be parsed.
+ * "$number": "1e400" }`. An object that already has only this member is wrapped in another object,
+ * so that both can be parsed.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };

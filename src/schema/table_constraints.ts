@@ -34,7 +34,7 @@ export interface IndexInfo {
   readonly name: string;
   /** The database names of the indexed columns, in order. */
   readonly columns: readonly string[];
-  /** True if no two rows of the index may have equal values. */
+  /** True if no two rows in the index may have equal values. */
   readonly unique: boolean;
   /** The condition of a partial index, or null for an index of all rows. */
   readonly where: SqlCondition | null;

@@ -109,7 +109,7 @@ export interface ColumnInfo extends ValueRules {
   readonly writeTimestamp: "created" | "updated" | null;
   /** Returns the value for updates that set none. Another library's table defines the function. */
   readonly onUpdate?: () => unknown;
-  /** The former name of the column in the database, for migrations; null without one. */
+  /** The former name of the column in the database, for migrations, or null if there is none. */
   readonly formerName: string | null;
   /** The column that a single-column foreign key references, or null without one. */
   readonly references: ColumnReference | null;
@@ -222,7 +222,7 @@ export interface TableInfo {
   readonly byName: ReadonlyMap<string, ColumnInfo>;
   /** The columns of the primary key, in key order. Empty for a table without a key. */
   readonly primaryKey: readonly ColumnInfo[];
-  /** True if no two rows share a key. No database enforces the key named for a view. */
+  /** True if no two rows share a key. No database enforces the declared key of a view. */
   readonly distinct: boolean;
   /** True for a view, and for a table without a key: requests cannot write rows. */
   readonly readOnly: boolean;
@@ -237,7 +237,7 @@ export interface TableInfo {
   readonly uniques: readonly (readonly string[])[];
   /** The check constraints of the table, in addition to the rules of single columns. */
   readonly checks: readonly CheckInfo[];
-  /** The former name of the table in the database, for migrations; null without one. */
+  /** The former name of the table in the database, for migrations, or null if there is none. */
   readonly formerName: string | null;
   /** True if the service creates the table. Existing tables keep their own collations. */
   readonly own: boolean;

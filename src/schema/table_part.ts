@@ -44,8 +44,8 @@ export const noParts: DescribedParts = {
 
 /**
  * Describes the parts of a declared table, and adds missing indexes for foreign keys. A foreign key
- * needs one unless a key, a unique set or an index begins with its columns. Without an index, each
- * delete of a referenced row would read the whole table. `referencing` are the columns with
+ * needs an index unless a key, a unique set or an index begins with its columns. Without an index,
+ * each delete of a referenced row would read the whole table. `referencing` are the columns with
  * single-column foreign keys. Throws an Error for a column of another table.
  */
 export function describeParts(

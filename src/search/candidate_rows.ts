@@ -6,7 +6,7 @@ import { matchKey, matchRank } from "../sql/match_names.ts";
 
 /**
  * Returns the keys that a search engine has found, as a SELECT like that of `LocalIndex.matches`.
- * The rank is their position in the list. All keys are bound as one value.
+ * The rank of a key is its position in the list. The statement binds all keys as one value.
  */
 export function candidateRows(
   keys: readonly Key[],

@@ -7,9 +7,9 @@ import { readSearchedRows } from "./search_index.ts";
 
 /** Options of filling an index. */
 export interface FillOptions {
-  /** Stops filling, between two pages, when it is aborted. */
+  /** Aborting this signal stops the filling after the current page. */
   readonly signal?: AbortSignal;
-  /** Called after each page. If it is absent, the rows are not counted first. */
+  /** Called after each page. Without this callback, the rows are not counted. */
   readonly onProgress?: (progress: FillProgress) => void;
 }
 
@@ -64,7 +64,7 @@ export async function removeGone(table: IndexedTable): Promise<void> {
     const rows = await readSearchedRows(index, keys, index.driver);
     const gone = rows.filter(({ texts }) => texts === null).map(({ key }) => key);
     if (gone.length > 0) await indexRows(table, gone, { isAwaited: true });
-    // Continues after a key that still exists, because an engine cannot find a removed one.
+    // The next page begins after a key that still exists: no engine can find a removed key.
     after = keys.findLast((key) => !gone.includes(key)) ?? after;
   }
 }

@@ -69,8 +69,8 @@ export async function findCandidates(
 }
 
 /**
- * Maximum number of rows that a search engine may find within the scope. All of them are looked up
- * in the table before they are paged, so that totals are exact.
+ * Maximum number of rows that a search engine may find within the scope. All found rows are looked
+ * up before paging, so that totals are exact.
  */
 const maxCandidates = 100_000;
 

@@ -1,8 +1,8 @@
 import { locateWords } from "./words.ts";
 
-/** Maximum length of a string that is shown whole, in characters. */
+/** Strings up to this length are highlighted without an excerpt, in characters. */
 const maxWhole = 300;
-/** Number of characters around a match that are shown of a longer string. */
+/** The characters before and after a match in the excerpt of a longer string. */
 const around = 80;
 const maxFragments = 5;
 
@@ -13,8 +13,8 @@ interface Span {
 
 /**
  * Marks the words of a string that a search has found. The result is HTML in which `<em>` is the
- * only tag that is not escaped. A long string becomes the parts around its first matches. A string
- * without a match has no result.
+ * only tag that is not escaped. Of a long string, the result has the parts around the first
+ * matches. Without a match, the result is null.
  */
 export function highlight(
   text: string,
@@ -47,7 +47,7 @@ function fragmentsAround(matches: readonly Span[], text: string): readonly Span[
   }));
 }
 
-/** Returns the index, or the previous one if the index would split a surrogate pair. */
+/** Returns the index, or the previous index if the given index would split a surrogate pair. */
 function wholeCharacter(text: string, index: number): number {
   return /[\udc00-\udfff]/.test(text.charAt(index)) ? index - 1 : index;
 }

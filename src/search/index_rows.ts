@@ -14,8 +14,7 @@ export interface IndexedTable {
 
 /**
  * Updates the documents of these rows in the index, outside of a transaction. It removes the
- * documents of missing rows. If it rejects, the caller must call it again. All updates outside of a
- * write use this function.
+ * documents of missing rows. If the function rejects, the caller must call it again.
  */
 export async function indexRows(
   { index, backend, versions }: IndexedTable,

@@ -25,9 +25,9 @@ export interface Indexer {
   ): MaybePromise<PendingIndexing>;
 }
 
-/** The work that an indexer has to do after the transaction of a write. */
+/** The work of an indexer after the transaction of a write. */
 export interface PendingIndexing {
-  /** Called after the commit. The response to the write waits until it is done. */
+  /** Called after the commit. The response to the write waits for the result. */
   committed(): MaybePromise<void>;
   /**
    * Called if the transaction did not commit. `isCertain` is false if the connection was lost

@@ -24,9 +24,9 @@ export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<vo
 
 /**
  * The indexer that writes to the index immediately. An index in the database of the table is
- * written in the transaction of the rows, where a failure has no other effect. Any other index is
- * written after the commit, before the response. A failed change is retried once after the commit,
- * then reported and dropped.
+ * written in the transaction of the rows, and a failure does not affect the rows. Any other index
+ * is written after the commit, before the response. A failed change is retried once after the
+ * commit, then reported and dropped.
  */
 export class InlineIndexer implements Indexer {
   readonly joinsTransaction: boolean;
@@ -45,7 +45,7 @@ export class InlineIndexer implements Indexer {
     rows: readonly Row[] | null,
   ): MaybePromise<PendingIndexing> {
     const { backend: { local }, isPrepared } = this.#open;
-    // The filling process may already have passed these rows, so they are indexed here too.
+    // Filling the index may already have passed these rows, so this write indexes them, too.
     return local === null || !isPrepared
       ? this.#afterwards(keys, 2)
       : this.#within({ keys, rows }, local, connection);

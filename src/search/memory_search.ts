@@ -51,7 +51,7 @@ class MemoryIndex implements IndexBackend {
   readonly #table: TableInfo;
   readonly #weights: readonly number[];
   readonly #documents = new Map<string, Document>();
-  /** The versions of removed documents, oldest first, because an older change may arrive later. */
+  /** The versions of removed documents, oldest first, because older changes may arrive later. */
   readonly #removed = new Map<string, number>();
   #isFilled = false;
 
@@ -148,7 +148,7 @@ class MemoryIndex implements IndexBackend {
 
 const pageSize = 10_000;
 
-/** The time in which an outbox may still retry an older change. */
+/** How long an outbox may retry an older change, in microseconds. */
 const rememberedMicros = 15 * 60 * 1_000_000;
 
 function countOf(part: string, text: string): number {

@@ -34,7 +34,7 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** Promises that the index is prepared and filled. Each failure replaces both by new ones. */
+  /** The promises that the index is prepared and filled. A failure replaces both promises. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
@@ -63,7 +63,7 @@ export class OpenIndex implements IndexedTable {
     return this.#state !== "new";
   }
 
-  /** True if all rows that existed at the start are indexed. */
+  /** True if all rows that existed when the service started are indexed. */
   get isFilled(): boolean {
     return this.#state === "filled";
   }

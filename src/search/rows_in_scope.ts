@@ -6,7 +6,7 @@ import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql
 import { matchKey } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** Comparisons for which the table has indexes. Each finds some of the rows. */
+/** Comparisons that database indexes support. Each comparison finds some of the rows. */
 export type IndexedRows = readonly Comparison[];
 
 /**

@@ -65,22 +65,22 @@ export interface IndexBackend {
   markFilled(): Promise<void>;
   /**
    * Writes the changes, each with its version. Changes with an older version are dropped without an
-   * error. If a document is in the list twice, its last state counts. Rejects if any change may be
-   * missing. The caller then repeats all changes. With `isAwaited`, a search after the write must
-   * find the changes.
+   * error. Of two changes of a document, the last one counts. Rejects if any change may be missing.
+   * The caller then repeats all changes. With `isAwaited`, a search after the write must find the
+   * changes.
    */
   write(changes: readonly IndexChange[], options: WriteOptions): Promise<void>;
   /**
-   * Yields the keys of the matching documents, page by page, the best first. `within` are the only
-   * documents to search, at most {@link maxWithin}, or null for all. The order of two documents
-   * must not depend on other documents. Absent if {@link local} exists.
+   * Yields the keys of the matching documents, page by page, the best first. Only the documents in
+   * `within` are searched, at most {@link maxWithin}, or all documents for null. The order of two
+   * documents must not depend on other documents. Absent if {@link local} exists.
    */
   find?(
     query: SearchQuery,
     within: readonly Key[] | null,
     signal: AbortSignal,
   ): AsyncIterable<readonly Key[]>;
-  /** Returns keys in the order of the index, after a key, or from the start for null. */
+  /** Returns at most `most` keys in index order: after the key `after`, or from the start. */
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
   /** The part of an index in the table's own database, or null for an index elsewhere. */
   readonly local: LocalIndex | null;
@@ -108,8 +108,8 @@ export interface LocalIndex {
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /**
    * Returns a SELECT of the matching documents: the key columns as `_k0`, `_k1`, … and `_rank`, the
-   * best with the lowest. `within` is a SELECT, with the same names, of the keys of the only
-   * documents to search. Other documents must cost no time. Null searches all documents.
+   * best with the lowest. `within` is a SELECT of keys with the same column names, which limits the
+   * search to these documents. Other documents must cost no time. Null searches all documents.
    */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
 }

@@ -20,7 +20,10 @@ export interface IndexDescription {
   readonly name: string;
   /** The table whose rows are indexed. */
   readonly table: TableInfo;
-  /** The fields in the order of the table. At least one, and none hidden: words can be guessed. */
+  /**
+   * The fields in the order of the table. There is at least one, and no hidden column, whose words
+   * a user could guess by searching.
+   */
   readonly fields: readonly SearchField[];
   /** The table's database, for reading rows outside of transactions. */
   readonly driver: Driver;
@@ -29,11 +32,9 @@ export interface IndexDescription {
 /** A search index of one table: its rows, and their indexed strings. */
 export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
-  /**
-   * The key and the fields. It is always the same array, because the reader caches decoders by it.
-   */
+  /** The key and the fields. Always the same array, because it is a cache key for decoders. */
   readonly columns: readonly ColumnInfo[];
-  /** The filter for the rows to index: those that are not marked deleted, of all users. */
+  /** The filter for the rows to index: the rows of all users that are not marked deleted. */
   readonly undeleted: Filter;
   /** Returns true if the table has a database index that begins with the column. */
   isIndexed(column: ColumnInfo): boolean;
@@ -42,7 +43,7 @@ export interface SearchIndex extends IndexDescription {
 /** A row's strings for a search index, in the order of the fields. A missing string is empty. */
 export type SearchTexts = readonly string[];
 
-/** A row that was read for indexing. Its strings are null if it is missing or marked deleted. */
+/** A row that was read for indexing. Its strings are null for a missing or deleted row. */
 export interface SearchedRow {
   readonly key: Key;
   readonly texts: SearchTexts | null;

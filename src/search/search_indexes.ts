@@ -82,8 +82,8 @@ export class SearchIndexes {
   }
 
   /**
-   * Returns the indexers of a table, of all resources that serve it. Indexers that are opened later
-   * are added to the list.
+   * Returns the indexers of a table, of all resources that serve the table. Indexers that are
+   * opened later are added to the list.
    */
   indexersOf(driver: Driver, table: TableInfo): readonly Indexer[] {
     return this.#listOf(driver, table);

@@ -3,13 +3,13 @@ import { wordsOf } from "./words.ts";
 
 /** One term of a search: a part of `q` between spaces that contains at least one word. */
 export interface SearchTerm {
-  /** The words of the term in lower case, without diacritics. A match has them adjacent. */
+  /** The words of the term in lower case, without diacritics. They are adjacent in a match. */
   readonly words: readonly string[];
 }
 
 /** A parsed search: matching documents contain every term, the last word as a prefix. */
 export interface SearchQuery {
-  /** The terms, at least one. Without a usable term nothing is found, and no engine is called. */
+  /** The terms, at least one. Without a usable term, no engine is called and no row is found. */
   readonly terms: readonly SearchTerm[];
 }
 
@@ -18,7 +18,7 @@ const maxTerms = 32;
 
 /**
  * Parses the parameter `q`: plain words, in which quotes and operators have no meaning. Returns
- * null if it has no word. Throws a 400 if it is missing, empty or too long.
+ * null if `q` has no word. Throws a 400 if `q` is missing, empty or too long.
  */
 export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   if (q === undefined || q.trim() === "") {
@@ -31,7 +31,7 @@ export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   return terms.length === 0 ? null : { terms };
 }
 
-/** Returns the words of a string that a query finds. The last word of the query is a prefix. */
+/** Returns the words of a string that match the query. The last word of the query is a prefix. */
 export function wordsAsWritten(
   words: readonly string[],
   { terms }: SearchQuery,

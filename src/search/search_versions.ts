@@ -1,9 +1,9 @@
 import type { Clock } from "../runtime/runtime.ts";
 
 /**
- * Draws the versions of index changes, which increase with time, and strictly in one process.
- * Versions are drawn before the row is read, so the greatest version of a document belongs to the
- * latest state. The last writer of the row draws its version after the commit, and any later
+ * Creates the versions of index changes. Versions increase with time, and strictly within one
+ * process. Versions are drawn before the row is read, so the greatest version of a document belongs
+ * to the latest state. The last writer of the row draws its version after the commit, and any later
  * version precedes a later read. Between processes this depends on synchronized clocks. A sweep
  * repairs differences with its own version.
  */
@@ -15,7 +15,7 @@ export class SearchVersions {
     this.#clock = clock;
   }
 
-  /** Returns the next version: microseconds since 1970, which fit into 63 bits. */
+  /** Returns the next version: microseconds since 1970, a number below 2^63. */
   next(): number {
     this.#last = Math.max(this.#last + 1, Math.floor(this.#clock.now() * 1_000));
     return this.#last;

@@ -1,4 +1,4 @@
-/** A word in a string, with its folded form, by which words are compared. */
+/** A word in a string. Words are compared by their folded form. */
 export interface Word {
   readonly from: number;
   readonly to: number;
@@ -7,15 +7,15 @@ export interface Word {
 }
 
 /**
- * Sequences of letters, digits and their marks. In scripts without spaces between words, each
- * letter is a word. Several letters are then found as a phrase.
+ * Matches sequences of letters, digits and diacritical marks. In scripts without spaces between
+ * words, each letter is a word. Several letters are then found as a phrase.
  */
 const wordPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[[\p{L}\p{N}\p{M}]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]]+/gv;
 
 const plainWordPattern = /[a-z0-9]+/g;
 
-/** Maximum length of an indexed word. Longer words are cut, because engines have limits. */
+/** Maximum length of an indexed word. Longer words are truncated, because engines have limits. */
 const maxWordLength = 64;
 
 /**

@@ -32,7 +32,7 @@ function isForeignHono(routes: object): routes is ForeignHono {
   return "routes" in routes && Array.isArray(routes.routes) && "errorHandler" in routes;
 }
 
-/** Returns true if an app has a custom error handler. New apps of its copy have a default. */
+/** Returns true if an app has a custom error handler. A new app has the default handler of Hono. */
 function hasErrorHandler(routes: ForeignHono): boolean {
   const fresh: object = Reflect.construct(routes.constructor, []);
   return routes.errorHandler !== Reflect.get(fresh, "errorHandler");

@@ -18,7 +18,7 @@ export interface BodyRoutes {
   readonly clock: Clock;
 }
 
-/** A request to such a route with the body that was read. */
+/** A request to a route without a resource, with the body that was read. */
 export interface BodyRequest {
   readonly caller: HonoCaller;
   readonly bytes: Uint8Array<ArrayBuffer>;

@@ -37,7 +37,10 @@ function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
 
-/** Returns why a string is not an origin that browsers send. Returns null for other values. */
+/**
+ * Returns why a string is not an origin that browsers send. Returns null for an origin and for a
+ * value that is no string.
+ */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));

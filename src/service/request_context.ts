@@ -178,9 +178,9 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 }
 
 /**
- * The body of a request in the place where Hono expects it. An object literal would not do: V8
- * creates a hidden class for each literal with a getter. That hidden class keeps the request until
- * the next major collection.
+ * The body of a request in the place where Hono expects it. A class is used because V8 creates a
+ * hidden class for each object literal with a getter, which keeps the request until the next major
+ * collection.
  */
 class BodyOfContext {
   /** Hono finds the body as an own property with this name. */

@@ -21,7 +21,7 @@ export const securityHeadersOption = either(
   ),
 ).default(true);
 
-/** The responder, which creates every response of an app. No other part calls `new Response`. */
+/** The responder, which creates every response of an app. No other module calls `new Response`. */
 export interface Responder {
   /** Returns the response of a reply, without the body for HEAD. */
   respond(reply: Reply, method: string): Response;

@@ -17,9 +17,7 @@ export interface ServicePage {
   readonly path: string;
   /** True if the page needs no authentication. */
   readonly isOpen: boolean;
-  /**
-   * True if a caller with a refused credential is treated as anonymous instead of being refused.
-   */
+  /** True if a refused credential makes the caller anonymous instead of failing the request. */
   readonly toleratesStrangers?: true;
   /** The description in the service's OpenAPI document. */
   readonly description: RouteDescription;

@@ -24,7 +24,7 @@ export interface OpenHold {
 
 /** Decodes the stored state of an account; undefined means an account without entries. */
 export function accountState(account: string, value: unknown): AccountState {
-  // No other code writes this key, so the value has this type.
+  // The cast is safe, because no other code writes this key.
   return value === undefined ? { account, balance: 0, seq: 0, holds: [] } : value as AccountState;
 }
 

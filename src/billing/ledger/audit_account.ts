@@ -9,7 +9,7 @@ export interface AccountAudit {
   readonly account: string;
   /** The stored balance of the account. */
   readonly balance: number;
-  /** The sum of all entries, which equals the balance unless there is a fault. */
+  /** The sum of all entries, which equals the balance unless an entry or the balance is wrong. */
   readonly sum: number;
   /** Number of entries that were summed. */
   readonly entries: number;
@@ -23,10 +23,10 @@ export interface AccountAudit {
 export async function auditAccount(store: KeyValue, state: AccountState): Promise<AccountAudit> {
   const { account, balance } = state;
   const fold = new Fold();
-  // Entries after this state are not counted. Earlier entries never change.
+  // The range ends with the last entry of `state`. Later operations never change earlier entries.
   for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
     if (fold.entries === state.seq) break;
-    // No other code writes below this prefix, so the value has this type.
+    // The cast is safe, because no other code writes below this prefix.
     fold.add(value as LedgerEntry);
   }
   const { sum, entries, open } = fold;

@@ -25,9 +25,9 @@ export interface CallContext {
 
 /**
  * Wraps a procedure handler so that each call costs credits. The credits are reserved before the
- * handler runs, and charged when the response is sent. They return if the handler throws or its
- * output is invalid. They also return after a timeout if the process ends. A call without enough
- * credits fails with 402 `insufficient-credits`, and the handler does not run.
+ * handler runs, and charged when the response is sent. If the handler throws or the output is
+ * invalid, the credits return to the account. If the process ends, they return after a timeout. A
+ * call without enough credits fails with 402 `insufficient-credits`, and the handler does not run.
  *
  * @example
  * ```ts
@@ -93,7 +93,7 @@ async function keep(
 ): Promise<void> {
   const { ok } = await credits.commit(reservation);
   if (ok) return;
-  // The reservation expired while the handler ran. The work is charged nevertheless.
+  // If the reservation expired while the handler ran, this consumes the credits again.
   const key = `outlived:${reservation.id}`;
   await credits.consume(account, amount, { reason, key, allowNegative: true });
 }

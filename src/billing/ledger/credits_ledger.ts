@@ -104,12 +104,12 @@ export interface CreditsLedger {
    * the first reservation, even if that has ended: see its `state`.
    */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
-  /** Ends a reservation and charges used credits. `ok` is false if it was released or expired. */
+  /** Ends a reservation and charges used credits. `ok` is false after a release or the expiry. */
   commit(
     reservation: Pick<Reservation, "account" | "id">,
     options?: CommitOptions,
   ): Promise<EndedReservation>;
-  /** Ends a reservation and returns its credits. `ok` is false if it was committed or expired. */
+  /** Ends a reservation and returns its credits. `ok` is false after a commit or the expiry. */
   release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation>;
   /**
    * Reverses the grant with this key, for instance after a refund. The balance may become negative,
@@ -118,7 +118,7 @@ export interface CreditsLedger {
    * partial refund, pass the id of the refund as `key`, so that a repeated event counts once.
    */
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
-  /** Returns the account and credits of the grant with this key, or null if none was started. */
+  /** Returns the account and credits of the grant with this key, or null without such a grant. */
   findGrant(grantKey: string): Promise<FoundGrant | null>;
   /** Sums the entries of one account or all accounts, and compares the sums with the balances. */
   audit(account?: string): Promise<readonly AccountAudit[]>;

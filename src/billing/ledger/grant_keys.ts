@@ -15,13 +15,13 @@ export class GrantKeys {
   /** Returns the grant with this key, or null if no grant has the key. */
   async find(key: string): Promise<FoundGrant | null> {
     const { value } = await this.#store.get(ledgerKeys.grant(key));
-    // No other code writes this key, so the value has this type.
+    // The cast is safe, because no other code writes this key.
     return value === undefined ? null : value as FoundGrant;
   }
 
   /**
-   * Binds a key to a grant. A payment that is reported for two accounts is therefore granted to
-   * only one of them. Throws a 422 if the key belongs to another grant.
+   * Binds a key to a grant. Therefore a payment that events report for two accounts grants credits
+   * to only one account. Throws a 422 if the key belongs to another grant.
    */
   async bind(key: string, grant: FoundGrant): Promise<void> {
     const found = await this.find(key) ?? await this.#bindNow(key, grant);

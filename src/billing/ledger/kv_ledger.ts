@@ -40,7 +40,7 @@ import {
   transfer,
 } from "./ledger_operations.ts";
 
-/** The result of one operation, and the records to write besides the entries. */
+/** The result of one operation, and the records to write in addition to the entries. */
 interface Posted<Result> {
   readonly result: Result;
   readonly records: readonly KeyValueMutation[];
@@ -110,7 +110,7 @@ export class KvLedger implements CreditsLedger {
       limit,
       reverse: true,
     });
-    // No other code writes below this prefix, so the value has this type.
+    // The cast is safe, because no other code writes below this prefix.
     return found.map(({ value }) => value as LedgerEntry);
   }
 
@@ -180,7 +180,7 @@ export class KvLedger implements CreditsLedger {
       const keyed = own === null ? null : { key: own, record: asOperation(record) };
       const done = reverse(posting, given, keyed, asOperation(grant));
       const changed = setting(granted, done.grant);
-      // The record of a reversal is kept for ever, like that of its grant.
+      // The record of a reversal is kept for ever, like the record of the grant.
       const kept = reversal === null ? [] : setting(reversal, done.record);
       return { result: done.result, records: [...changed, ...kept] };
     });
@@ -196,7 +196,7 @@ export class KvLedger implements CreditsLedger {
     }
     const audits: AccountAudit[] = [];
     for await (const { value } of entriesBelow(this.#store, ledgerKeys.states)) {
-      // No other code writes below this prefix, so the value has this type.
+      // The cast is safe, because no other code writes below this prefix.
       audits.push(await auditAccount(this.#store, value as AccountState));
     }
     return audits;
@@ -261,8 +261,8 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // Only one commit can write an entry with this sequence number, which proves that this one
-        // did.
+        // Only one commit can write an entry with this sequence number. A stored entry thus proves
+        // that this commit succeeded.
         beside: [...entries, ...expired, ...records],
       };
     }, reads);
@@ -273,7 +273,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in a commit. They take half of the bytes that a commit may have. */
+/** Maximum number of changes in a commit. These need half of the bytes that a commit may have. */
 const maxChanges = 128;
 
 /** How long the keys of consumptions and ended reservations are kept, in milliseconds. */

@@ -6,7 +6,7 @@ import type { LedgerEntry } from "./ledger_entry.ts";
 export interface LedgerResult {
   /** False if the balance was too low for the operation. */
   readonly ok: boolean;
-  /** The balance directly after the operation. If it was refused, the balance that was too low. */
+  /** The balance after the operation. For a rejected operation, the balance that was too low. */
   readonly balance: number;
   /** True if an earlier call with the same key did the operation, so this call changed nothing. */
   readonly replayed: boolean;
@@ -23,7 +23,7 @@ export interface EndedReservation extends LedgerResult {
 
 /** The stored result of an operation that had an idempotency key. */
 export interface OperationRecord {
-  /** Identifies the operation and its amount. A key with another fingerprint is refused. */
+  /** Identifies the operation and its amount. A repetition with another fingerprint is rejected. */
   readonly fingerprint: string;
   readonly entry: LedgerEntry;
   /** Number of a grant's credits that were reversed so far. */
@@ -39,7 +39,7 @@ export interface ReservationRecord {
   readonly state: ReservationState;
 }
 
-/** An operation's idempotency key, and the record that is stored under the key (null if none). */
+/** An operation's idempotency key, and the record under this key, or null without a record. */
 export interface Keyed {
   readonly key: string;
   readonly record: OperationRecord | undefined;
@@ -60,7 +60,7 @@ export interface Transfer {
   readonly allowNegative: boolean;
 }
 
-/** Adds credits to a balance, or subtracts them. */
+/** Adds credits to a balance, or subtracts credits from the balance. */
 export function transfer(posting: Posting, given: Transfer, keyed: Keyed | null): Outcome {
   const { kind, amount, reason, allowNegative } = given;
   const fingerprint = `${kind} ${amount}`;
@@ -75,7 +75,7 @@ export function transfer(posting: Posting, given: Transfer, keyed: Keyed | null)
   );
 }
 
-/** A reversal of a grant. Without an `amount`, everything that is not yet reversed. */
+/** A reversal of a grant. Without an `amount`, all credits that are not yet reversed. */
 export interface Reversal {
   readonly grantKey: string;
   readonly amount: number | null;
@@ -245,7 +245,7 @@ function recordOf(
   return { amount, balance, expiresAt, state };
 }
 
-/** Returns the state of an ended reservation. If the stored state is open, it has just expired. */
+/** Returns the state of an ended reservation. If `open` is stored, the reservation has expired. */
 function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }

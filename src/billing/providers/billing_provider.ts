@@ -74,7 +74,7 @@ export interface PaidPrice {
   readonly ids: readonly string[];
   /** Quantity as the provider reports it. It is validated later. */
   readonly quantity: number;
-  /** Charged amount after discounts, paid by money or credit. Default: the payment's amount. */
+  /** Charged amount after discounts, paid with money or credit. Default: the payment's amount. */
   readonly amount?: number;
   /** True if the price is for a part of a period, for instance after a change of plan. */
   readonly isProration?: boolean;
@@ -86,7 +86,7 @@ export interface VendorPayment extends BillingPayment {
   readonly prices: readonly PaidPrice[];
   /** True if the event omits some prices, which {@link BillingProvider.findPrices} can return. */
   readonly hasMorePrices?: boolean;
-  /** False if such a payment is never for a whole period or a purchase: it grants nothing. */
+  /** False if the payment grants no credits, because it is no purchase and for no whole period. */
   readonly isForCredits: boolean;
   /** Charged amount after discounts and before any customer balance. Default: `amount`. */
   readonly netAmount?: number;
@@ -183,6 +183,6 @@ export interface BillingProvider {
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
   /** Returns the state of a subscription whose payments name no prices, or null if unknown. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns all prices of a payment whose event omits some. Returns none if there are too many. */
+  /** Returns all prices of a payment whose event omits some, or an empty list for too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }

@@ -40,7 +40,7 @@ export class JsonFields {
     return typeof value === "boolean" ? value : undefined;
   }
 
-  /** Returns the fields of a nested object. They are empty if there is no such object. */
+  /** Returns the fields of a nested object. The result has no fields for any other value. */
   at(name: string): JsonFields {
     return new JsonFields(this.#own(name));
   }

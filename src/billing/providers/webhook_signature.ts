@@ -7,7 +7,7 @@ import { JsonFields } from "./json_fields.ts";
 export interface OfferedSignature {
   /** The signed text before the body. Empty if only the body is signed. */
   readonly prefix: string;
-  /** The codes in the header. A rotation has several, of which one correct code suffices. */
+  /** The codes in the header. During a rotation there are several. One correct code suffices. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];
   /** Signing time in seconds since 1970, as in the header. Null if the header has none. */
   readonly timestamp: string | null;

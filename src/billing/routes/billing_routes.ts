@@ -13,7 +13,7 @@ import { parseCheckoutBody } from "./checkout_body.ts";
 import { readRequestBytes } from "./read_request_bytes.ts";
 import { requireReturnUrl } from "./require_return_url.ts";
 
-/** Returns a fact about a user, such as the account, or undefined if there is none. */
+/** Returns the account, customer or e-mail address of a user, or undefined if there is none. */
 export type UserResolver = (user: User, request: Request) => MaybePromise<string | undefined>;
 
 /** Functions of the deployer that determine who pays. A browser cannot influence their results. */
@@ -135,7 +135,7 @@ function requireUser(context: Context): User {
   return user;
 }
 
-/** Returns the user of a request. The request counts against the user's limit of provider calls. */
+/** Returns a request's user. Counts the request against the user's limit of provider calls. */
 async function limitedUser(
   context: Context,
   { rateLimiter, clock }: BillingRoutesOptions,

@@ -20,8 +20,8 @@ interface DeliveryRecord {
 
 /**
  * Claims of webhook deliveries. Deliveries of one event are handled one at a time, in any number of
- * processes, and no more after one has succeeded. The claim of a process that died expires after a
- * minute.
+ * processes, and later deliveries are not handled after one delivery has succeeded. The claim of a
+ * process that died expires after a minute.
  */
 export class DeliveryClaims {
   readonly #provider: string;
@@ -76,7 +76,7 @@ export class DeliveryClaims {
     for (;;) {
       const found = await this.#store.get(billingKeys.delivery(this.#provider, id));
       const record = asRecord(found.value);
-      // Another process took over after the lease ended, or this store call is itself a retry.
+      // The lease ended and another process took over, or an earlier attempt has succeeded.
       if (record === null || record.owner !== owner || record.leaseUntil === null) return;
       if ((await this.#store.commit(change(found.versionstamp))).ok) return;
     }
@@ -103,6 +103,6 @@ const leaseMs = 60_000;
 const keepMs = 35 * 86_400_000;
 
 function asRecord(value: unknown): DeliveryRecord | null {
-  // No other code writes these keys, so the value has this type.
+  // The cast is safe, because no other code writes these keys.
   return value === undefined ? null : value as DeliveryRecord;
 }

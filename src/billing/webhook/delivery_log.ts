@@ -19,7 +19,7 @@ export interface ReceivedDelivery {
 
 /**
  * Keeps recent deliveries in the memory of this process: the last 200 with a valid signature, and
- * the last 50 refused ones. Any client can send the latter.
+ * the last 50 rejected deliveries. Any client can send invalid deliveries.
  */
 export class DeliveryLog {
   readonly #clock: Clock;

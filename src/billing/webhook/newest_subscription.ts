@@ -48,13 +48,13 @@ export class NewestSubscriptions {
     return asKept(value)?.subscription ?? null;
   }
 
-  /** Returns the terms of a subscription, oldest first. A payment is for the terms of its time. */
+  /** Returns the terms of a subscription, oldest first. A payment is for the terms at its time. */
   async terms(id: string): Promise<readonly SubscriptionTerms[]> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return knownTerms(asKept(value));
   }
 
-  /** Records a state that an event has reported. Returns the newest state of all. */
+  /** Records a state that an event has reported. Returns the newest known state. */
   async report(reported: ReportedSubscription): Promise<BillingSubscription> {
     const key = billingKeys.subscription(this.#provider, reported.subscription.id);
     for (;;) {
@@ -76,8 +76,9 @@ export class NewestSubscriptions {
 
   /**
    * Returns the newer of two states. Stripe's times have whole seconds, and a subscription may
-   * change twice in one second. If two times are equal, the provider is asked. Its state may
-   * already be newer than events in flight, for which it is asked again.
+   * change twice in one second. If two times are equal, the service reads the state from the
+   * provider. That state may be newer than events that have not arrived yet, so the service reads
+   * it again for these events.
    */
   async #newer(
     known: ReportedSubscription,
@@ -112,6 +113,6 @@ function knownTerms(kept: KeptSubscription | null): readonly SubscriptionTerms[]
 }
 
 function asKept(value: unknown): KeptSubscription | null {
-  // No other code writes these keys, so the value has this type.
+  // The cast is safe, because no other code writes these keys.
   return value === undefined ? null : value as KeptSubscription;
 }

@@ -84,7 +84,7 @@ function creditsOf(
   return sum === 0 ? "no-credits" : sum;
 }
 
-/** Returns the lines of a payment, or the subscription's terms at that time if it has none. */
+/** Returns the lines of a payment, or without lines the subscription's terms at that time. */
 async function linesOf(
   event: VendorEvent,
   payment: VendorPayment,

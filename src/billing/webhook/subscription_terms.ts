@@ -10,11 +10,11 @@ export interface SubscriptionTerms
   readonly heldFrom?: string;
   /** A later time at which the terms still applied, if the provider has reported one. */
   readonly heldUntil?: string;
-  /** From this time until the next terms, the terms are unknown, because some were dropped. */
+  /** From this time until the next stored terms, the terms are unknown: some were dropped. */
   readonly unknownFrom?: string;
 }
 
-/** The terms that apply at a time, and whether a new period began then. */
+/** The terms that apply at a time, and whether a new period began at that time. */
 export interface TermsInForce {
   readonly terms: SubscriptionTerms;
   readonly beganPeriod: boolean;
@@ -30,8 +30,8 @@ export function subscriptionTerms(
 
 /**
  * Adds terms to a history at the right place. Events arrive in any order, so terms that are already
- * outdated are kept too. The first and the newest 50 are kept, with the time from which the first
- * may be wrong.
+ * outdated are kept too. The history keeps the first terms and the newest 50, and the time from
+ * which the first terms may be wrong.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],

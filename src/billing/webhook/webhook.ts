@@ -27,8 +27,8 @@ export interface WebhookCallbacks {
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
-   * Returns the account of an event, or undefined to use the account in its metadata. A browser can
-   * set the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe.
+   * Returns the account of an event. Undefined means the account in the metadata. A browser can set
+   * the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe.
    */
   readonly resolveAccount?:
     | ((event: BillingEvent) => MaybePromise<string | undefined>)
@@ -110,7 +110,7 @@ export class Webhook {
       return { received: true, duplicate: true };
     }
     const handled = Promise.withResolvers<void>();
-    // A rejection must not count as unhandled if no repetition waits.
+    // Without this, a rejection would count as unhandled if no repeated delivery waits.
     handled.promise.catch(() => undefined);
     this.#running.set(delivery.id, handled.promise);
     try {
@@ -191,7 +191,7 @@ export class Webhook {
     return event.creditsToGrant === undefined ? {} : { notGranted: "no-account" };
   }
 
-  /** Returns the account from `resolveAccount` or the metadata, unless a browser set that. */
+  /** Returns the account from `resolveAccount`, or from metadata that a browser cannot set. */
   async #namedAccount(event: BillingEvent, isOfServer: boolean): Promise<NamedAccount | undefined> {
     const resolved = await this.#options.resolveAccount?.(event);
     if (resolved !== undefined) return { id: resolved, isOfDeployer: true };
@@ -238,7 +238,7 @@ function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
 
-/** Throws if a test delivery would grant real credits, or a real delivery test credits. */
+/** Throws for a test delivery while real credits are granted, or for a real one in test mode. */
 function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
   if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
@@ -257,7 +257,7 @@ interface NamedAccount {
 
 type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;
 
-/** Returns true if money was paid. Trials do not count: anyone can start one with any address. */
+/** Returns true if money was paid, not for a trial: anyone can start one with any address. */
 function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }

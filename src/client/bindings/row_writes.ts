@@ -23,7 +23,7 @@ export interface RowWrites {
 }
 
 interface WaitingWrite {
-  /** The number of streams requested before the acknowledgement. `Infinity` without one. */
+  /** The number of streams requested before the acknowledgement, or `Infinity` until then. */
   askedBefore: number;
   done(): void;
 }

@@ -55,7 +55,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
   #isClosed = false;
   #status: LiveStatus = "connecting";
 
-  /** Starts with the rows of the seed if the options contain a seed. */
+  /** Starts with the rows of the option `seed`, or without rows. */
   constructor(options: SyncedRowsOptions<Key>, sink: RowSink<Row, Key>) {
     const { path, seed } = options;
     this.path = path;

@@ -29,7 +29,7 @@ export class DirectConnection implements LiveConnection {
   #retryMs = 1_000;
   /** No stream is opened before this time. */
   #pausedUntil = 0;
-  /** A page that becomes visible does not end the pause before this time. */
+  /** A page that becomes visible cannot end a pause before this time. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};

@@ -73,7 +73,7 @@ export function createListSource(
     try {
       work();
     } catch (error) {
-      // When a listener subscribes again, the service sends all rows again.
+      // Without a token, the service sends all rows again when a listener subscribes again.
       set.token = null;
       close();
       setState({ ...store.get(), status: "closed", error: null });

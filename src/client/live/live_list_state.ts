@@ -9,7 +9,10 @@ export interface LiveListState<Row = LiveRow> {
   readonly status: LiveStatus;
   /** The number of unconfirmed writes that the list shows. */
   readonly pending: number;
-  /** The reason for `limited`, `needs-auth`, `closed` or `stale`. Null if none was sent. */
+  /**
+   * The reason for `limited`, `needs-auth`, `closed` or `stale`. Null if the service has sent no
+   * reason.
+   */
   readonly error: ServiceError | null;
 }
 

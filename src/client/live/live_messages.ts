@@ -19,8 +19,8 @@ export interface RowDescription {
 export type FieldTypes = Readonly<Record<string, FieldType>>;
 
 /**
- * The type of a field. For a list field, the type of its elements. For a field with numbers and
- * strings, `any`. For a Postgres enum, its labels in order.
+ * The type of a field. For a list, the type of the elements. `any` for numbers and strings. For a
+ * Postgres enum, the labels in order.
  */
 export type FieldType = string | readonly string[];
 
@@ -28,7 +28,7 @@ export type FieldType = string | readonly string[];
 export interface LiveSeed extends RowDescription {
   /** The rows, in no particular order. */
   readonly items: readonly LiveRow[];
-  /** The ids of the rows. `select` may have removed the key fields from the rows. */
+  /** The ids of the rows, because `select` may have removed key fields from the rows. */
   readonly ids: readonly LiveRowId[];
   /** The position in the change log up to which the rows contain all changes. */
   readonly token: string;
@@ -111,7 +111,7 @@ export type LiveStatus =
 export interface Subscriber {
   /** The path and query of the subscription's `/subscribe` route. */
   readonly path: string;
-  /** Returns the position up to which the subscriber has all changes. Null without rows. */
+  /** Returns the position up to which the subscriber has all changes. Null if it has no rows. */
   token(): string | null;
   receive(message: LiveMessage): void;
 }

@@ -53,13 +53,13 @@ export function replaceRow(
 }
 
 function compareValues(a: unknown, b: unknown, type: FieldType | undefined): number {
-  // The type is the list of enum labels, and the column contains only these labels.
+  // Enum labels are compared by their position, because the column contains no other strings.
   if (Array.isArray(type)) return type.indexOf(a) - type.indexOf(b);
   const x = doubleOf(a, type);
   const y = doubleOf(b, type);
   // Strings come last in a column of numbers and strings.
   if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1;
-  // Equal doubles may have different digits, so the decimal digits are compared exactly.
+  // Different decimals may be equal as doubles, so the digits are compared exactly.
   if (!isNaN(x)) return x - y || Number(scaled(a, b) - scaled(b, a));
   const left = `${a}`;
   const right = `${b}`;
@@ -82,7 +82,7 @@ function doubleOf(value: unknown, type: FieldType | undefined): number {
   return isNumber ? Number(plain(value)) : NaN;
 }
 
-/** Returns the digits of a marked number. The service marks numbers that no double equals. */
+/** Returns the digits of a marked number. The service marks each number that no double equals. */
 function plain(value: unknown): unknown {
   // The cast is safe: only marked numbers have this member.
   return (value as { readonly $number?: string }).$number ?? value;

@@ -23,7 +23,8 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
         opening.result.createObjectStore(name, { keyPath: "order", autoIncrement: true });
       opening.onsuccess = () => {
         const opened = opening.result;
-        // An open database would prevent its own deletion.
+        // Closes the database when its deletion is requested, because an open database prevents
+        // that.
         opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();

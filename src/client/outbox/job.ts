@@ -18,7 +18,8 @@ export interface Job {
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
   /**
-   * The path of the row, for example `/api/posts/7`. Before the row exists, the resource's path.
+   * The path of the row, for example `/api/posts/7`. Until the row exists, the path of the
+   * resource.
    */
   readonly path: string;
   /** The id of the job that creates the row, possibly of this job. Null if the row exists. */
@@ -129,7 +130,7 @@ export function revivedJob(
   // refusals the key is unused, or belonged to another request. A 400 or 404 may also come from a
   // process that has not looked up the key.
   const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&
-    // Undefined is tested as "undefined".
+    // An undefined slug is tested as the string "undefined", which does not match.
     !/^(idem|query)/.test(problem?.slug as string);
   const current = rowTag(seen ?? { _etag: details?.currentETag });
   return renewedJob(

@@ -25,7 +25,7 @@ export interface JobBook extends Store<OutboxState> {
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
   /** Sets the path and tag of a job from the results of earlier jobs. Counts the attempt. */
   prepare(job: Job): Promise<Job | undefined>;
-  /** Removes a sent or discarded job. Shows the end of the job with the row of the response. */
+  /** Removes a sent or discarded job, and shows the job's end with the row of the response. */
   end(job: Job, row?: JobRow | null): Promise<void>;
   /** Reads the stored jobs. Afterwards this tab knows the jobs of all tabs. */
   sync(): Promise<void>;
@@ -76,7 +76,7 @@ export function createJobBook(
       if (job.order === Infinity || ids.has(job.id)) continue;
       jobs.set(job.id, { ...job, order: Infinity });
       environment.after(1_000, () => {
-        // The end of the job was not reported: the sending tab was closed, or this tab slept.
+        // The job is gone without a report, because the sending tab was closed or this tab slept.
         const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
         if (isGone) show({ ...job, state: "sent" });
       });
@@ -129,7 +129,7 @@ export function createJobBook(
     }
   }
 
-  /** Returns the members of a job that depend on the requests sent before it. */
+  /** Returns the members of a job that depend on requests that were sent before the job. */
   function led(job: Job): Pick<Job, "path" | "of" | "ifMatch" | "after"> {
     const row = created.get(job.of);
     const tag = sent.get(job.after)?.tag;

@@ -14,7 +14,7 @@ export interface SendJobsOptions extends ConflictOptions, KnownJobs {
   readonly tokens: JobTokens;
 }
 
-/** The tokens of jobs that must be sent with no other token, by job id. */
+/** The only tokens with which jobs may be sent, by job id. */
 export type JobTokens = Map<string, Promise<Bearer>>;
 
 /** A pause of all jobs, of the jobs of one row, or of a rate-limited resource. */

@@ -17,7 +17,7 @@ interface ShownWrite {
   readonly has: Set<OpenList>;
   /** The lists that have received the event of the write, and show it at the next token. */
   readonly echoes: Set<OpenList>;
-  /** The number of streams requested before the write was acknowledged. `Infinity` until then. */
+  /** The number of streams requested before the acknowledgement, or `Infinity` until then. */
   askedBefore: number;
   /** The tag of the row after the write, or undefined if the row has no tag. */
   tag: unknown;

@@ -46,7 +46,7 @@ export function createCalls({ transport, path }: Handle): MakeCall {
       signal,
       timeoutMs,
     });
-    // The service never sends a falsy JSON value.
+    // A response without a body or with invalid JSON yields null. The service sends no falsy JSON.
     const value = await response.json().catch(() => null);
     if (!value && response.status !== (ifNoneMatch ? 304 : 0)) throw await answerError(response);
     return { value, etag: response.headers.get("etag") };

@@ -12,7 +12,7 @@ import type { UpdateOptions } from "./merge_update.ts";
 export function createRequests(own: Handle) {
   const call = createCalls(own);
 
-  // The function is asynchronous. Therefore an impossible key rejects instead of throwing.
+  // In an asynchronous function, an impossible key rejects instead of throwing.
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>

@@ -1,7 +1,7 @@
 import type { ProblemBody, ProblemSlug } from "../../protocol/problem_codes.ts";
 
 /**
- * The kind of an error. Most are the slug of a problem of the service. `network`: the request has
+ * The kind of an error. Most kinds are the slug of a service's problem. `network`: the request has
  * no response. `timeout`: the response took too long. `unexpected-answer`: the response does not
  * come from the service, such as the page of a proxy. `discarded`, `expired` and `storage`: a write
  * of an outbox failed.

@@ -12,7 +12,7 @@ export interface Token {
 export interface Tokens {
   /** Returns the token for a new request. */
   current(): Promise<Token>;
-  /** Returns the token after a refusal. Without a new token, the result has no value. */
+  /** Returns the token after a refusal. If there is no new token, its `value` is missing. */
   after(refused: Token): Promise<Token>;
 }
 

@@ -159,7 +159,7 @@ export class TabConnection implements LiveConnection {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;
     let known = message;
-    // The leader's stream number is replaced by the number of this tab.
+    // The leader's stream number means nothing in this tab, so the tab's own number replaces it.
     if (message.type === "opened") known = { ...message, asked };
     else if (message.type === "status" && message.error !== null) {
       const { slug, message: text } = message.error;

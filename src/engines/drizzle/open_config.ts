@@ -20,9 +20,9 @@ interface GivenConfig {
 }
 
 /**
- * Opens the database of a configuration if it is a Drizzle database: the file or the server of its
- * client. Columns get the names that Drizzle uses in that database. Any other configuration is
- * returned unchanged.
+ * Opens the database of a configuration if the configuration names a Drizzle database. The database
+ * is the file or the server that Drizzle's client uses. Columns get the names that Drizzle uses in
+ * that database. Any other configuration is returned unchanged.
  */
 export async function openConfig<Config extends GivenConfig>(
   config: Config,

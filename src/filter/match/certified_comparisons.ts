@@ -15,7 +15,7 @@ import {
 
 /**
  * The comparisons that are certified for evaluation in memory with one database. The database
- * evaluates the others.
+ * evaluates all other comparisons.
  */
 export interface CertifiedComparisons {
   /**
@@ -52,7 +52,9 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
   };
 }
 
-/** Returns false for special values like NaN and the infinities, which have no order. */
+/**
+ * Returns false if a value does not fit its kind, like NaN and the infinities, which have no order.
+ */
 function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): boolean {
   const isTyped = takes === "value" || takes === "list" || takes === "pair";
   return !isTyped || values.every((value) => fitsKind(value, column));
@@ -65,7 +67,7 @@ export function cellClass({ column, values }: Comparison): CellClass {
   return isLong ? "long decimal" : column.kind;
 }
 
-/** Returns true beyond 15 digits, or so far from 1 that a double has fewer. */
+/** Returns true for a decimal of over 15 digits, or one that is too large or small for a double. */
 function isLongDecimal(text: string): boolean {
   return text.length > 290 || significantDigits(text) > 15;
 }
@@ -74,7 +76,7 @@ function cellOf(comparison: Comparison): string {
   return `${cellClass(comparison)} ${comparison.operator.symbols[0]}`;
 }
 
-/** Returns true if a column that the service did not create compares as memory does. */
+/** Returns true if an existing column compares like the evaluation in memory. */
 function comparesAsMemory({ column, operator }: Comparison, dialect: Dialect): boolean {
   switch (dialect.comparesAsMemory(column)) {
     case "wholly":

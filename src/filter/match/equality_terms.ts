@@ -22,7 +22,8 @@ export const maxEqualityTerms = 16;
  * empty list if no row matches. `isCertain` of `CertifiedComparisons` excludes values that are
  * equal in the database but might differ in memory.
  *
- * The terms apply to images that an in-memory matcher decides. The database evaluates all others.
+ * The terms apply to images that a matcher decides in memory. For all other images, the database
+ * evaluates the whole filter.
  */
 export function equalityTerms(
   filter: Filter,

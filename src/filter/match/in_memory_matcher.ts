@@ -64,7 +64,7 @@ function undecided(): null {
   return null;
 }
 
-/** Decides a group of terms. A single term with the result `absorbing` decides the group. */
+/** Combines terms. One term with the result `absorbing` decides the result of the group. */
 function decideTerms(terms: readonly InMemoryMatcher[], absorbing: boolean): InMemoryMatcher {
   return (image) => {
     let result: boolean | null = !absorbing;

@@ -6,15 +6,18 @@ import { columnValue } from "./row_matches.ts";
 /** A row before or after a change, for filters. */
 export interface RowImage {
   /**
-   * The values as the process represents them, including hidden columns. A row of {@link
-   * keepStoredForms} also has the stored values that it does not represent exactly.
+   * The values as the process represents them, including hidden columns. {@link keepStoredForms}
+   * attaches the stored values that the row does not represent exactly.
    */
   readonly row: Row;
 }
 
 type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
 
-/** The key of the stored forms. Not enumerable, because a copy of a row may have other values. */
+/**
+ * The key of the stored forms. The property is not enumerable, because a copy of a row may have
+ * other values.
+ */
 const storedForms = Symbol("stored forms");
 
 /**

@@ -37,7 +37,7 @@ export function failClosedComparison(
     );
     if (path === null) return comparison(operator, column, operands);
     const isTyped = operator.takes === "value" || operator.takes === "pair";
-    // The line above has created the operands of a value or a pair.
+    // For a value in a document, the line above has created the operands.
     const fault = isTyped ? pathOperandFault(operator, operands as readonly JsonOperand[]) : null;
     return fault === null ? { ...comparison(operator, column, operands), path } : noRows;
   } catch (error) {
@@ -76,7 +76,7 @@ function fromCode(
   }
 }
 
-/** Parses a string like a literal: a user id may be a string even if the key is a number. */
+/** Parses a string as in a filter, because a user id may be a string even for a number key. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
   if (kindFacts[column.kind].arithmetic !== "double") requireExact(value, "string or a bigint");
@@ -88,7 +88,7 @@ function ofColumn(value: unknown, column: ColumnInfo): unknown {
 }
 
 function ofDocument(value: unknown): JsonOperand {
-  // A string would be compared with strings.
+  // The message suggests a bigint, because in a document a string equals no number.
   requireExact(value, "bigint");
   return jsonOperandOf(value);
 }

@@ -35,7 +35,10 @@ export function matchesLike(text: string, pattern: string): boolean {
     : text[plain.operator](plain.text);
 }
 
-/** Returns true if a LIKE pattern ends in a `\` that escapes nothing. Engines disagree on it. */
+/**
+ * Returns true if a LIKE pattern ends in a `\` that escapes nothing. Engines treat such a pattern
+ * differently.
+ */
 export function hasDanglingEscape(pattern: string): boolean {
   let backslashes = 0;
   for (let i = pattern.length - 1; pattern.charCodeAt(i) === backslash; i--) backslashes++;

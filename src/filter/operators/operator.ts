@@ -32,9 +32,9 @@ export type OperatorTakes =
 export interface Operator {
   /** The first symbol is the operator's name, and the others are aliases. */
   readonly symbols: readonly [string, ...string[]];
-  /** The operands that it takes. */
+  /** The operands that the operator takes. */
   readonly takes: OperatorTakes;
-  /** For the operand `null`, the required result of IS NULL. If `null` is not allowed, null. */
+  /** The result of IS NULL that the operand `null` requires, or null if `null` is not allowed. */
   readonly nullMeans: boolean | null;
   /** True if the operator is defined for NULL. For every other operator a NULL does not match. */
   readonly testsNull: boolean;

@@ -39,7 +39,7 @@ export const customOperatorOptions = group(
   } satisfies Described<CustomOperator>,
 ).asGiven<CustomOperator>();
 
-/** The registry's built-in operators: every operator of the filter language. */
+/** The built-in operators of the filter language. */
 export const builtInOperators: readonly Operator[] = [
   equalOperator,
   notEqualOperator,

@@ -28,7 +28,7 @@ export function pathOperandFault(
   return type === "boolean" ? "must be a number or a text to have an order" : null;
 }
 
-/** The operators that accept any type. Others need an order, which only values of one type have. */
+/** The operators that accept operands of any type. All others need one type, which has an order. */
 const anyType: ReadonlySet<Operator> = new Set([
   equalOperator,
   notEqualOperator,
@@ -110,7 +110,7 @@ function asText(column: ColumnInfo): ColumnInfo {
   return { ...column, kind: "text" };
 }
 
-/** Returns the dialect in which an operator compares the value as one of a type. */
+/** Returns a dialect in which operators compare the value as a value of the given type. */
 function dialectOf(type: JsonOperandType, value: JsonPathValue, dialect: Dialect): Dialect {
   const operand = () => value[type];
   return {

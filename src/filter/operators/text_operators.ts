@@ -5,7 +5,7 @@ import { type Fragment, rawSql, sql } from "../../sql/fragment.ts";
 import { matchesLike, patternWork } from "./like_pattern.ts";
 import type { Operator } from "./operator.ts";
 
-/** The specific part of an operator that compares a string with a string. */
+/** The part that differs between text operators. */
 interface TextTest {
   readonly symbols: readonly [string, ...string[]];
   readonly takes: "text" | "pattern";

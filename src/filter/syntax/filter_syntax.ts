@@ -13,18 +13,18 @@ export const filterLimits = {
    * time of the database grows with the square of their number.
    */
   walks: 16,
-  /** Names that lead into a JSON document. */
+  /** The maximum number of names that lead into a JSON document. */
   pathNames: 10,
   /** The number of names of paths that may be either indexes of arrays or names of members. */
   pathIndexes: 3,
   listValues: 200,
-  /** UTF-16 units of a pattern with more wildcards than a `%` at either end. */
+  /** The length of a pattern with wildcards besides a `%` at either end, in UTF-16 units. */
   pattern: 100,
   /**
    * The length of all such patterns, in UTF-16 units. Each is tried at every position of a string.
    */
   patterns: 500,
-  /** The values of all comparisons together. */
+  /** The number of values in all comparisons together. */
   values: 1000,
 } as const;
 

@@ -25,7 +25,7 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
   for (let end = at + 1; end < text.length; end++) {
     const character = text.charAt(end);
     if (character === '"') return { name, end: end + 1 };
-    // As in a quoted value, `\x` is `x` for any `x`.
+    // As in a quoted value, `\x` means `x`, whatever character `x` is.
     name += character === "\\" ? text.charAt(++end) : character;
   }
   return null;

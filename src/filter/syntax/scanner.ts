@@ -22,7 +22,7 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** A scanned field: its string. If a name in it is quoted, also the names of its path. */
+/** A scanned field as a string, and also as a list of names if a name in it is quoted. */
 export interface ScannedField {
   readonly field: string;
   readonly path: readonly string[] | null;
@@ -45,7 +45,7 @@ export function scanField(scanner: Scanner): ScannedField {
     const from = scanner.at;
     scanBareField(scanner, fieldPart);
     const names = text.slice(from, scanner.at).split(".");
-    // A dot before a quoted name ends the bare ones.
+    // A dot before a quoted name ends the unquoted names.
     if (peek(scanner) === doubleQuote && names.at(-1) === "") {
       path.push(...names.slice(0, -1));
       scanner.at--;

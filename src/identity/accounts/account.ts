@@ -37,8 +37,8 @@ export interface Accounts {
 /**
  * Disables an account, or enables it again. Both operations end the account's sessions while it is
  * disabled. Therefore no earlier session becomes valid again, even if a process is killed between
- * the writes or a session was not used in between. The accounts may be in another store than the
- * sessions, so one write cannot change both.
+ * the writes or no request used the session while the account was disabled. The accounts may be in
+ * another store than the sessions, so one write cannot change both.
  */
 export async function switchAccount(
   { id, isDisabled: wasDisabled }: Account,
@@ -62,7 +62,7 @@ export function userOf({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
-/** Returns a user in the form for responses, without the members that only scopes need. */
+/** Returns a user in the form for responses, without members that only scopes use. */
 export function shownUser({ id, email, name, roles }: User): Readonly<Record<string, unknown>> {
   return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
 }
@@ -77,7 +77,7 @@ export function stampOf({ id, passwordHash }: Pick<Account, "id" | "passwordHash
   return createHash("sha256").update(facts).digest("base64url").slice(0, 32);
 }
 
-/** Returns true if a value from a store is an object with members of these types. */
+/** Returns true if a value from a store is an object whose members have the types in `members`. */
 export function isOf(
   value: unknown,
   members: Readonly<Record<string, "string" | "number" | "boolean">>,

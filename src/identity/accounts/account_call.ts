@@ -9,7 +9,7 @@ export interface AccountCall {
   readonly fields: AccountFields;
   /** The client's address, or null if it is unknown. */
   readonly address: string | null;
-  /** Identifies the sender in queues and counters. */
+  /** The address group of the sender, by which queues and counters distinguish senders. */
   readonly identity: string;
 }
 
@@ -22,7 +22,7 @@ export interface AccountReply {
   readonly cookie?: BegunSession | "clear" | undefined;
   /** The cookie that identifies the browser of a signup. An empty string removes it. */
   readonly signupCookie?: string | undefined;
-  /** True if the request costs no tokens of the budget after all. */
+  /** True if the service returns the tokens that the request has cost. */
   readonly isFree?: boolean | undefined;
 }
 
@@ -45,19 +45,19 @@ export class AccountFields {
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
     else if (value.length > maxLength) this.refuse(name, `has more than ${maxLength} characters`);
     else if (!value.isWellFormed()) this.refuse(name, "holds half a character");
-    // scrypt ignores trailing NUL bytes of a password (RFC 2104, 3: keys are padded).
+    // scrypt ignores NUL bytes at a password's end, because it pads keys with NUL (RFC 2104, 3).
     else if (value.includes("\0")) this.refuse(name, "holds a character that is none");
     else return value;
     return "";
   }
 
-  /** Returns a field like `text`, or null if the field is missing. */
+  /** Returns a string like {@link text}, or null if the field is missing. */
   optionalText(name: string, maxLength: number): string | null {
     const value = this.#body[name];
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** Returns a normalized e-mail address of a new or an existing account, by `spelling`. */
+  /** Returns the e-mail address, normalized by `spelling`. New accounts need stricter rules. */
   email(spelling: typeof normalEmail = knownEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);
@@ -90,8 +90,8 @@ export class AccountFields {
 }
 
 /**
- * Returns a user's name, or null if the name is missing. A line break in the name would begin a
- * header in a mail to the user.
+ * Returns a user's name, or null if the name is missing. Rejects line breaks, because a line break
+ * would begin a new header in a mail to the user.
  */
 export function readName(fields: AccountFields): string | null {
   const name = fields.optionalText("name", maxNameLength);

@@ -6,7 +6,7 @@ import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 /** The cost and the requirements of each route of accounts. */
 export interface AccountProtections {
   readonly login: OperationProtection;
-  /** The protection of a login that needs a CAPTCHA by its risk. Null if risk is not considered. */
+  /** The protection of a risky login, which needs a CAPTCHA. Null if the risk is not checked. */
   readonly risky: OperationProtection | null;
   readonly signup: OperationProtection | null;
   readonly reset: OperationProtection | null;

@@ -46,7 +46,7 @@ interface AccountRoute<Input> {
   readonly isRefunded?: boolean;
   /** Parses the body. Throws a 422. */
   read(call: AccountCall, service: AccountService): Input;
-  /** Returns the cost and the requirements of a request, or null if it needs none. */
+  /** Returns the cost and the requirements of a request, or null for an unlimited, free request. */
   protection(input: Input, call: AccountCall): MaybePromise<OperationProtection | null>;
   run(call: AccountCall, input: Input, service: AccountService): MaybePromise<AccountReply>;
 }
@@ -176,9 +176,7 @@ function readEmail({ fields }: AccountCall): string {
 /** The maximum number of fields, because an account has few. */
 const maxFields = 100;
 
-/**
- * Responds to a request. The cost and the requirements are checked before any account is looked up.
- */
+/** Responds to a request. Checks the cost and the requirements before looking up an account. */
 async function answer<Input>(
   context: Context<RouteEnv>,
   route: AccountRoute<Input>,
@@ -241,7 +239,7 @@ function socketAddress(info: unknown): string | null {
   return typeof hostname === "string" ? hostname : null;
 }
 
-/** Returns the request to charge. A login is charged to its address, not to a user. */
+/** Returns the request as the guard charges it. Logins are charged to the address, not the user. */
 function guarded({ request, address }: AccountCall, body: Uint8Array): GuardedRequest {
   return {
     request,

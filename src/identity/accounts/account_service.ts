@@ -12,7 +12,7 @@ import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 import type { PasswordRules } from "./password_rules.ts";
 import type { Passwords } from "./passwords.ts";
 
-/** The parts that the routes of accounts need. */
+/** The stores, rules and functions that the account routes use. */
 export interface AccountService {
   readonly options: ResolvedPasswordAuthOptions;
   readonly accounts: Accounts;

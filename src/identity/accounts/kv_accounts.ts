@@ -5,7 +5,7 @@ import { hashOfToken } from "../opaque_token.ts";
 import type { Account, AccountChange, Accounts } from "./account.ts";
 import { isOf } from "./account.ts";
 
-/** The maximum number of attempts. Concurrent changes of one account are rare. */
+/** The maximum number of attempts to change an account. Concurrent changes are rare. */
 const maxTries = 10;
 
 /** Creates the accounts in the key-value store. */

@@ -24,8 +24,8 @@ export function readLogin({ fields }: AccountCall): LoginFields {
 }
 
 /**
- * Logs a user in: starts a session, and ends the session of the request, so an earlier session
- * cannot be reused. Every failure is the same 401 and takes the same time.
+ * Logs a user in: starts a session, and ends the session of the request, so the earlier session
+ * cannot be used again. Every failure is the same 401 and takes the same time.
  */
 export async function logIn(
   call: AccountCall,
@@ -71,7 +71,7 @@ async function verified(
   const isRight = await passwords.verify(password, account?.passwordHash ?? null, identity);
   if (account === null || !isRight || account.isDisabled) return null;
   if (!passwords.isOutdated(account.passwordHash)) return account;
-  // The login is the only time when a cheap hash can be replaced, because the password is known.
+  // An outdated hash can be replaced only now, because only a login contains the password.
   const passwordHash = await passwords.hash(password, identity);
   if (await accounts.setPassword(account, passwordHash)) return { ...account, passwordHash };
   // Another login has replaced the hash, or the password has changed.

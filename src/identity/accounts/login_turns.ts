@@ -7,7 +7,7 @@ const maxWaiting = 128;
 
 interface Turns {
   readonly semaphore: Semaphore;
-  /** The logins that hold tokens of the budget. Each login returns its tokens when it succeeds. */
+  /** The logins that hold tokens of the budget. A successful login gets its tokens back. */
   readonly running: Set<Promise<void>>;
   /** The number of running and waiting logins. */
   count: number;

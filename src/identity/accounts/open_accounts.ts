@@ -63,7 +63,7 @@ export async function openAccounts(
 const subject = "Cannot start: passwordAuth.users";
 
 function isUsersOptions(users: object): users is UsersOptions {
-  // The deployer's table of users may have a column named `table`.
+  // A table of users may itself have a column named `table`, so `isTableLike` is checked, too.
   return "table" in users && !isTableLike(users);
 }
 
@@ -109,11 +109,11 @@ function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): Co
   throw new Error(`${subject}: "${table.name}" has no column "${name}"`);
 }
 
-/** Requires the columns. An unreachable database is no error: it may become reachable. */
+/** Requires the columns. An unreachable database is no error, because it may recover. */
 async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): Promise<void> {
   try {
     await db.sql`SELECT count(*) AS count FROM ${table} WHERE 1 = 0`;
-    // The table may belong to another program that uses the same name.
+    // Another program may have created a table of the same name.
     if (isOwn) {
       const { id, email, name, passwordHash, roles, disabled, createdAt } = usersTable;
       await db.sql`SELECT ${id}, ${email}, ${name}, ${passwordHash}, ${roles}, ${disabled},

@@ -76,7 +76,7 @@ export interface Administration {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
-  /** Ends all sessions of a user. Sessions in the memory of the service are unaffected. */
+  /** Ends all sessions of a user. A running service may accept cached sessions for a short time. */
   endSessions(userId: string): Promise<void>;
 }
 
@@ -154,7 +154,7 @@ async function openService(
 /**
  * Returns the pages of links. The pages come only from the configuration. A link made from the
  * `Host` of a request would send the token to the host of an attacker. Throws a plain Error if
- * mails are sent without them.
+ * `sendMail` is set but the pages are not.
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,

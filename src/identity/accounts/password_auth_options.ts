@@ -51,7 +51,7 @@ export type UserTable = TableLike<unknown, unknown> | TableInfo;
 export interface UsersOptions {
   /** The table. */
   readonly table: UserTable;
-  /** The database that contains the table. Default: the database of the app. */
+  /** The database of the table. Default: the database of the app. */
   readonly db?: Database | undefined;
   /** The columns, if their names differ from those of {@link usersTable}. */
   readonly columns?: UserColumnOptions | undefined;
@@ -67,10 +67,10 @@ export interface UserColumnOptions {
   /** The column of the hash of the password. Default: `passwordHash`. */
   readonly passwordHash?: UserColumn | undefined;
   /**
-   * The user's name. Default: `name`, if the table has this column. Later columns are optional too.
+   * The user's name. Default: `name` if that column exists. The columns below are optional, too.
    */
   readonly name?: UserColumn | undefined;
-  /** The roles: a document with a list of strings, or a string with one role. Default: `roles`. */
+  /** The roles: a JSON list of strings, or a string with one role. Default: `roles`. */
   readonly roles?: UserColumn | undefined;
   /** A boolean that disables the account. Default: `disabled`. */
   readonly disabled?: UserColumn | undefined;
@@ -88,7 +88,7 @@ export interface AccountGateOptions {
 
 /** The options of logins. */
 export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
-  /** The tokens that logins cost the budget of the address. */
+  /** The tokens that logins take from the budget of the client's address. */
   readonly cost?: {
     /** The tokens of a failed login. Default: 1. A successful login costs nothing. */
     readonly failed?: number | undefined;
@@ -105,7 +105,7 @@ export interface LoginCaptchaOptions {
   readonly required?: CaptchaRequired | undefined;
 }
 
-/** Decides if a login needs a CAPTCHA. If the function fails, the login needs one. */
+/** Decides if a login needs a CAPTCHA. If the function throws, the login needs a CAPTCHA. */
 export type CaptchaRequired = (
   request: Request,
   facts: LoginFacts,
@@ -123,7 +123,7 @@ export interface LoginFacts {
 
 /** The options of signups. */
 export interface SignupOptions extends AccountGateOptions {
-  /** The tokens of the budget of the address. Default: 1. */
+  /** The tokens that a signup takes from the budget of the client's address. Default: 1. */
   readonly cost?: number | undefined;
   /**
    * True to create an account only after the link in a mail was followed. Default: true. If false,
@@ -136,7 +136,7 @@ export interface SignupOptions extends AccountGateOptions {
 
 /** The options of resets of forgotten passwords. */
 export interface PasswordResetOptions extends AccountGateOptions {
-  /** The tokens of the budget of the address. Default: 1. */
+  /** The tokens that a reset takes from the budget of the client's address. Default: 1. */
   readonly cost?: number | undefined;
   /** How long a link is valid, in milliseconds. Default: an hour. */
   readonly ttlMs?: number | undefined;
@@ -160,7 +160,7 @@ export interface PasswordOptions {
   readonly refuse?: RefusePassword | undefined;
   /** The cost of scrypt. Default: N 16,384, r 8 and p 5 (OWASP). */
   readonly scrypt?: ScryptCost | undefined;
-  /** Hashes and verifies passwords instead of scrypt. */
+  /** Replaces scrypt for hashing and verifying passwords. */
   readonly hasher?: PasswordHasher | undefined;
 }
 

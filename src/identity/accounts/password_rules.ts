@@ -11,7 +11,7 @@ export interface PasswordRules {
   readonly refuse: RefusePassword | undefined;
 }
 
-/** Reads a new password. Checks the length, and that the password is no mere repetition. */
+/** Reads a new password. Checks the length, and that enough of its characters differ. */
 export function newPassword(fields: AccountFields, { minLength }: PasswordRules): string {
   const password = fields.text("password", maxPasswordLength);
   const characters = [...password];
@@ -26,7 +26,7 @@ export function newPassword(fields: AccountFields, { minLength }: PasswordRules)
 
 const minDifferent = 5;
 
-/** Checks a new password against its account and the application's list. Throws a 422. */
+/** Throws a 422 if the password contains the e-mail address or the application rejects it. */
 export async function requireGoodPassword(
   fields: AccountFields,
   { password, email, action }: {

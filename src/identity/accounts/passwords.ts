@@ -10,7 +10,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 export interface ScryptCost {
   /** The cost factor, a power of two. Doubling it doubles time and memory. */
   readonly N: number;
-  /** The block size, which multiplies the memory. */
+  /** The block size. Memory grows in proportion to it. */
   readonly r: number;
   /** The number of sequential repetitions. */
   readonly p: number;
@@ -21,8 +21,8 @@ export interface Passwords {
   /** Returns the hash of a password, with its parameters and a separate salt. */
   hash(password: string, identity: string): Promise<string>;
   /**
-   * Returns true if a password has this hash. Null is the hash of a missing account. Verifying it
-   * takes the same time, and returns false.
+   * Returns true if a password has this hash. For a missing account, `hash` is null: the call takes
+   * the same time and returns false.
    */
   verify(password: string, hash: string | null, identity: string): Promise<boolean>;
   /** Returns true if a hash has a lower cost than new hashes. */
@@ -41,7 +41,7 @@ export interface PasswordHasher {
 
 /**
  * Creates the hashing of an app. It uses separate threads, one fewer than the number of processors,
- * so many logins leave the event loop free. Waiting addresses alternate.
+ * so many logins leave the event loop free. Waiting requests of different addresses take turns.
  */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,

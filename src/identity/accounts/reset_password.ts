@@ -7,7 +7,7 @@ import { addWithNewPassword } from "./sign_up.ts";
 import { newPassword, requireGoodPassword } from "./password_rules.ts";
 import { mayMail } from "../signups/mail_limits.ts";
 
-/** The permission for a new password from a mail, stored under the hash of its token. */
+/** The permission to set a new password by a mail's link, stored under the hash of its token. */
 interface PasswordReset {
   readonly userId: string;
   /** The version of the forgotten password. The link becomes invalid when the password changes. */
@@ -43,9 +43,9 @@ export function readReset({ fields }: AccountCall, { rules }: AccountService): R
 }
 
 /**
- * `POST /password/reset`: replaces a password by the token of a mail. It ends all sessions and
- * starts none, because the token was in a mailbox. The token of a signup creates its account with
- * this password.
+ * `POST /password/reset`: replaces a password by the token of a mail. The reset ends all sessions.
+ * It starts no session, because others may have read the token in the mailbox. The token of a
+ * signup creates its account with this password.
  */
 export async function resetPassword(
   call: AccountCall,

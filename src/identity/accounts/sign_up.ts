@@ -15,7 +15,7 @@ export interface SignupFields extends LoginFields {
   readonly name: string | null;
 }
 
-/** A signup that waits for its mail's link, stored under the hash of its token. */
+/** A signup whose mail link was not followed yet, stored under the hash of the link's token. */
 interface PendingSignup {
   readonly email: string;
   readonly name: string | null;
@@ -74,9 +74,9 @@ export function readVerify({ fields }: AccountCall): VerifyFields {
 }
 
 /**
- * `POST /verify`: creates the account of a signup. The token of a mail proves only the address. The
- * user proves the signup by its password, or by the cookie of its browser, which accepts every link
- * to the address.
+ * `POST /verify`: creates the account of a signup. The token in the mail only proves the address.
+ * The request also needs the password of the signup, or the cookie of the browser that signed up.
+ * The cookie is valid for every link to the address.
  */
 export async function verifyEmail(
   call: AccountCall,
@@ -99,9 +99,8 @@ export async function verifyEmail(
 }
 
 /**
- * Creates the account of a signup with another password, by the token of its mail. Returns null for
- * a token of no signup. The reader of the mailbox may have lost the password, or a stranger may
- * have signed up. Therefore the account takes nothing from that signup.
+ * Creates the account of a signup with another password, by the token of its mail. Returns null if
+ * no signup has this token. Takes no data from the signup, because a stranger may have signed up.
  */
 export async function addWithNewPassword(
   call: AccountCall,
@@ -138,7 +137,7 @@ async function addProven(
   const { email, name, passwordHash } = proven;
   const roles = signup === false ? [] : signup.roles;
   const account = await accounts.add({ email, name, passwordHash, roles });
-  // If the process ends before this deletion, the existing account still makes the token useless.
+  // If the process ends before this deletion, the token stays useless, because the account exists.
   await store.commit({ mutations: [{ kind: "delete", key }] });
   if (account === null) throw uselessToken(action);
   observe({ kind: "account_event", event: "signup", user: account.id, address });

@@ -18,7 +18,7 @@ export interface AccountColumns {
   readonly passwordHash: ColumnInfo;
   /** The column of the user's name, or null if the table has none. */
   readonly name: ColumnInfo | null;
-  /** The column of the roles: a document with a list of strings, or a string with one role. */
+  /** The column of the roles: a JSON column with a list of strings, or a string with one role. */
   readonly roles: ColumnInfo | null;
   readonly disabled: ColumnInfo | null;
   /** The column with the time of the signup, which never changes. */
@@ -130,7 +130,7 @@ async function answered<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a column reference for a statement. Introspection returns no such object. */
+/** Returns a column reference for a statement. Introspection does not create such references. */
 function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> {
   const named: unknown = { [columnInfoKey]: column, [tableInfoKey]: table };
   // The cast is safe: the missing members exist only for the compiler.
@@ -187,7 +187,7 @@ export function mistakeOfNewRoles(column: ColumnInfo, roles: readonly string[]):
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 
-/** Returns the error of several roles for a string column, which stores only one role. */
+/** Returns the error for several roles if the column is a string, which stores only one role. */
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;

@@ -55,8 +55,8 @@ export function readChange({ fields }: AccountCall, { rules }: AccountService): 
 }
 
 /**
- * `POST /password/change`: replaces the password of the user, who must know the current one. The
- * change ends all sessions, and begins a new session for this client.
+ * `POST /password/change`: replaces the user's password. The request must contain the current
+ * password. The change ends all sessions, and begins a new session for this client.
  */
 export async function changePassword(
   call: AccountCall,

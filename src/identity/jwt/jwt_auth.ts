@@ -46,7 +46,7 @@ export function jwtAuth(options: JwtAuthOptions): AuthenticatorDefinition {
   return { name: "jwtAuth", open: (parts: AuthParts) => open(resolved, parts) };
 }
 
-/** The maximum length of a token, because its header is sent with each request. */
+/** The maximum length of a token, because clients send the token with each request. */
 const maxTokenLength = 8_192;
 /** The time after which a token without expiry is verified again, in milliseconds. */
 const unendingMs = 300_000;
@@ -167,7 +167,7 @@ function userOfClaims(claims: Claims): User | null {
   });
 }
 
-/** Returns the problem of a refused token. `invalid_token` asks the client for a new token. */
+/** Returns the problem of a refused token. A client needs a new token after `invalid_token`. */
 function refusal(reason: string): Problem {
   return new Problem("unauthorized", `Cannot accept this token: ${reason}`, {
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },

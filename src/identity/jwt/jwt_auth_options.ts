@@ -13,8 +13,8 @@ export interface JwtAuthOptions {
   /** The `https://` URL of a JSON Web Key Set, which is fetched and cached (RFC 7517, 5). */
   readonly jwks?: string | undefined;
   /**
-   * The accepted algorithms. Default: the algorithms that suit the key. The algorithm that a token
-   * names is never trusted alone.
+   * The accepted algorithms. Default: the algorithms that suit the key. Tokens with others are
+   * rejected.
    */
   readonly algorithms?: readonly JwtAlgorithm[] | undefined;
   /** The accepted values of a token's `iss`. Default: any value. */
@@ -28,8 +28,8 @@ export interface JwtAuthOptions {
   /** True to reject a token without `exp`. Default: true. */
   readonly requireExpiry?: boolean | undefined;
   /**
-   * Returns the user of verified claims, or null to reject the token. By default the id is `sub`.
-   * The user also has `email`, `name` and `roles`, if they are claims, and all claims.
+   * Returns the user for a verified token's claims, or null to reject the token. By default the id
+   * is `sub`. The user also has `email`, `name` and `roles`, if they are claims, and all claims.
    */
   readonly user?: UserOfClaims | undefined;
 }

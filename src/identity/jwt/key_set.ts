@@ -15,7 +15,7 @@ export interface KeySetOptions {
 const maxAgeMs = 10 * 60_000;
 /** The minimum time between fetches for tokens with an unknown key, in milliseconds. */
 const pauseMs = 60_000;
-/** The pause between fetches while no key is known. No token is accepted until then. */
+/** The pause between fetches while no key is known, in milliseconds. */
 const firstPauseMs = 5_000;
 /** The timeout of a fetch, in milliseconds. Requests wait for a fetch if no keys are known. */
 const timeoutMs = 5_000;
@@ -53,7 +53,7 @@ export class KeySet {
     );
   }
 
-  /** Fetches the keys again for a token with an unknown key. Null if there was no new fetch. */
+  /** Fetches the keys again for a token with an unknown key. Returns null without a new fetch. */
   async newerKeys(): Promise<VerificationKey | null> {
     const before = this.#fetchedAt;
     await this.#fetchAfter(pauseMs);

@@ -11,7 +11,7 @@ import {
 /** Verifies a token with the configured keys. Rejects with a 503 if no keys are available yet. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
-/** The parts that verify tokens, in addition to the options. */
+/** The parts of the verification of tokens in addition to the options. */
 export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   /** Called when the keys of the remote key set have changed. */
   readonly onChange: () => void;
@@ -36,7 +36,7 @@ export async function createVerifyToken(
     return byAny(keys, verify(options.algorithms ?? ["HS256"]));
   }
   const algorithms = options.algorithms ?? algorithmsOf(key ?? "");
-  // A key is imported for one algorithm.
+  // Each algorithm needs a separate import of the key.
   const imported = await importAll(key ?? "", algorithms);
   return async (token) => {
     let last: Verification = refused;
@@ -110,7 +110,7 @@ async function importAll(
     try {
       imported.push([algorithm, await importPublicKey(key, algorithm)]);
     } catch (error) {
-      // If several algorithms are tried, an unsuitable algorithm is no error.
+      // The key may suit only some of the algorithms, so one failed import is no error.
       errors.push(error);
     }
   }

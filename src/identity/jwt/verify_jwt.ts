@@ -87,6 +87,6 @@ function reasonOf(error: unknown): string {
     return `its claim "${error.claim}" is not the one that is accepted`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
-  // Any other error concerns the signature, the form, `crit`, or an unsuitable key.
+  // All remaining errors concern the signature, the token's form, `crit`, or an unsuitable key.
   return "it is not a token that was signed for this service";
 }

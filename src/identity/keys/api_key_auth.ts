@@ -36,9 +36,9 @@ export const apiKeyAuthOptions = group(
 ).default({});
 
 /**
- * The authenticator of API keys, in the header `X-API-Key` or as `Authorization: Bearer`. They are
- * made by `cli.ts keys create`, and kept in the key-value store. Throws a plain Error for a wrong
- * option.
+ * The authenticator of API keys, in the header `X-API-Key` or as `Authorization: Bearer`. The
+ * command `cli.ts keys create` creates API keys in the key-value store. Throws a plain Error for a
+ * wrong option.
  *
  * @example
  * ```ts

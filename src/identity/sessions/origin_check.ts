@@ -2,8 +2,8 @@ import { Problem } from "../../problem/problem.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";
 
 /**
- * Requires that a write with a cookie comes from a page of this service, because a browser sends
- * the cookie with the requests of any page. Throws a 403.
+ * Requires that a write with a cookie comes from a page of this service, because a browser adds the
+ * cookie to requests of any page. Throws a 403 for other pages.
  */
 export function requireOwnPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) === true) return;

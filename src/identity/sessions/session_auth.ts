@@ -29,8 +29,8 @@ export function carriedToken(request: Request, cookie: SessionCookie): CarriedTo
 }
 
 /**
- * Creates the function that identifies the user of a session: by its token as `Authorization:
- * Bearer`, or by its cookie, whose writes must come from a page of this service.
+ * Creates the function that identifies the user of a session: by a token in `Authorization:
+ * Bearer`, or by a cookie. A write with a cookie must come from a page of this service.
  */
 export function createSessionAuth(
   { sessions, cookie, trustedOrigins }: SessionAuthOptions,

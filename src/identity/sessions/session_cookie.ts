@@ -35,7 +35,7 @@ export class SessionCookie {
     maxBytes: 8 * 1024 * 1024,
     bytesOf: (header) => 4 * header.length,
   });
-  /** The host of the last request. */
+  /** The host of the last request, for which the cookie's security is already determined. */
   #host: string | null = null;
   #isSecureHost = true;
 

@@ -3,7 +3,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { hashOfToken } from "../opaque_token.ts";
 
-/** Returns the epoch of a user, to which sessions are bound. Empty for a new user. */
+/** Returns the epoch to which a user's sessions are bound, or an empty string if none is stored. */
 export async function sessionEpoch(store: KeyValue, userId: string): Promise<string> {
   const { value } = await store.get(epochKey(userId));
   return typeof value === "string" ? value : "";

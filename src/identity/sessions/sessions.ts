@@ -68,7 +68,7 @@ export class Sessions {
     });
   }
 
-  /** Returns the identification of a session token. Null if the token is unknown or has ended. */
+  /** Returns the user of a session token, or null for an unknown token or an ended session. */
   identify(token: string): MaybePromise<Identification | null> {
     // The token is looked up before its characters are checked, because nearly all tokens are
     // known.
@@ -91,7 +91,7 @@ export class Sessions {
   /** Ends one session. An ended session is no error. */
   async end(token: string): Promise<void> {
     if (!isToken(token, sessionPrefix)) return;
-    // The cache comes first, so that this process rejects the session even if the store fails.
+    // The cache is updated first. Then this process rejects the session even if the store fails.
     this.#trusted.end(token);
     await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
   }

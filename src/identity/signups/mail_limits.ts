@@ -1,16 +1,15 @@
 import type { HourlyCounters } from "../accounts/hourly_counters.ts";
 import { networkOf } from "../accounts/login_risk.ts";
 
-/** The hourly maximum of mails of one kind to one address. It prevents filling a mailbox. */
+/** The hourly maximum of mails of one kind to one address, to prevent flooding a mailbox. */
 export const maxMailsAnHour = 5;
 
-/** The hourly maximum of mails to an address when the source has not caused a mail before. */
+/** The hourly maximum of mails to one address, for a source's first mail to that address. */
 export const maxSourcesAnHour = 20;
 
 /**
- * Returns true if a mail of a kind may be sent to an address for this source, and counts it. A
- * source is the network of the client. Beyond the limit of all sources, each source still has its
- * first mail.
+ * Counts a mail of a kind to an address. Returns true if the mail may be sent for this source. A
+ * source is the client's network. Above the common limit, each source still has its first mail.
  */
 export async function mayMail(
   counters: HourlyCounters,

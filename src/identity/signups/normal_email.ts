@@ -19,7 +19,10 @@ export function normalEmail(given: string): string | null {
   return email.length <= 254 ? email : null;
 }
 
-/** Returns the form of an existing account's address. The account may be older than these rules. */
+/**
+ * Returns the form of an existing account's address. The checks are weaker than for new accounts,
+ * because the account may be older than the rules.
+ */
 export function knownEmail(given: string): string | null {
   const email = given.trim().normalize("NFC").toLowerCase();
   const isKnown = email.length <= 254 && email.isWellFormed() &&
@@ -50,10 +53,10 @@ function isMixed(word: string): boolean {
   return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;
 }
 
-/** Matches words of letters, digits and signs between dots (RFC 5322, 3.2.3; RFC 6532). */
+/** Matches words between dots, of letters, digits and signs (RFC 5322, 3.2.3; RFC 6532). */
 const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
 
-/** Letters that no name mixes with Latin letters. Chinese, Japanese and Korean are allowed. */
+/** Letters that no name mixes with Latin letters. Chinese, Japanese and Korean may be mixed. */
 const foreign =
   /(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}\p{sc=Latin}\p{sc=Zyyy}\p{sc=Zinh}])\p{L}/u;
 
@@ -62,7 +65,7 @@ const similar = [/\p{sc=Cyrl}/u, /\p{sc=Grek}/u, /\p{sc=Copt}/u, /\p{sc=Armn}/u,
 
 function normalDomain(given: string): string | null {
   const isPlain = /^[\x21-\x7e]*$/.test(given) && !/(?:^|\.)xn--/.test(given);
-  // The conversion would remove invisible characters, and so change the address.
+  // The conversion would silently remove invisible characters, so they are rejected before.
   if (/\p{DI}/u.test(given)) return null;
   const domain = isPlain ? given : domainToUnicode(domainToASCII(given)).normalize("NFC");
   return labels.test(domain) && !domain.split(".").some(isMixed) ? domain : null;

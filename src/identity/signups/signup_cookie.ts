@@ -6,8 +6,8 @@ export function signupCookie({ headers }: Request, isSecure: boolean): string | 
 }
 
 /**
- * Sets the cookie that identifies the browser of a signup when the link of its mail is followed. It
- * has no other use, and is valid for a day. An empty string removes it.
+ * Sets the cookie that identifies the browser of a signup when the user follows the link in the
+ * mail. The cookie is valid for a day and has no other use. An empty `token` removes the cookie.
  */
 export function setSignupCookie(headers: Headers, token: string, isSecure: boolean): void {
   const value = token;

@@ -122,7 +122,7 @@ export function entityKindOf(value: unknown): string | null {
   return typeof kind === "string" ? kind : null;
 }
 
-/** Thrown for an unsupported column. The message follows "Cannot serve notes.scan: ". */
+/** Thrown for an unsupported column. Messages begin with "Cannot serve notes.scan: ". */
 export class UnservableColumn extends Error {
   /** `reason` begins with the column's kind. */
   constructor(reason: string) {

@@ -22,7 +22,7 @@ function columnType(column: DrizzleColumn): DrizzleType {
   return dimensions === 0 ? type : listType(type, dimensions);
 }
 
-/** Returns the elements and dimensions of an array; for other columns the column and 0. */
+/** Returns the elements and dimensions of an array; for another column, the column and 0. */
 function arrayOf(column: DrizzleColumn): {
   readonly element: DrizzleColumn;
   readonly dimensions: number;
@@ -44,7 +44,7 @@ function scalarType(column: DrizzleColumn): DrizzleType {
   const kind = column.enum === undefined ? kindOf(column, name) : undefined;
   if (kind === undefined) return databaseTypeOf(column, name);
   const [first = null, second = null] = numbers;
-  // The column must be whole, because Drizzle cannot read a fraction in a column of bigints.
+  // Drizzle cannot read a fraction in a column of bigints, so such a column must be whole.
   const isWhole = first !== null || column.columnType === "PgNumericBigInt";
   return {
     ...plain,
@@ -174,7 +174,7 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
   };
 }
 
-/** Returns true if Postgres can sort the elements, and so the lists. It cannot sort `json`. */
+/** Returns true if Postgres can sort the elements and thus the lists, unlike `json`. */
 function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
   return databaseType?.ordered ?? existingType !== "json";
 }

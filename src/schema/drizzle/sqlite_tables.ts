@@ -66,7 +66,7 @@ function lengthOf(type: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** Returns why a column cannot be served. In blobs, digits have no order and documents no paths. */
+/** Returns why a column cannot be served. In a blob, digits are not ordered, and JSON has no paths. */
 function faultOf({ columnType, getSQLType }: DrizzleColumn): string {
   switch (columnType) {
     case "SQLiteBlobJson":

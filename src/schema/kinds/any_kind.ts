@@ -31,7 +31,7 @@ export const anyKind: Kind = {
   ordered: true,
 };
 
-/** Returns true if SQL would read the string as a number. Strings with spaces are no numbers. */
+/** Returns true if SQL would read the string as a number. A string with spaces is no number. */
 export function looksLikeNumber(text: string): boolean {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text);
 }

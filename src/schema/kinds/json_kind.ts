@@ -24,7 +24,7 @@ export const jsonKind: Kind = {
 
 const maxDepth = 32;
 
-/** Throws unless a value is JSON. All of it is checked, because a hook may return anything. */
+/** Throws unless a value is JSON. Checks nested values, too, because a hook may return anything. */
 function requireJson(value: unknown, depth: number): void {
   if (value === null || typeof value === "boolean" || typeof value === "bigint") return;
   if (typeof value === "string") return requireStorableText(value);

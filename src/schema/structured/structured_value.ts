@@ -112,7 +112,7 @@ function fromMember(
     return kindOf(column).fromJson(value, column);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    // Postgres validates `NaN`, `infinity` and other strings for values that JSON lacks.
+    // A string may be a value that JSON lacks, such as `NaN`. Postgres validates such strings.
     if (typeof value === "string" && !kindFacts[column.kind].isWholeInJson) {
       requireStorableText(value);
       return value;

@@ -3,7 +3,7 @@ import type { SearchQuery, SearchTerm } from "../search_query.ts";
 
 type Clause = Record<string, unknown>;
 
-/** Returns the name of a field in documents, because names of columns may be invalid there. */
+/** Returns the name of a document's field, because a column name may be invalid in OpenSearch. */
 export function fieldName(position: number): string {
   return `f${position}`;
 }
@@ -55,6 +55,9 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/** The last word of a phrase has no limit. Otherwise words of other users would have an effect. */
+/**
+ * The prefix at the end of a phrase may match any number of words. With a limit, words of other
+ * users would affect the hits.
+ */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

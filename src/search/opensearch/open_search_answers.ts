@@ -14,7 +14,9 @@ export interface IndexFacts {
   /** The server's id of the index. If the index is created again, it has a different id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** The metadata, or null if another program created the index. `filled` is a uuid. */
+  /**
+   * The metadata, or null if another program created the index. `filled`: the filled index's uuid.
+   */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   /** The names of the index's fields. */
   readonly fields: readonly string[];
@@ -34,7 +36,7 @@ export interface BulkOutcome {
   readonly isLost: boolean;
 }
 
-/** Reads the hits of a response. Throws a plain Error unless the response says these are all. */
+/** Reads the hits of a response. Throws a plain Error unless the response contains all hits. */
 export function hitsOf(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
     throw new Error("OpenSearch did not answer for all of its shards");
@@ -46,7 +48,7 @@ export function hitsOf(body: unknown): readonly Hit[] {
   });
 }
 
-/** Returns true if a response confirms that every shard has succeeded, at least one. */
+/** Returns true if a response confirms that at least one shard succeeded and no shard failed. */
 export function isFromAllShards(body: unknown): boolean {
   const { total, successful, failed } = Object(member(body, "_shards"));
   return typeof total === "number" && total > 0 && failed === 0 && successful > 0;
@@ -57,7 +59,7 @@ export function isMissingIndex(body: unknown): boolean {
   return member(member(body, "error"), "type") === "index_not_found_exception";
 }
 
-/** Reads the facts about the indexes of a name. Throws a plain Error for anything else. */
+/** Reads the facts about the indexes of a name. Throws a plain Error for another response. */
 export function indexFacts(body: unknown): readonly IndexFacts[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw strange;
   return Object.entries(body).map(([name, facts]) => {
@@ -110,7 +112,7 @@ export function bulkOutcome(
     const status = member(result, "status");
     if (status === 404 && error === "index_not_found_exception") isLost = true;
     else if (typeof member(result, "_index") === "string" && member(result, "_index") !== index) {
-      // A version conflict also names the index of the alias.
+      // The response names another index than the prepared one, so that index was lost.
       isLost = true;
     } else if (member(result, "_id") === id && isDone(result, operation)) return [];
     return [`${status} ${error}`];

@@ -68,8 +68,8 @@ export class OpenSearchIndex implements IndexBackend {
   /**
    * Creates or finds the index. The name of the service is an alias: a write through the alias
    * never creates an index, and a search uses the name of the index itself. An index that is
-   * created again under that name, or restored from a snapshot, has another uuid than the one that
-   * was filled.
+   * created again under that name, or restored from a snapshot, has another uuid than the filled
+   * index.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {
@@ -77,7 +77,7 @@ export class OpenSearchIndex implements IndexBackend {
       if (known === undefined) {
         await this.#create();
       } else if (others.length > 0 || known.name === this.#name || !this.#isCurrent(known)) {
-        // The fields may contain words of columns that are hidden now.
+        // Old indexes are removed, because they may contain words of columns that are hidden now.
         for (const { name } of others.length > 0 ? others : [known]) await this.#remove(name);
       } else {
         this.#current = known;
@@ -94,7 +94,7 @@ export class OpenSearchIndex implements IndexBackend {
     const [known, ...others] = await this.#found();
     if (this.#current === null) return;
     if (known?.name !== this.#current.name || others.length > 0) throw this.#lost();
-    // An index that is closed, or has lost its shards, still exists.
+    // A closed index and an index without shards still exist, so this reads a key as a test.
     await this.keys(null, 1);
   }
 
@@ -209,7 +209,7 @@ export class OpenSearchIndex implements IndexBackend {
     });
     if (status === 404) throw this.#lost();
     const hits = hitsOf(body);
-    // A check after the hits: they came from the index that was filled.
+    // Checks after the search that the hits came from the index that was filled.
     await this.#requireSame(signal);
     const keys = hits.flatMap(({ id }) => {
       const key = parseKey(id, this.#index.table);
@@ -228,7 +228,7 @@ export class OpenSearchIndex implements IndexBackend {
     if (status === 404 || uuidOf(member(body, name)) !== uuid) throw this.#lost();
   }
 
-  /** Removes the indexes from before an alias was lost, if the rights suffice. */
+  /** Removes earlier indexes of this service whose alias was lost, if the user has the rights. */
   async #removeOld(): Promise<void> {
     try {
       const { body } = await this.#ask(`${this.#name}~*`, {
@@ -253,7 +253,7 @@ export class OpenSearchIndex implements IndexBackend {
     return found;
   }
 
-  /** True for an index of this service. In old versions, the server created the index. */
+  /** Returns true for an index of this service. In old versions, the server created the index. */
   #isOwn({ meta, fields }: IndexFacts): boolean {
     return meta !== null || fields.includes(keyField) &&
         fields.every((field) => field === keyField || /^f[0-9]+$/.test(field));
@@ -283,7 +283,7 @@ export class OpenSearchIndex implements IndexBackend {
     const { status, body } = await this.#ask(index, {
       ...{ method: "DELETE", path: "", timeoutMs: slowMs },
     });
-    // Another process may have removed the index.
+    // A 404 is no error, because another process may have removed the index.
     if (status !== 404) requireAcknowledged(body);
   }
 
@@ -314,7 +314,7 @@ const keyField = "key";
 /** The version of the index format. An index of another version is created again. */
 const shapeVersion = 3;
 
-/** How soon the server shows a write to searches. A write takes about as long, because it waits. */
+/** How soon the server shows a write to searches, which is about as long as a write waits. */
 const refreshInterval = "200ms";
 
 /** The timeout of work outside of requests, in milliseconds. */

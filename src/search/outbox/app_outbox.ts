@@ -10,7 +10,10 @@ import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 
 /** The parts of an app that its outbox needs. */
 export interface OutboxContext {
-  /** The configured key-value store. One in memory is not used: it would end with the process. */
+  /**
+   * The configured key-value store. A store in memory is not used, because its entries would be
+   * lost when the process ends.
+   */
   readonly store: { readonly configured: KeyValue | null };
   readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
   readonly runtime: Runtime;
@@ -85,7 +88,7 @@ export class AppOutbox {
     this.#timer = new OutboxTimer({ ...shared, outbox: this.#outbox, sweep, intervalMs });
   }
 
-  /** Drains once, unless another process does. Never rejects. */
+  /** Drains the outbox once, unless another process is draining it. Never rejects. */
   async tick(): Promise<void> {
     await this.#timer?.tick();
   }

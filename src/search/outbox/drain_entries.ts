@@ -58,9 +58,8 @@ export async function drainEntries(parts: DrainParts, limits: DrainLimits): Prom
   const owner = bytesToHex(runtime.random.bytes(16));
   const taken = await takeDue(owner, parts, limits);
   if (taken.length === 0) return { done: 0, failed: 0, dead: 0 };
-  // The versions are drawn after the leases, and before the rows are read. If one of two drainers
-  // has lost its lease, the later version then belongs to the later read, or to an entry that has
-  // changed since.
+  // The versions are drawn after the leases, and before the rows are read. If two drainers write
+  // one entry because a lease ended, the later version thus belongs to the later read.
   const first = await reserveVersions(taken.length, parts);
   const versioned = taken.map((entry, nth) => ({ entry, version: first + nth }));
   const groups = [...Map.groupBy(versioned, ({ entry }) => entry.index)];
@@ -88,22 +87,22 @@ export async function drainEntries(parts: DrainParts, limits: DrainLimits): Prom
   };
 }
 
-/** How long a drainer may work on entries before another takes them, in milliseconds. */
+/** How long a drainer may work on entries before another drainer takes them, in milliseconds. */
 const leaseMs = 120_000;
 
 /** From this attempt on, a document is written alone, because it may cause the failures. */
 const soloAttempts = 5;
 
-/** The number of documents that are written in separate requests at a time. */
+/** The maximum number of concurrent requests that write one document each. */
 const soloWrites = 10;
 
 interface Outcome {
   readonly entry: OutboxEntry;
-  /** Why the document was not written, or null if it was. */
+  /** Why the document was not written, or null if it was written. */
   readonly fault: OutboxFault | null;
 }
 
-/** The result of a drainer's work on an entry. */
+/** The end of a drainer's work on an entry, and its result. */
 interface WorkEnd {
   readonly owner: string;
   readonly fault: OutboxFault | null;
@@ -126,7 +125,7 @@ function endWork(
   }
 }
 
-/** Reserves versions that are greater than all versions this process has drawn for the indexes. */
+/** Reserves versions that are greater than all versions of this process for the indexes. */
 async function reserveVersions(
   count: number,
   { records, indexes }: DrainParts,

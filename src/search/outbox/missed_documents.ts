@@ -23,7 +23,7 @@ export class MissedDocuments {
     this.#downUntil = -Infinity;
   }
 
-  /** Adds documents. Above {@link maxMissed}, the oldest are dropped, and a sweep indexes them. */
+  /** Adds documents. Above {@link maxMissed}, drops the oldest, which a sweep indexes later. */
   add(names: readonly DocumentName[]): void {
     for (const name of names) this.#names.set(JSON.stringify([name.index, name.docId]), name);
     for (const code of this.#names.keys()) {
@@ -40,7 +40,7 @@ export class MissedDocuments {
   }
 }
 
-/** How long the store is not tried after a failure, in ms: waiting transactions hold locks. */
+/** The pause after a failed call of the store, in ms, because waiting transactions hold locks. */
 const pauseMs = 5_000;
 
 const maxMissed = 100_000;

@@ -9,15 +9,15 @@ export interface DocumentName {
 }
 
 /**
- * The entry of the search outbox for one document. Its work is to make the index equal to the row,
- * whatever happened to the row. The entry contains only ids.
+ * The entry of the search outbox for one document. A drainer that takes the entry makes the index
+ * equal to the current row. The entry contains only ids.
  */
 export interface OutboxEntry extends DocumentName {
   /** Number of changes to the entry, except for changes by a drainer. */
   readonly revision: number;
   /** Announced writes of the row that may still be in progress. */
   readonly intents: readonly OutboxIntent[];
-  /** The revision at which work was last added, or null if all work is only announced. */
+  /** The revision at which work was last added, or null if there are only announced writes. */
   readonly readyRevision: number | null;
   /** The time since which the index may differ from the row, in milliseconds since 1970. */
   readonly since: number;
@@ -25,10 +25,10 @@ export interface OutboxEntry extends DocumentName {
   readonly attempts: number;
   /** Time before which no drainer takes the entry, in milliseconds since 1970. */
   readonly notBefore: number;
-  /** The reason of the last failure, or null if none has failed. */
+  /** The reason of the last failure, or null if no attempt has failed. */
   readonly failure: string | null;
   readonly lease: OutboxLease | null;
-  /** Time since which the entry is dead after too many failures, or null if it is not. */
+  /** Time since which the entry is dead after too many failures, or null for a pending entry. */
   readonly deadSince: number | null;
   /** A document or deletion passed to {@link SearchOutbox.enqueue}, or null to read the row. */
   readonly given: "document" | "delete" | null;
@@ -72,7 +72,7 @@ export function addIntent(
   };
 }
 
-/** Confirms that the announced write is committed, so the row must be read and indexed. */
+/** Records that the announced write was committed, so a drainer must read and index the row. */
 export function confirmIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -86,7 +86,7 @@ export function confirmIntent(
   };
 }
 
-/** Removes an announced write that was rolled back. Returns null if no work remains. */
+/** Removes an announced write that was rolled back. Returns null if the entry has no more work. */
 export function withdrawIntent(entry: OutboxEntry, { id }: OutboxIntent): OutboxEntry | null {
   const intents = entry.intents.filter((other) => other.id !== id);
   return withoutNothing({ ...entry, intents });
@@ -116,7 +116,7 @@ export function placeOf(entry: OutboxEntry): OutboxPlace {
   return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentMs };
 }
 
-/** Takes the entry for a drainer, and old announced writes. Returns null if it is not due. */
+/** Takes the entry and its old announced writes for a drainer. Returns null if it is not due. */
 export function takeEntry(
   entry: OutboxEntry,
   { owner, until }: Pick<OutboxLease, "owner" | "until">,
@@ -183,7 +183,10 @@ export interface OutboxFailure {
   readonly schedule: RetrySchedule;
 }
 
-/** Ends the work of a drainer that could not start. The entry waits. The attempt does not count. */
+/**
+ * Ends the work of a drainer that could not start. The entry is due again later, and the attempt
+ * does not count as failed.
+ */
 export function postponeEntry(
   entry: OutboxEntry,
   owner: string,

@@ -69,7 +69,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The row is read again later, so an entry for a write that failed does no harm.
+      // The commit may have succeeded. An unnecessary entry does no harm: the row is read again.
       if (!isCertain) return await confirm();
       await changeAll(
         names,

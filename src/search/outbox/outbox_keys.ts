@@ -7,7 +7,10 @@ import type { DocumentName, OutboxPlace } from "./outbox_entry.ts";
 export const outboxKeys = {
   /** The entry of a document. Many processes change it. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],
-  /** The place of the entry among due or dead entries, ordered by time. The value is its name. */
+  /**
+   * The place of the entry among due or dead entries, ordered by time. The value is the document's
+   * name.
+   */
   place: (name: DocumentName, { kind, at }: OutboxPlace): KeyValueKey => [
     ...["search", "outbox", kind],
     at,
@@ -30,7 +33,7 @@ function partsOf({ index, docId }: DocumentName): readonly KeyValueKeyPart[] {
 
 /**
  * Returns a name as a part of a key: its text, or the hash of a long one, since keys are limited.
- * Bytes and text are different keys, so no document's name equals the hash of another name.
+ * Hashes are bytes and names are strings, so a name never equals the hash of another name.
  */
 function partOf(name: string): KeyValueKeyPart {
   if (Buffer.byteLength(name) <= maxNameBytes) return name;

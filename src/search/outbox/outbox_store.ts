@@ -4,7 +4,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { type DocumentName, type OutboxEntry, type OutboxPlace, placeOf } from "./outbox_entry.ts";
 import { outboxKeys } from "./outbox_keys.ts";
 
-/** Changes an entry. The function must be pure, because it may run again. Null means no entry. */
+/** Changes an entry. The function must be pure, because it may run again. Null is no entry. */
 export type ChangeEntry = (entry: OutboxEntry | null) => OutboxEntry | null;
 
 /** A place of the outbox: the entry's name, the time when it is due or died, and its age. */
@@ -12,7 +12,7 @@ export interface PlacedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
   readonly isLeased: boolean;
-  /** True if a drainer has work to do for the entry, not only announced writes. */
+  /** True if the entry has work for a drainer, and not only announced writes. */
   readonly hasWork: boolean;
 }
 
@@ -24,7 +24,7 @@ export class OutboxStore {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #hot: HotKeys;
-  /** Writes entries with documents, of which only a few fit into one commit. */
+  /** Writes entries together with their documents. Only a few documents fit into one commit. */
   readonly #large: HotKeys;
 
   /** Creates the object without calling the store. The owner of the store closes it. */
@@ -94,8 +94,8 @@ export class OutboxStore {
 
   /**
    * Reserves versions for writes to indexes, and returns the first. The first version is greater
-   * than all versions reserved before, at least `atLeast`, and greater than the versions of a store
-   * that this store replaces.
+   * than all versions reserved before, at least `atLeast`, and greater than those of a previous
+   * store.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {
@@ -153,7 +153,7 @@ interface DrainerRecord {
   readonly until: number;
 }
 
-/** Returns the further records that the change of an entry writes. */
+/** Returns the records that a change of an entry writes in addition to the entry. */
 function besideOf(
   name: DocumentName,
   before: OutboxEntry | null,
@@ -180,16 +180,16 @@ function placedOf(entry: OutboxEntry): Omit<PlacedDocument, "at"> {
 }
 
 function asPlaced({ key, value }: KeyValueEntry): PlacedDocument {
-  // No other code writes below this prefix. The fourth part of the key is the time.
+  // The cast is safe: no other code writes below this prefix. The key's fourth part is the time.
   return { ...(value as Omit<PlacedDocument, "at">), at: Number(key[3]) };
 }
 
 function asEntry(value: unknown): OutboxEntry | null {
-  // No other code writes these keys, so the value has this type.
+  // The cast is safe, because no other code writes these keys.
   return value === undefined ? null : value as OutboxEntry;
 }
 
 function asDrainer(value: unknown): DrainerRecord | null {
-  // No other code writes this key, so the value has this type.
+  // The cast is safe, because no other code writes this key.
   return value === undefined ? null : value as DrainerRecord;
 }

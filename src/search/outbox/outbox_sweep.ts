@@ -34,7 +34,7 @@ export class OutboxSweep {
     this.#running = this.#sweep(intervalMs).finally(() => this.#running = null);
   }
 
-  /** Stops the running sweep after its current page. The next one is due in some minutes. */
+  /** Stops the running sweep after its current page. The next sweep is due in some minutes. */
   async stop(): Promise<void> {
     this.#stopped.abort(new Error("The search outbox is closed"));
     await this.#running;

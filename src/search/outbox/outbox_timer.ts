@@ -60,7 +60,7 @@ export class OutboxTimer {
     try {
       return cron?.(cronName, "* * * * *", () => this.tick()) ?? (() => {});
     } catch (error) {
-      // Another app of this process uses the cron name. Draining at intervals continues.
+      // If another app of this process uses the cron's name, this app drains only at intervals.
       const reason = error instanceof Error ? error.message : String(error);
       observe({ kind: "notice", message: `the search outbox has no cron: ${reason}` });
       return () => {};

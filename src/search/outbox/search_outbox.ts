@@ -40,7 +40,7 @@ export interface OutboxOperation {
   readonly type: "index" | "delete";
   /** The id of the document, as in the last part of a row's URL. */
   readonly docId: string;
-  /** The fields to index instead of the row's, at most 60,000 bytes of JSON. */
+  /** The fields to index instead of the row's fields: at most 60,000 bytes of JSON. */
   readonly document?: Readonly<Record<string, unknown>> | undefined;
 }
 

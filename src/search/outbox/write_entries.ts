@@ -34,7 +34,7 @@ export interface WriteParts {
 
 /**
  * Reads the current rows of entries, or the documents given to them, and writes these to their
- * index before their leases end. The entries fail together. Returns null if all entries are
+ * index before their leases end. All of them fail together. Returns null if all entries are
  * written.
  */
 export async function writeEntries(
@@ -76,7 +76,7 @@ const writeMs = 30_000;
 /** Thrown if the lease of a drainer is about to end. */
 class LateDrainer extends Error {}
 
-/** Thrown if the engine rejected a write, which is no error of reading the rows. */
+/** Thrown if the engine rejected a write, to distinguish this from an error in reading the rows. */
 class Unwritten extends Error {}
 
 function asUnwritten(cause: unknown): never {
@@ -90,7 +90,7 @@ function isOutage(error: unknown): boolean {
     ["unavailable", "timeout", "retryable", "overloaded"].includes(error.kind);
 }
 
-/** An entry with its key. Its strings were passed to `enqueue`; undefined: read the row. */
+/** An entry with its key. The strings passed to `enqueue` are undefined if the row must be read. */
 interface GivenEntry {
   readonly key: Key;
   readonly version: number;
@@ -140,6 +140,6 @@ function reasonOf(error: unknown): string {
 }
 
 function parseDocument(bytes: Uint8Array): Row {
-  // No other code writes these records. The document was an object when it was enqueued.
+  // The cast is safe: only this module writes these records, and `enqueue` accepts only objects.
   return JSON.parse(new TextDecoder().decode(bytes)) as Row;
 }

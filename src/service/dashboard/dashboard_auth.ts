@@ -6,7 +6,10 @@ import type { ResolvedDashboard } from "./dashboard_options.ts";
 
 /** A request to the dashboard. */
 export interface OperatorRequest extends PageRequest {
-  /** True if a link on another site may lead here. Only the page allows that: it has no effects. */
+  /**
+   * True if a link on another site may lead here. Only the HTML page allows this, because it has no
+   * effects.
+   */
   readonly isPage: boolean;
 }
 
@@ -19,7 +22,7 @@ export async function requireOperator(
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
   const { raw, isPage } = request;
-  // Programs send neither header, but they also send credentials only deliberately.
+  // Programs without these headers are accepted: they send credentials only deliberately.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }

@@ -26,7 +26,7 @@ export interface DashboardOptions {
 }
 
 /**
- * Returns true if a request may use the dashboard. Any other value refuses. A caller with an
+ * Returns true if a request may use the dashboard. Any other value denies access. A caller with an
  * invalid credential is anonymous here, so that the function can check a separate credential.
  */
 export type AuthorizeDashboard = (

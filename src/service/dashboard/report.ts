@@ -7,7 +7,7 @@ export interface Report {
   readonly name: string;
   /** GET for a report, POST for an action. */
   readonly method: "GET" | "POST";
-  /** True if a read-only dashboard refuses the action. */
+  /** True if the action changes data, so a read-only dashboard refuses it. */
   readonly writes?: true;
   /** Returns the value to send as JSON. Throws a Problem for an invalid request. */
   answer(request: ReportRequest): MaybePromise<unknown>;

@@ -36,9 +36,7 @@ export interface ResourceFacts {
   readonly live: boolean;
 }
 
-/**
- * The callers that have an access to the rows. A resource without the operation grants no caller.
- */
+/** The callers that may access the rows. No caller may if the resource lacks the operation. */
 export type Right =
   | "everyone"
   | "some rows of everyone"
@@ -71,7 +69,7 @@ interface RelationFacts {
 }
 
 interface ProtectionFacts {
-  /** The tokens that each item costs, or 0 for a free access. */
+  /** The tokens that each item costs, or 0 if the access is free. */
   readonly cost: number;
   /** The limit in the syntax of the header `RateLimit-Policy`, or null without a limit. */
   readonly rateLimit: string | null;

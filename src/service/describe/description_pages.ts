@@ -68,9 +68,7 @@ interface DocumentWriter {
   routeCount(): number;
 }
 
-/**
- * The last version of a document. The document depends on the mount path and the number of routes.
- */
+/** The last version of a document, with the mount path and route count on which it depends. */
 interface MadeDocument {
   readonly prefix: string;
   readonly count: number;

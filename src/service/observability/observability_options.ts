@@ -31,8 +31,8 @@ export interface MetricsOptions {
 }
 
 /**
- * Returns true if a request may read the metrics. Any value other than `true` refuses. A caller
- * with an invalid credential is anonymous here, so the function can check a separate token.
+ * Returns true if a request may read the metrics. Any value other than `true` denies access. A
+ * caller with an invalid credential is anonymous here, so the function can check a separate token.
  */
 export type AuthorizeMetrics = (
   request: Request,

@@ -68,7 +68,7 @@ export interface AnsweredRequest {
   readonly durationMs: number;
 }
 
-/** OpenTelemetry's name for unknown methods, which clients can choose freely. */
+/** The method name for unknown methods, as in OpenTelemetry. Clients can invent any number. */
 const otherMethod = "_OTHER";
 
 const methods: readonly string[] = [

@@ -13,7 +13,7 @@ export class ServerTiming {
   readonly #clock: Clock;
   readonly #requests = new AsyncLocalStorage<RequestTiming>();
 
-  /** Measures nothing yet. */
+  /** Creates the measurement without measuring any request. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

@@ -38,7 +38,7 @@ export interface LemonSqueezyOptions extends ProviderOptions {
   readonly apiKey: string;
   /** The id of your store, in which checkouts are created. */
   readonly storeId: string;
-  /** True for test mode. Test deliveries are refused otherwise. Default: false. */
+  /** True for test mode. Without test mode, the service rejects test deliveries. Default: false. */
   readonly testMode?: boolean | undefined;
 }
 
@@ -149,7 +149,7 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   return { subscription: subscriptionOf(data), ...present({ changedAt, itemChangedAt }) };
 }
 
-/** Returns the ordered prices for the first invoice of a subscription. Returns none for others. */
+/** Returns the ordered prices for a subscription's first invoice. Later invoices have none. */
 async function findOrdered(
   api: VendorApi,
   { subscriptionId, payment }: VendorEvent,

@@ -80,7 +80,7 @@ function eventsOf(
   }
 }
 
-/** Returns the payment of an order. A subscription's order is paid by its invoice's event. */
+/** Returns the payment of an order. A subscription's invoice event reports the payment instead. */
 function orderPayment({ id, attributes }: EventObject): VendorPayment {
   const item = attributes.at("first_order_item");
   const variant = item.id("variant_id");
@@ -93,7 +93,7 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/** Returns the facts of an invoice. The subscription's variant at the invoice's time counts. */
+/** Returns the facts of an invoice. The paid price is the variant at the time of the invoice. */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {

@@ -76,7 +76,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   return {
     payment: {
       id,
-      // A change without costs, for instance of the payment method, buys nothing.
+      // A change that costs nothing, for instance of the payment method, contains no paid prices.
       prices: prices.map((line) =>
         isChange && (line.amount ?? netAmount ?? 1) <= 0 ? { ...line, isProration: true } : line
       ),
@@ -95,8 +95,8 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
 
 /**
  * Returns true if a customer balance pays for some of the transaction. In versions with
- * `credit_to_balance`, the proration of the previous plan is a negative line. In earlier versions
- * it is a credit.
+ * `credit_to_balance`, the proration of the previous plan is a negative line. In earlier versions,
+ * the proration is a credit.
  */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];

@@ -6,7 +6,10 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 /** The provider name of Polar in stored keys and events. */
 export const polarName = "polar";
 
-/** Reads an event of Polar. Its id is in a header. Throws a 400 if the body is not an event. */
+/**
+ * Reads an event of Polar. The delivery contains the id of the event in a header. Throws a 400 if
+ * the body is not an event.
+ */
 export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
   const type = body.text("type");
   const data = body.at("data");
@@ -48,7 +51,7 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
     case "subscription.cycled":
     case "subscription.paused":
     case "subscription.resumed":
-    // The subscription will end with its period. Until then its status is active.
+    // A canceled subscription ends with its period. Until then, Polar reports it as active.
     case "subscription.canceled":
       return { type: "subscription.updated", ...subscriptionFacts(data) };
     case "subscription.revoked":
@@ -97,7 +100,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
   const discount = data.number("discount_amount") ?? 0;
   const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
-  // If no item is a credit, only a discount can have made the order free.
+  // Only a discount can have made an order free if none of its items is a credit.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";

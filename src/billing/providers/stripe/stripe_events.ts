@@ -9,7 +9,7 @@ export const stripeName = "stripe";
 
 /**
  * Reads an event of Stripe, in the form of current API versions or of versions before 2025. A
- * webhook endpoint keeps its first version. Throws a 400 if the body is not an event.
+ * webhook endpoint keeps its original API version. Throws a 400 if the body is not an event.
  */
 export function readStripeEvent(event: JsonFields): VendorDelivery {
   const [id, type] = [event.text("id"), event.text("type")];
@@ -142,7 +142,7 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * Returns the prices of an invoice's lines. The lines decide, not the reason of the invoice. A
+ * Returns the prices of an invoice's lines. Only the lines matter, not the reason of the invoice. A
  * change of interval bills a whole period of the new price, and the proration of the old one.
  */
 export function invoiceLines(

@@ -4,9 +4,9 @@ import type { Connection } from "../../../db/driver.ts";
 
 /**
  * Returns the target tables of a statement from its plan, by their full names in the change log.
- * The statement is not run. A plan does not contain the writes of triggers and functions. Only
- * INSERT, UPDATE, DELETE, MERGE and WITH can be explained. Returns null if the server returns no
- * readable plan.
+ * The function does not run the statement. A plan does not contain the writes of triggers and
+ * functions. Only INSERT, UPDATE, DELETE, MERGE and WITH can be explained. Returns null if the
+ * server returns no readable plan.
  */
 export async function plannedTargets(
   { text, values }: Statement,
@@ -23,7 +23,7 @@ export async function plannedTargets(
   return targets;
 }
 
-/** The members of a plan that the service uses. A server may omit any of them. */
+/** The members of a plan that the service uses. A server may omit any member. */
 interface PlanNode {
   readonly "Node Type"?: unknown;
   readonly "Schema"?: unknown;

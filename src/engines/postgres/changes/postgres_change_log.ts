@@ -59,10 +59,7 @@ interface UnfinishedStep extends Step {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;
   readonly lastSeq: string;
-  /**
-   * The maximum number of changes in the next part. If rows are large, a page contains only a few
-   * of the rows that the statement examines.
-   */
+  /** The maximum number of changes in the next part of the step, smaller if rows are large. */
   readonly maxChanges: number;
   readonly to: null;
 }
@@ -139,7 +136,7 @@ class PostgresChangeLog implements ChangeLog {
     return position?.kind === "snapshot" && position.epoch === this.#epoch ? position : null;
   }
 
-  /** Always returns true, because another history has another epoch. */
+  /** Always returns true: after a restore, the epoch differs, so no further check is needed. */
   holds(): boolean {
     return true;
   }
@@ -158,8 +155,8 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   /**
-   * Deletes old changes, but only if no open transaction could still precede them. Therefore a
-   * reader of the log keeps its position, however long a transaction lasts. Returns true if there
+   * Deletes old changes, unless an open transaction could still commit an earlier change. Therefore
+   * the position of a reader stays valid, however long a transaction lasts. Returns true if there
    * may be more old changes.
    */
   #purgeSome(): Promise<boolean> {
@@ -198,15 +195,15 @@ class PostgresChangeLog implements ChangeLog {
     });
   }
 
-  /** Records the epoch. Tokens of another epoch are not parsed. */
+  /** Stores the epoch of the position. This class parses only tokens of the current epoch. */
   #noteEpoch(position: SnapshotPosition): SnapshotPosition {
     this.#epoch = position.epoch;
     return position;
   }
 
   /**
-   * Returns no change for a table that only another process records, and one change for each
-   * declaration of a table that is declared repeatedly.
+   * Returns the changes of a row of the log. The result is empty if only another process declares
+   * the table. If this process declares the table twice, the result contains two changes.
    */
   #changes({ seq, xid, table: name, op, before, after, optimisticId }: PostgresLogRow): Change[] {
     return (this.#byName.get(String(name)) ?? []).map(({ table }) =>

@@ -17,7 +17,7 @@ export const postgresChanges: ChangesEngine = {
       untracked: unwatched.map(({ table }) => table),
       findUntracked: () => Promise.resolve(null),
       open: (options) => postgresChangeLog({ driver, tables: described, random, ...options }),
-      // Triggers already record the tables that have triggers.
+      // The driver records only writes to tables without triggers.
       recordingDriver: () =>
         mode === "service" && unwatched.length > 0
           ? recordingDriver(driver, unwatched, exclude)
@@ -59,7 +59,7 @@ function mayHave(
   image: string,
   place: (value: SqlValue) => string,
 ): string {
-  // The image contains the spaces with which the database pads such a string.
+  // In an image, the database pads a string of type `char(n)` with spaces.
   const isPadded = existingType !== null && /char/i.test(existingType);
   if (isPadded) return "true";
   return `(${image} ->> ${place(dbName)}::text) = ${place(value)}::text`;

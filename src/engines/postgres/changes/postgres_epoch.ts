@@ -6,8 +6,8 @@ import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
 
 /**
  * The epoch of the Postgres change log as a column of a statement, read in the statement's
- * snapshot. Its second half is the transaction that wrote the row. The epoch changes if the row
- * comes from a dump that was restored into the same database.
+ * snapshot. The second half of the epoch is the id of the transaction that wrote the row. Therefore
+ * restoring a dump into the same database changes the epoch.
  */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
@@ -26,10 +26,7 @@ export async function beginPostgresEpoch(connection: Connection, random: Random)
   });
 }
 
-/**
- * Queries rows that begin with {@link epochColumn}. Begins an epoch of the Postgres change log if
- * there is none. The query may use a separate connection.
- */
+/** Queries rows that begin with {@link epochColumn}. Begins an epoch of the log if it has none. */
 export async function queryWithinEpoch(
   statement: Statement,
   driver: Driver,
@@ -49,7 +46,8 @@ function hasEpoch([row]: QueryResult["rows"]): boolean {
 }
 
 /**
- * Rejects a standby server. It has no epoch, and its snapshots do not show running transactions.
+ * Runs a query. Rejects if the server is a standby server, which has no epoch, and whose snapshots
+ * do not show running transactions.
  */
 async function queryPrimary(
   statement: Statement,

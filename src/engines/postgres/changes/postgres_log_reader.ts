@@ -12,7 +12,7 @@ import type { SecuredTables } from "./secured_tables.ts";
 
 /** A page of changes from the Postgres log, and the position of the read. */
 export interface LogPage {
-  /** Covers everything that the statement could see. */
+  /** The position after all changes that the statement could see. */
   readonly position: SnapshotPosition;
   /** Changes of transactions below this id are purged. */
   readonly floor: bigint;
@@ -23,10 +23,10 @@ export interface LogPage {
 
 /** The range of changes that the reader of the Postgres log reads. */
 export interface LogRange {
-  /** The position whose changes are excluded. */
+  /** The position after which the range begins. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** The end of the step's previous page and the step's target, or null for a new step. */
+  /** The last number of the previous page and the target of the step, or null for a new step. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
@@ -63,7 +63,7 @@ export class PostgresLogReader {
     limits?: ReadLimits,
   ): Promise<Pick<QueryResult, "rows"> & { readonly position: SnapshotPosition }> {
     const connection = limits === undefined ? this.#driver : this.#driver.reads(limits);
-    // The join returns a row with the position even if the statement returns none.
+    // The join returns a row with the position even if the statement returns no rows.
     const rows = await this.#query({
       text: `SELECT p.*, q.* FROM (SELECT ${this.#state}) AS p
         LEFT JOIN (SELECT true AS present, r.* FROM (${text}) AS r) AS q ON true`,
@@ -79,10 +79,10 @@ export class PostgresLogReader {
   }
 
   /**
-   * Reads the changes that are visible now and were not visible then, ordered by number. A change
-   * gets its number while its row is locked. If a snapshot sees the later of two changes of a row,
-   * it also sees the earlier one. Therefore no change is missed or out of order because its number
-   * or its transaction is old.
+   * Reads the changes that are visible now but were not visible at position `after`, ordered by
+   * number. A change gets its number while its row is locked. If a snapshot sees the later of two
+   * changes of a row, it also sees the earlier one. Therefore no change is missed or out of order
+   * because its number or its transaction is old.
    */
   async changes({ after, maxRows, rest }: LogRange): Promise<LogPage> {
     const values = [
@@ -91,7 +91,7 @@ export class PostgresLogReader {
       maxRows + 1,
       ...(rest === null ? [] : [rest.afterSeq, snapshotText(rest.target)]),
     ];
-    // A generic plan would read the log in the order of its numbers, from the oldest one.
+    // A generic plan would read the whole log in the order of the numbers, from the oldest change.
     const [order, andRest] = rest === null
       ? ["seq + 0", ""]
       : ["seq", " AND seq > $4 AND pg_visible_in_snapshot(xid, $5::pg_snapshot)"];
@@ -122,7 +122,7 @@ export class PostgresLogReader {
     };
   }
 
-  /** Decodes a position, and records the tables with policies. */
+  /** Decodes a position, and stores which tables have row policies. */
   #positionOf([epoch, snapshot, secured]: readonly SqlValue[]): SnapshotPosition {
     this.#secured.note(String(secured));
     return snapshotPosition(String(snapshot), String(epoch));
@@ -134,17 +134,17 @@ export class PostgresLogReader {
 }
 
 /**
- * The upper limit of a closed range. The planner estimates few rows for a closed range, and a third
- * of the log for an open one.
+ * The largest transaction id, as the upper bound of a range. With an upper bound, the planner
+ * estimates few rows. Without an upper bound, it estimates a third of the log.
  */
 const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
-/** Returns the SQL expression of a value in `_service_meta`. */
+/** Returns an SQL expression that reads a value from the table `_service_meta`. */
 export function metaValue(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The state of the log, and a change. The columns of the change are NULL if there is none. */
+/** The columns of the log's state and of a change, which are NULL if there is no change. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

@@ -4,9 +4,9 @@ import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import { WriteRecorder } from "./write_recorder.ts";
 
 /**
- * Returns a Postgres driver that records its own writes, for databases without triggers. A
- * statement with a plan is recorded row by row. For any other write to a recorded table, the log
- * only says that the table has changed.
+ * Returns a Postgres driver that records its own writes, for databases without triggers. For a
+ * statement with a plan, the driver records every changed row. For any other write to a recorded
+ * table, it only records that the table has changed.
  */
 export function recordingDriver(
   driver: Driver,

@@ -5,11 +5,11 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 export type OnSecured = (tables: ReadonlySet<TableInfo>) => void;
 
 /**
- * The recorded tables in which policies hide rows from the role, as each statement that reads the
- * change log sees them.
+ * The recorded tables in which row policies hide rows from the role. Each statement that reads the
+ * change log updates this set.
  */
 export class SecuredTables {
-  /** The column of a statement that returns the indexes of these tables. */
+  /** SQL of a select-list column that returns the indexes of the tables with row policies. */
   readonly column: string;
   readonly #tables: readonly TableInfo[];
   readonly #onChange: OnSecured;
@@ -22,7 +22,10 @@ export class SecuredTables {
     this.#onChange = onChange;
   }
 
-  /** Stores the value of the column. Call this before any other result of the statement is used. */
+  /**
+   * Stores the value that a statement returned for {@link column}. The caller must call this method
+   * before it uses other results of the statement.
+   */
   note(places: string): void {
     if (places === this.#known) return;
     this.#known = places;
@@ -33,8 +36,8 @@ export class SecuredTables {
 
 /**
  * The policies are read from the catalog in the snapshot of the statement. A reader that sees a
- * change thus sees the policies committed before it. Without this, `row_security_active` may come
- * from a cache of the connection that is older than the snapshot.
+ * change thus sees the policies committed before it. Otherwise `row_security_active` may use a
+ * cache of the connection that is older than the snapshot.
  */
 function securedColumn(names: string): string {
   const oids =

@@ -15,14 +15,14 @@ import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { beginPostgresEpoch } from "./postgres_epoch.ts";
 
-/** A table that the Postgres log records, as found when the log was set up. */
+/** A table whose changes the Postgres log records. */
 export interface PostgresLogTable {
   readonly table: TableInfo;
   /** The name of the table in the log: its full name, as SQL. */
   readonly name: string;
   /** True if triggers record the table. */
   readonly isWatched: boolean;
-  /** Columns whose text is in the images. See {@link isTextInImages}. */
+  /** The columns that row images store as text. See {@link isTextInImages}. */
   readonly texts: ReadonlySet<string>;
 }
 
@@ -63,7 +63,7 @@ export async function recordOnServer(
   return described;
 }
 
-/** Records that rows may have changed without a record, so that streams start again. */
+/** Records in the log that rows may have changed unnoticed. The table's streams start again. */
 export async function recordGap(
   { name }: Pick<PostgresLogTable, "name">,
   connection: Connection,
@@ -84,7 +84,7 @@ async function createLog(
       JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE c.oid = to_regclass('_service_changes')), $1, current_schema())`,
       hasTables: "to_regclass('_service_changes') IS NOT NULL",
-      // Statements name only the tables of the log.
+      // Statements name the log's tables without a schema, so the search path must find them.
       isFound: "$1 IS NULL OR $1 = ANY (current_schemas(false))",
     },
     "",
@@ -114,7 +114,10 @@ async function createLog(
   return { functionName: name, isNew };
 }
 
-/** A copy or a restored dump contains the tables of another database, including the epoch. */
+/**
+ * Empties the log if it is new, or if the database is a copy or a restored dump, which contains the
+ * log of another database.
+ */
 async function resolveEpoch(
   connection: Connection,
   random: Random,
@@ -144,7 +147,10 @@ async function resolveEpoch(
   await beginPostgresEpoch(connection, random);
 }
 
-/** Returns the identity of cluster, timeline and database, as far as the role may read it. */
+/**
+ * Returns a string that identifies the cluster, the timeline and the database. Parts that the role
+ * may not read are omitted.
+ */
 async function identityOf(connection: Connection): Promise<string> {
   const [role] = await selectNamed(
     connection,
@@ -198,7 +204,7 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
   };
 }
 
-/** Returns true if the table was recorded in another way before, or not at all. */
+/** Installs the triggers of a table. Returns true if they were missing or different before. */
 async function installTriggers(
   { name, texts }: PostgresLogTable,
   hiddenColumns: readonly ColumnInfo[],
@@ -217,7 +223,7 @@ async function installTriggers(
     postgresTriggerName,
     postgresTruncateTriggerName,
   );
-  // A second argument makes the trigger build the image column by column.
+  // If the trigger has a second argument, it builds the row image column by column.
   const isPlain = hidden.length === 0 && texts.size === 0;
   const parts = isPlain ? [name] : [name, "by column", ...hidden];
   const wanted = bytesToHex(new TextEncoder().encode(parts.map((part) => `${part}\0`).join("")));

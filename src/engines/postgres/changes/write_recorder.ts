@@ -31,15 +31,15 @@ export type RecordedWrite =
     readonly logTables: readonly PostgresLogTable[];
   };
 
-/** The maximum number of changes in a statement. Each binds two values. */
+/** The maximum number of changes that one statement inserts. Each change binds two values. */
 const maxPerStatement = 1_000;
 
 /** The maximum number of statements without a plan whose tables are cached. */
 const maxKnownTexts = 500;
 
 /**
- * Sends writes to recorded tables together with their records, in one transaction. Writes with a
- * plan are recorded row by row. Other writes are recorded only as a change of the table.
+ * Runs writes to recorded tables, and inserts the changes into the log in the same transaction. For
+ * a write with a plan, it records every row. Otherwise it records only that the table has changed.
  */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
@@ -63,7 +63,7 @@ export class WriteRecorder {
     this.#compile = createCompiler(driver.dialect);
   }
 
-  /** Returns the recorded writes of a statement, or null if there are none. */
+  /** Returns the writes of a statement to recorded tables, or null if there are none. */
   async writesOf(statement: Statement, connection: Connection): Promise<RecordedWrite | null> {
     const plan = planOf(statement);
     if (plan !== null) {
@@ -89,7 +89,10 @@ export class WriteRecorder {
     return result;
   }
 
-  /** Records a write by one statement, because the statement itself returns the rows. */
+  /**
+   * Runs an insert or a delete and records its changes. No earlier read is necessary, because the
+   * statement returns the rows.
+   */
   async #insertOrDelete(
     plan: InsertPlan | DeletePlan,
     { name, texts }: PostgresLogTable,
@@ -109,7 +112,7 @@ export class WriteRecorder {
     return { rows: returning.length === 0 ? [] : rows, changed: rows.length };
   }
 
-  /** Reads the images before the update first, which locks the rows. */
+  /** Runs an update and records its changes. First it reads and locks the rows for their images. */
   async #update(
     plan: UpdatePlan,
     { name, texts }: PostgresLogTable,
@@ -180,8 +183,8 @@ export class WriteRecorder {
   }
 
   /**
-   * Returns the tables whose rows a delete may change, directly or indirectly. Tables of other
-   * programs may have any action.
+   * Returns the tables whose rows a delete may change, directly or indirectly. A foreign key in a
+   * table of another program may have any action.
    */
   #cascadesOf(deleted: TableInfo): readonly PostgresLogTable[] {
     const reached = new Set([deleted]);
@@ -225,7 +228,8 @@ function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
 
 interface RowUpdate {
   /**
-   * The image before the update. Null if the row began to match only after the images were read.
+   * The image before the update. Null if the row matched the update only after the images were
+   * read.
    */
   readonly before: SqlValue;
   readonly after: SqlValue;
@@ -255,13 +259,13 @@ const mayWrite = beginsWith("insert|update|delete|merge|truncate|with|copy");
 /** TRUNCATE and COPY have no plan, and count as writes to every recorded table. */
 const isPlannable = beginsWith("insert|update|delete|merge|with");
 
-/** Returns a pattern that ignores spaces and comments before the first word. */
+/** Returns a pattern for statements that begin with these words, after spaces and comments. */
 function beginsWith(words: string): RegExp {
   return new RegExp(String.raw`^(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:${words})\b`, "i");
 }
 
 function planOf(statement: Statement): Plan | null {
-  // Only a compiler adds a plan to a statement.
+  // The property `plan` exists only in statements of the compiler, so the cast is safe.
   return "plan" in statement ? (statement as PlannedStatement).plan : null;
 }
 

@@ -25,7 +25,7 @@ export async function postgresConstraintColumns(
 
 /**
  * Returns true if rows of the table refer to other rows of the same table by columns that an update
- * may change. An update may then have broken the reference at its other end.
+ * may change. In such a table, an update of the referenced row can violate the foreign key.
  */
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);
@@ -36,16 +36,16 @@ function refersToOwnColumns(columns: readonly string[], table: TableInfo): boole
   );
 }
 
-/** The columns of type $2.$3 in the table $1. */
+/** A query for the columns of table $1 that have the type $2.$3. */
 const columnsOfType = `SELECT a.attname FROM pg_attribute a
   JOIN pg_type y ON y.oid = a.atttypid JOIN pg_namespace n ON n.oid = y.typnamespace
   WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
     AND n.nspname = $2 AND y.typname = $3`;
 
 /**
- * The columns of the constraint or unique index $4, or the column $5, of the table $2.$3. This
- * table is $1 or a partition of it. For an index over expressions, these are all columns that the
- * index depends on.
+ * A query for the columns of the constraint or unique index $4 of table $2.$3, or for column $5.
+ * Table $2.$3 is $1 or a partition of $1. For an index over expressions, the query returns all
+ * columns that the index depends on.
  */
 const columnsOfConstraint = `WITH owner AS (
     SELECT t.oid FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace

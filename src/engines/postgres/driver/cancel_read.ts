@@ -12,7 +12,10 @@ interface CancellableQuery {
   canceller(query: CancellableQuery): Promise<void>;
 }
 
-/** Repeats the request, because the server ignores one between two messages of a statement. */
+/**
+ * The delays before repeated cancel requests, in milliseconds. The server ignores a request that
+ * arrives between two messages of a statement.
+ */
 const repeatAfterMs = [100, 400, 1_500];
 
 /** How long a cancel request may continue after its statement has ended, in milliseconds. */
@@ -28,11 +31,11 @@ export async function cancelQuery(
   outcome: Promise<unknown>,
   clock: Clock,
 ): Promise<boolean> {
-  // Every query of the library has this type.
+  // Every query of postgres.js has these undeclared members.
   const cancellable = query as CancellableQuery;
   if (cancellable.state === null) return false;
   for (const [repetitions, waitMs] of repeatAfterMs.entries()) {
-    // A failed request has had no effect, and the next one may succeed.
+    // A failed cancel request has no effect, and the next cancel request may succeed.
     const request = cancellable.canceller(cancellable).catch(() => {});
     if (!await endsWithin(outcome, waitMs, clock)) continue;
     return repetitions === 0 && isCancellation(await outcome) &&
@@ -51,7 +54,10 @@ function endsWithin(work: Promise<unknown>, limitMs: number, clock: Clock): Prom
   });
 }
 
-/** Returns true if the request has canceled the query. It then cannot cancel another query. */
+/**
+ * Returns true if the error says that the cancel request has canceled the query. That request then
+ * cannot cancel a later query.
+ */
 function isCancellation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "57014";
 }

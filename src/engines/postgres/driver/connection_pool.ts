@@ -4,23 +4,21 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { PoolUsage } from "../../../db/driver.ts";
 
 /**
- * A pool of a few connections to Postgres, each for one user at a time. Waiting requests are
- * grouped by use. The groups take turns, and each group is first in, first out. Therefore a read by
- * key proceeds even if fifty transactions or hundreds of large reads wait.
+ * A pool of a few connections to Postgres. Each connection serves one request at a time. Waiting
+ * requests form groups by `use`. The groups are served in turn, and each is a first-in, first-out
+ * queue. Therefore a read by key proceeds even if fifty transactions or hundreds of large reads
+ * wait.
  */
 export interface Pool<T> {
   /**
    * Returns a free connection, or a promise that rejects as `unavailable` after too long a wait.
-   * `use` is the group of the request: for a single statement, the statement's text.
+   * `use` names the group of waiting requests. For a single statement, it is the statement's text.
    */
   acquire(use: string): T | Promise<T>;
-  /** Returns a connection to the pool. The next waiting request receives it. */
+  /** Puts a connection back into the pool. The next waiting request gets the connection. */
   release(item: T): void;
   usage(): PoolUsage;
-  /**
-   * Rejects all waiting requests, and later ones. Resolves when all connections are back, or after
-   * the wait limit.
-   */
+  /** Rejects all waiting and later requests. Resolves when all connections are back, or in time. */
   close(): Promise<void>;
 }
 
@@ -31,7 +29,8 @@ interface Waiter<T> {
 
 /** Creates a connection pool of `items`. No request waits longer than `limitMs`. */
 export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
-  // Last in, first out. A few connections then suffice under light load, and stay prepared.
+  // The most recently used connection is taken first. Under light load, the same few connections
+  // are used and keep their prepared statements.
   const idle = items.toReversed();
   const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;

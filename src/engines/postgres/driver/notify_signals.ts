@@ -16,7 +16,7 @@ export function notifySignals(options: PostgresJsConnectionOptions): Signals {
     listen(onSignal) {
       let isClosed = false;
       let connection: PostgresJsConnection | null = null;
-      /** The backend of this process's signals, or empty while the connection is closed. */
+      /** The server process that sends this process's signals, or empty without a connection. */
       let ownBackend = "";
       let cancel = () => {};
       let attempt = open();
@@ -28,17 +28,16 @@ export function notifySignals(options: PostgresJsConnectionOptions): Signals {
           await fresh.opening;
           await fresh.run(`LISTEN ${changesChannel}`, []);
           ownBackend = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
-          // Signals were missed while the connection was closed.
+          // The listener polls now, because signals may have been missed without a connection.
           onSignal(false);
         } catch {
-          // The error is ignored, because listeners also poll and a lost connection causes a new
-          // attempt.
+          // The error is ignored: listeners also poll, and a lost connection causes a new attempt.
           fresh.drop();
         }
       }
 
       function notified(sender: string): void {
-        // A trigger sends no backend.
+        // A signal from a trigger contains no id of a server process.
         if (sender !== ownBackend) onSignal(sender === "");
       }
 

@@ -3,7 +3,7 @@ import { sleep } from "../../../runtime/event_loop.ts";
 
 /** The argument of the option `socket` of postgres.js: the server to connect to. */
 export interface SocketTarget {
-  /** The hosts, of which there are several if the URL names several servers. */
+  /** The host names of all servers in the URL. */
   readonly host: readonly string[];
   readonly port: readonly number[];
   /** The path of a Unix socket, which replaces host and port. False for TCP. */
@@ -12,14 +12,14 @@ export interface SocketTarget {
 }
 
 const defaultPort = 5432;
-/** The number of bytes received without a pause. */
+/** The number of bytes that a socket receives between two pauses. */
 const bytesOfBurst = 128 * 1024;
 
 /**
- * Returns the function that creates the sockets of a postgres.js client. They pause briefly after
- * each burst of bytes. Otherwise, while a server sends megabytes, Deno rarely reads its other
- * sockets. This delayed other requests by half a second. With TLS there are no pauses, because the
- * library then reads from another socket.
+ * Returns the function that creates the sockets of a postgres.js client. Each socket pauses briefly
+ * after a burst of bytes. Without the pauses, Deno rarely reads other sockets while a server sends
+ * megabytes, which delayed other requests by half a second. With TLS there are no pauses, because
+ * the library then reads from another socket.
  */
 export function pacedSockets(): (target: SocketTarget) => Socket {
   let attempts = 0;
@@ -29,7 +29,7 @@ export function pacedSockets(): (target: SocketTarget) => Socket {
     if (path !== false) return socket.connect(path);
     const at = attempts++ % host.length;
     const server = { host: host[at] ?? "localhost", port: port[at] ?? defaultPort };
-    // The library's own sockets have these members. TLS takes the name of the server from them.
+    // The library's own sockets have these members, too. TLS reads the server name from them.
     return Object.assign(socket, server, { ssl }).connect(server);
   };
 }
@@ -41,7 +41,7 @@ function pauseAfterBursts(socket: Socket): void {
     if (received < bytesOfBurst) return;
     received = 0;
     socket.pause();
-    // Only a real timer lets the event loop handle all other events.
+    // A timer, unlike a microtask, lets the event loop handle all other events first.
     void sleep(0).then(() => socket.resume());
   });
 }

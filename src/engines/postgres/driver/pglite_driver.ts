@@ -9,9 +9,9 @@ import { postgresDriver } from "./postgres_driver.ts";
 import { type PgliteClient, sharedSession } from "./shared_pglite.ts";
 import { driverOptions, openingPlace } from "../../../db/driver_options.ts";
 
-/** Options of opening a PGlite, a Postgres inside this process. */
+/** Options for opening PGlite, a Postgres that runs inside this process. */
 export interface PgliteOptions {
-  /** Every transaction is read-only. */
+  /** True if every transaction is read-only. */
   readonly readOnly?: boolean | undefined;
   /**
    * True if clients see the messages that triggers and functions raise on purpose. Default: true.
@@ -47,7 +47,7 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
     waitLimitMs: options.waitLimitMs,
     raisedMessages: options.raisedMessages,
     clock: options.clock ?? systemClock,
-    // Only one process can open the folder.
+    // No other process can write, because only one process can open the folder.
     isShared: false,
     signals: null,
     close: () => library.close(),
@@ -64,7 +64,7 @@ export async function openPgliteOf(client: object, given: PgliteOptions = {}): P
   if (options.readOnly === true) {
     throw new Error("Cannot open this client for reading only: the program writes with it");
   }
-  // Drizzle's client is a PGlite, and only members that the library declares are used.
+  // The cast is safe: Drizzle's client is a PGlite, and the driver uses only declared members.
   const library = client as PgliteClient;
   await library.waitReady;
   await library.query("SET TIME ZONE 'UTC'", [], {});
@@ -81,7 +81,7 @@ export async function openPgliteOf(client: object, given: PgliteOptions = {}): P
   });
 }
 
-/** Disables the library's conversions, which lose digits and alter invalid values. */
+/** Disables PGlite's conversions of values, which lose digits and alter invalid values. */
 function passAsText(library: PGlite): void {
   for (const type of Object.keys(library.parsers)) library.parsers[type] = (text) => text;
   for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
@@ -107,7 +107,7 @@ function sessionOf(library: PGlite): PostgresSession {
         },
       };
     },
-    // The library returns all rows together and cannot end a statement, which blocks the process.
+    // PGlite returns all rows together, and it cannot abort a statement, which blocks the process.
     read(text, values, keep) {
       const result = connection.run(text, values);
       return { result: result.then((all) => keptOf(all, keep)), cancel: () => Promise.resolve() };

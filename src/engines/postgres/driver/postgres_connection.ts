@@ -1,18 +1,21 @@
 import type { ResultColumn } from "../../../db/driver.ts";
 
-/** A session of the Postgres driver. It has one connection at a time, by any library. */
+/** A session of the Postgres driver, with any library. It has at most one open connection. */
 export interface PostgresSession {
-  /** Returns the open connection, or a new one at first and after a loss. */
+  /** Returns the open connection. Opens a connection at the first call, and after a loss. */
   connection(): PostgresConnection;
   close(): Promise<void>;
 }
 
 /**
- * One connection of the Postgres driver, by any library, until it is lost. It never reconnects,
- * because a transaction is bound to it.
+ * One connection of the Postgres driver, with any library. A lost connection never reconnects,
+ * because a transaction is bound to one connection.
  */
 export interface PostgresConnection {
-  /** Resolves once the connection is open. Null if it is open. Rejects with the library's error. */
+  /**
+   * Null if the connection is open. Otherwise a promise that resolves once it is open, or rejects
+   * with the library's error.
+   */
   readonly opening: Promise<void> | null;
   /** True if the connection is lost, and with it any open transaction. */
   readonly lost: boolean;
@@ -22,30 +25,30 @@ export interface PostgresConnection {
    */
   run(text: string, values: readonly (string | null)[]): Promise<PostgresResult>;
   /**
-   * Runs one read-only statement. `keep` is called for each row when it arrives. If it returns
-   * false, the row and all previous rows are released.
+   * Runs one read-only statement. `keep` is called for each row when it arrives. If `keep` returns
+   * false, the result omits this row and all previous rows.
    */
   read(
     text: string,
     values: readonly (string | null)[],
     keep: (row: readonly (string | null)[]) => boolean,
   ): ScheduledRead;
-  /** Closes the connection in any state. The server rolls back uncommitted work. */
+  /** Closes the connection, even within a transaction. The server rolls back uncommitted work. */
   drop(): void;
 }
 
 /** A read that runs on a Postgres connection. */
 export interface ScheduledRead {
-  /** The result, as of {@link PostgresConnection.run}. */
+  /** The result of the read. Rejects like {@link PostgresConnection.run}. */
   readonly result: Promise<PostgresResult>;
   /**
    * Cancels the read on the server if the library can. Resolves when the connection can be used
-   * again safely, or is dropped. Never rejects.
+   * again safely or has been closed. Never rejects.
    */
   cancel(): Promise<void>;
 }
 
-/** The result of a statement of the Postgres driver, by any library. */
+/** The result of a statement in the Postgres driver, with any library. */
 export interface PostgresResult {
   readonly rows: readonly (readonly (string | null)[])[];
   /** The executed command, for example `INSERT`. */

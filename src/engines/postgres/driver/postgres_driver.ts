@@ -28,22 +28,22 @@ import {
   transactionGuard,
 } from "../../../db/transact.ts";
 
-/** The parts of a Postgres driver, by any library. */
+/** The parts of the Postgres driver that depend on its library. */
 export interface PostgresDriverOptions {
   readonly label: string;
   readonly sessions: readonly PostgresSession[];
   /** The maximum number of sessions for reads that may examine many rows. */
   readonly maxReads: number;
-  /** The time limit of waiting for a session and starting a transaction, in milliseconds. */
+  /** The maximum time for obtaining a session and starting a transaction, in milliseconds. */
   readonly waitLimitMs: number;
   /** True if clients see the messages of RAISE. Default: true. */
   readonly raisedMessages?: boolean;
   readonly clock: Clock;
   /** True if other processes may write to the database. */
   readonly isShared: boolean;
-  /** The signals to other processes, or null if the connections support none. */
+  /** The signals to other processes, or null if the connections do not support LISTEN. */
   readonly signals: Signals | null;
-  /** Replaces each connection before its next use. Absent if connections keep no plans. */
+  /** Replaces each connection before its next use. Absent if connections cache no plans. */
   readonly renewConnections?: () => void;
   /** Closes the resources that the sessions share. */
   readonly close: () => Promise<void>;
@@ -174,14 +174,14 @@ async function begin(connection: PostgresConnection, limit: Deadline): Promise<v
   try {
     await limit.within(connection.run("BEGIN", []));
   } catch (error) {
-    // The transaction may still begin later. The next request on this connection would then write
-    // into it.
+    // The server may still begin this transaction later. The next request on this connection would
+    // then write into that transaction.
     connection.drop();
     throw toPostgresError(error, "read");
   }
 }
 
-/** Matches a statement that can be repeated safely. WITH may contain an INSERT. */
+/** Matches a statement that can be repeated safely. WITH is excluded: it may contain an INSERT. */
 const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
 
 async function commit(
@@ -213,7 +213,7 @@ class PostgresTransaction implements Connection {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /** Runs statements one by one, because a lost connection fails all that were sent. */
+  /** Runs a statement after the previous one, so that a lost connection fails only one. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     const result = this.#last.then(() => this.#run(statement));
@@ -225,7 +225,7 @@ class PostgresTransaction implements Connection {
     try {
       return await run(this.#connection, statement);
     } catch (error) {
-      // Nothing is committed yet, so a lost connection has changed nothing.
+      // The transaction is not committed, so a lost connection has changed nothing.
       throw translated(error, statement, "read", this.#raisedMessages);
     }
   }

@@ -8,9 +8,9 @@ import { raisedMessage } from "../../../db/raised_message.ts";
 
 /**
  * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` is true
- * if the statement may have reached the server and changed something. A lost connection then leaves
- * the outcome unknown. `showsRaised` is true if clients see the messages of RAISE. A DatabaseError
- * and an error without a code stay unchanged.
+ * if the statement may have reached the server and changed something. If the connection is lost
+ * after that, the outcome is unknown. `showsRaised` is true if clients see the messages of RAISE. A
+ * DatabaseError and an error without a code stay unchanged.
  */
 export function toPostgresError(
   error: unknown,
@@ -32,7 +32,7 @@ export function toPostgresError(
   return new DatabaseError(kind, error, failedConstraint(error), raised);
 }
 
-/** Returns the kind for an error in a function. RAISE counts as a rejection, whatever its code. */
+/** Returns the kind of an error in a function. Any error of RAISE is a rejection. */
 function kindOfFunction(code: string, raised: RaisedError | null): DatabaseErrorKind {
   if (raised !== null) return "raised";
   return failuresOfFunctions.has(code) ? "failed-computation" : "other";
@@ -42,15 +42,15 @@ function kindOfFunction(code: string, raised: RaisedError | null): DatabaseError
 const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003"]);
 
 /**
- * Returns the message of a RAISE in a trigger or a function. A RAISE may have any code. A code of
- * Postgres itself was raised on purpose if the reporting routine is the routine of RAISE.
+ * Returns the message of a RAISE in a trigger or a function. A RAISE may have any code. An error
+ * with a code of Postgres itself comes from RAISE if the routine in the error is that of RAISE.
  */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
-  // Node has names of five letters, too, like EPIPE.
+  // The severity distinguishes a SQLSTATE from a code of Node with five letters, like EPIPE.
   const isOwn = "severity" in error && isOwnCode(code);
   if (!isRaise && code !== "P0001" && !isOwn) return null;
-  // The statuses 405, 407 and 426 require a header whose value the code does not contain.
+  // Responses with the statuses 405, 407 and 426 require a header, so a trigger cannot choose them.
   const [, status] = /^PT(?!405|407|426)([45]\d\d)$/.exec(code) ?? [];
   return {
     message: showsMessage ? raisedMessage(error.message) : null,
@@ -77,21 +77,21 @@ const postgresClasses: ReadonlySet<string> = new Set([
 
 /**
  * Returns true if a prepared statement returns other columns than before, because its table was
- * altered. The error has the code of all unsupported features.
+ * altered. The error has the general code for unsupported features.
  */
 export function isStalePlan(error: unknown): boolean {
   return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
 }
 
 /**
- * Returns true if a rule refuses RETURNING. The code means any unsupported feature, but the query
- * rewriter uses it only for this.
+ * Returns true if a rewrite rule of a view or table rejects RETURNING. The code means any
+ * unsupported feature, but the query rewriter uses the code only for RETURNING.
  */
 function refusesReturning(code: string, error: Error): boolean {
   return code === "0A000" && "routine" in error && error.routine === "RewriteQuery";
 }
 
-/** Returns the fields that name the failed constraint, in the spelling of either library. */
+/** Returns the fields that name the failed constraint. Each library spells these differently. */
 function failedConstraint(error: Error): FailedConstraint | null {
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
   const named = (...names: readonly string[]): string | null => {

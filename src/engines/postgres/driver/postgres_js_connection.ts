@@ -34,7 +34,7 @@ export interface PostgresServer {
 /** Options of opening one connection with postgres.js. */
 export interface PostgresJsConnectionOptions {
   readonly url: string;
-  /** The server that overrides the server in the URL, or null. */
+  /** Replaces the server in the URL. Null if the URL determines the server. */
   readonly server: PostgresServer | null;
   readonly options: Pick<PostgresOptions, "readOnly"> & {
     readonly statementTimeoutMs: number;
@@ -42,9 +42,9 @@ export interface PostgresJsConnectionOptions {
   };
   readonly clock: Clock;
   readonly waitLimitMs: number;
-  /** The number of listeners. While there are any, the process signals after its commits. */
+  /** The number of listeners. If there is at least one, this process signals after its commits. */
   readonly listeners: { count: number };
-  /** The number of times that an alteration made prepared statements stale. */
+  /** How often altered tables have made prepared statements stale. */
   readonly alterations: { count: number };
   /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;
@@ -52,7 +52,7 @@ export interface PostgresJsConnectionOptions {
   readonly lost?: () => void;
 }
 
-/** The maximum number of prepared statements, because the library never closes one. */
+/** The maximum number of prepared statements, because the library closes none. */
 const maxPrepared = 500;
 
 /** The maximum length of prepared statements, in characters. Filters of clients may be long. */
@@ -126,13 +126,13 @@ export class PostgresJsConnection implements PostgresConnection {
 
   /** Checks the roles before the next statement, if this is due. */
   checkRoles(roles: RoleWatch): void {
-    // A statement that is not prepared has no plan that could be stale.
+    // With a pooler, no statement is prepared, so no plan can be stale.
     if (this.opening !== null || this.#pooled) return;
     const checked = roles.check(this);
     if (checked !== null) this.opening = checked.finally(() => this.opening = null);
   }
 
-  /** Sets whether this process signals after its commits. If it does, triggers need not signal. */
+  /** Sets whether this process signals after its commits. Its triggers then need not signal. */
   announce(announces: boolean): void {
     if (this.#announces === announces || this.opening !== null) return;
     this.#announces = announces;
@@ -152,7 +152,7 @@ export class PostgresJsConnection implements PostgresConnection {
       max: 1,
       prepare: !this.#pooled,
       connect_timeout: Math.ceil(waitLimitMs / 1000),
-      // A timer of the library could close a connection in the middle of a transaction.
+      // 0 disables a timer that could close a connection in the middle of a transaction.
       idle_timeout: 0,
       max_lifetime: null,
       fetch_types: false,
@@ -167,8 +167,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Returns the settings of a new session, which make strings equal on every server. Poolers reject
-   * unknown settings.
+   * Returns the settings of a new session. With these settings, every server formats values alike.
+   * Poolers reject unknown settings.
    */
   #settings(): Record<string, string | number> {
     const { options: { readOnly, statementTimeoutMs, maxParallelWorkers }, waitLimitMs } =
@@ -185,14 +185,14 @@ export class PostgresJsConnection implements PostgresConnection {
         statement_timeout: statementTimeoutMs,
         // A string, because the library omits falsy values like the number 0.
         max_parallel_workers_per_gather: String(maxParallelWorkers),
-        // A wait for a lock blocks a connection for all other requests. 0 would mean no limit.
+        // A statement that waits for a lock occupies its connection. 0 would mean no limit.
         lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
         ...(this.#announces ? { [announcesSetting]: "on" } : {}),
       }),
     };
   }
 
-  /** Returns options that the declarations of the library lack. */
+  /** Returns the options that are missing in the type declarations of postgres.js. */
   #undeclared() {
     const { notified } = this.#options;
     return {
@@ -204,8 +204,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Opens the connection by a separate statement. The library keeps the first statement until an
-   * attempt to connect succeeds, even if the request has already given up.
+   * Opens the connection by a separate statement. The library keeps the first statement of a
+   * connection until it can connect, even after the waiting request has timed out.
    */
   async #begin(text: string): Promise<void> {
     // The library retries forever if a proxy accepts each connection and closes it immediately.
@@ -232,8 +232,7 @@ export class PostgresJsConnection implements PostgresConnection {
     // without values by the simple protocol, which would run several statements in one string.
     const options = { prepare, simple: false };
     const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
-    // From here on rows are arrays. The declarations do not allow this in combination with
-    // `forEach`.
+    // Makes each row an array. The declarations do not allow `values()` together with `forEach`.
     query.values();
     const rows: (readonly (string | null)[])[] = [];
     const sent = query.forEach((row) => {
@@ -289,10 +288,9 @@ export class PostgresJsConnection implements PostgresConnection {
 
   async #stopConnecting(): Promise<void> {
     await this.#client.end({ timeout: 0 });
-    // The library still makes an attempt to connect that was already due. That connection must be
-    // closed, too.
+    // The library may still make a scheduled attempt to connect, whose connection must be closed.
     await sleep(10);
-    // The declarations lack this function. Unlike a second end(), close() closes the connection
+    // The declarations lack `close()`. Unlike a second `end()`, `close()` closes the connection
     // again. The promise of close() may never resolve if the first end() has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
   }
@@ -309,7 +307,7 @@ function isFromServer(error: unknown): boolean {
   return (error.severity ?? error.severity_local) === "ERROR";
 }
 
-/** Creates an error with the code that the library uses for an ended connection. */
+/** Creates an error with the code of postgres.js for a closed connection. */
 function connectionLoss(): Error {
   return Object.assign(new Error("The connection was lost"), { code: "CONNECTION_CLOSED" });
 }
@@ -317,7 +315,7 @@ function connectionLoss(): Error {
 /** Sends values as text. The library's conversions lose digits and alter invalid values. */
 const asText: postgres.PostgresType<string> = {
   to: 25,
-  // The types that the library would convert: text, numbers, json, bool, times, bytea.
+  // The numbers of the converted types: text, numbers, json, bool, times, bytea.
   from: [25, 21, 23, 26, 700, 701, 114, 3802, 16, 1082, 1114, 1184, 17],
   serialize: (value: string) => value,
   parse: (text: string) => text,

@@ -18,10 +18,10 @@ export type { PostgresOptions };
 
 /**
  * Opens the driver of a Postgres server with postgres.js. An unreachable server causes a notice,
- * and every query tries to connect again. A refusal of the server, for example of a password, is
- * thrown. `?prepare=false` in the URL is for poolers that assign connections per transaction. Then
- * no statement is prepared, and no setting is sent that poolers reject. The time limits of
- * statements and locks must be set on the role in this case.
+ * and every query tries to connect again. Throws if the server rejects the connection, for example
+ * because of a wrong password. `?prepare=false` in the URL is for poolers that assign connections
+ * per transaction. Then no statement is prepared, and no setting is sent that poolers reject. The
+ * time limits of statements and locks must be set on the role in this case.
  */
 export async function openPostgres(url: string, given: PostgresOptions = {}): Promise<Driver> {
   return await open({ url, server: null }, given);
@@ -97,7 +97,7 @@ function session(
   return {
     connection() {
       if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
-      // Outside of a transaction the library prepares a statement again. A transaction has failed.
+      // A new connection replaces a connection whose prepared statements are stale.
       if (connection?.stale === true) connection.drop();
       if (connection?.lost === true) discard(connection);
       if (connection === null || connection.lost) {

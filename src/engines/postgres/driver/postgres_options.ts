@@ -12,8 +12,7 @@ export interface PostgresOptions {
   readonly maxConnections?: number | undefined;
   /**
    * The maximum number of connections for reads that may examine many rows: lists, counts,
-   * aggregates, included rows. Default: half of the connections. Reads by key and writes use the
-   * others.
+   * aggregates, includes. Default: half of the connections. Reads by key and writes use the rest.
    */
   readonly maxReadConnections?: number | undefined;
   /**

@@ -11,7 +11,7 @@ import type { Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
 import { openConnection, toQueryResult, toText, translated } from "./run_statement.ts";
 
-/** The parts that the reads of all requests share in a Postgres driver. */
+/** The objects that the reads of all requests share in a Postgres driver. */
 export interface PostgresReadParts {
   readonly guard: TransactionGuard;
   readonly pool: Pool<PostgresSession>;
@@ -24,7 +24,7 @@ export interface PostgresReadParts {
   readonly raisedMessages: boolean;
 }
 
-/** The start of a wait, and the limit of the wait for a session. */
+/** When a read began to wait, and the time limit for obtaining a session. */
 interface Waiting {
   readonly limit: Deadline;
   readonly beganAt: number;
@@ -93,7 +93,7 @@ export class PostgresReads implements Connection {
     });
     const endWatch = watchRead(this.#limits, timeoutMs - waitedMs, this.#parts.clock, (why) => {
       if (why === "left") stop("too-slow", "its client has left");
-      // The read has waited for most of its time, so without the wait it might have finished.
+      // More than half of the read's time was spent waiting, so the read itself may be fast.
       else if (waitedMs > timeoutMs / 2) stop("overloaded", "most of its time it has waited");
       else stop("too-slow", "it took too long");
     });
@@ -105,7 +105,7 @@ export class PostgresReads implements Connection {
       throw stopped ?? error;
     } finally {
       endWatch();
-      // The session is released afterwards, because the cancellation could hit the next statement.
+      // The session is released later, because a cancel request could end the next statement.
       await cancelled;
     }
   }

@@ -4,7 +4,7 @@ import type { RoleLimits } from "../../../db/engine/roles_engine.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { sqlName } from "../../../sql/fragment.ts";
 
-/** Reads the limits of the role in these tables. */
+/** Reads what the database role may not do in the tables. */
 export async function postgresRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -15,7 +15,7 @@ export async function postgresRoleLimits(
       place: "t.place",
       role: "current_user",
       hasPolicies: "c.relrowsecurity",
-      // The function considers owners, FORCE, BYPASSRLS and superusers.
+      // The function `row_security_active` considers owners, FORCE, BYPASSRLS and superusers.
       isActive: "row_security_active(c.oid)",
       unreadable: `(SELECT json_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = c.oid
         AND a.attnum > 0 AND NOT a.attisdropped

@@ -1,11 +1,11 @@
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
 
-/** The maximum age of the known roles when a statement is sent, in milliseconds. */
+/** After this many milliseconds, the roles are read again before the next statement. */
 const recheckMs = 1_000;
 
 /**
- * The roles that decide which policies apply in a database, as last read. Postgres plans a prepared
+ * Caches the roles that decide which row policies apply in a database. Postgres plans a prepared
  * statement again when a table or policy changes, but not when a role loses `BYPASSRLS`, superuser
  * rights or a membership. After such a change, the connections of a pool are therefore replaced,
  * together with their plans.
@@ -17,7 +17,7 @@ export class RoleWatch {
   #known: string | null = null;
   #reading: Promise<void> | null = null;
 
-  /** `onChange` is called when the roles have changed since the previous reading. */
+  /** Calls `onChange` when the roles have changed since they were last read. */
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;
@@ -44,10 +44,10 @@ export class RoleWatch {
 }
 
 /**
- * Reads the roles as which statements run: the current role, the owners of views, the owners of
- * functions with `SECURITY DEFINER`, and the roles that functions set. The result lists each role
- * with its attributes and its memberships in roles that policies name, or that own tables with
- * policies. Returns null if the server rejects the statement.
+ * Reads the roles whose rights apply to statements: the current role, the owners of views, the
+ * owners of functions with `SECURITY DEFINER`, and the roles that functions set. The result lists
+ * each role with its attributes and its memberships in roles that policies name, or that own tables
+ * with policies. Returns null if the server rejects the statement.
  */
 async function actingRoles(connection: PostgresConnection): Promise<string | null> {
   try {

@@ -6,7 +6,7 @@ import type { QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { refusesTextOfValue, toPostgresError } from "./postgres_errors.ts";
 
-/** Returns the open connection of a session. If it fails, nothing has been sent yet. */
+/** Returns the open connection of a session. If opening fails, no statement has been sent yet. */
 export async function openConnection(
   session: PostgresSession,
   limit: Deadline,
@@ -42,7 +42,7 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates the error of a statement. The cause may be the text of a value. */
+/** Translates the error of a statement. A bound value, and not the statement, may be the cause. */
 export function translated(
   error: unknown,
   { values }: Statement,

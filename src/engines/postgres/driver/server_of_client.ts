@@ -2,7 +2,7 @@ import type { PostgresServer } from "./postgres_js_connection.ts";
 
 /** The server that connections to Postgres use. */
 export interface PostgresPlace {
-  /** The URL. If `server` is set, the URL is only for messages. */
+  /** The URL. If `server` is set, the URL is only used in messages. */
   readonly url: string;
   readonly server: PostgresServer | null;
 }
@@ -11,7 +11,7 @@ export interface PostgresPlace {
  * Returns the server of a postgres.js or node-postgres client. Throws an Error for another object.
  */
 export function serverOf(client: object): PostgresPlace {
-  // Any member may be missing. Therefore each is checked before its use.
+  // Any member may be missing, so the code below checks every member before its use.
   const { options, connectionParameters } = client as Client;
   if (typeof options?.connectionString === "string") {
     return { url: options.connectionString, server: null };
@@ -25,7 +25,7 @@ export function serverOf(client: object): PostgresPlace {
     ...present({ host, port, path, database, ssl }),
     ...present({ username: given.user, password: given.pass ?? given.password }),
   };
-  // A client that prepares nothing connects to a pooler.
+  // A client with `prepare: false` is assumed to connect to a pooler.
   const query = given.prepare === false ? "?prepare=false" : "";
   const place = [host ?? "localhost", port ?? 5432].map((part) => [part].flat()[0]).join(":");
   return { url: `postgres://${place}/${database ?? given.user ?? ""}${query}`, server };
@@ -46,7 +46,7 @@ interface Client {
   readonly connectionParameters?: ClientOptions;
 }
 
-/** Omits missing options. The library takes these from the environment. */
+/** Removes options that are undefined. The library then uses environment variables instead. */
 function present(options: PostgresServer): PostgresServer {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined && value !== null),

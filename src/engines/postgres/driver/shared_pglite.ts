@@ -38,13 +38,13 @@ export interface PgliteResult {
 
 /**
  * Creates the session of a PGlite that the program uses as well. The conversions of the PGlite stay
- * unchanged, because each statement of the session passes its own. A transaction is started by the
- * library, so statements of the program wait for its end instead of joining it.
+ * unchanged, because each statement of the session passes its own. The library starts each
+ * transaction, so statements of the program wait until the transaction ends.
  */
 export function sharedSession(client: PgliteClient): PostgresSession {
   const options = textOptions(client);
   let open: OpenTransaction | null = null;
-  /** The wait for the end of the program's statements. */
+  /** The current wait until PGlite has run the statements of the program, or null. */
   let waiting: { isOver: boolean } | null = null;
 
   async function begin(): Promise<PostgresResult> {
@@ -110,7 +110,10 @@ interface OpenTransaction {
   readonly done: Promise<void>;
 }
 
-/** Returns false after a failed statement. Otherwise the library would commit without an error. */
+/**
+ * Returns false if a statement of the transaction has failed. Committing such a transaction would
+ * roll back without an error.
+ */
 async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   try {
     await transaction.query("SELECT 1", [], {});

@@ -4,13 +4,13 @@ import type { Announce } from "../../../db/engine/installed_engine.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
 
-/** The name of sessions that uninstall, which distinguishes them from those of a service. */
+/** The `application_name` of sessions that uninstall, unlike that of a service's sessions. */
 export const uninstallingName = "resource-api uninstall";
 
 /**
- * Removes all additions of the service from a Postgres database in one transaction. First calls
- * `announce` with the parts. Throws a plain Error if a service has the database open. Returns true
- * if there were any parts.
+ * Removes all additions of the service from a Postgres database in one transaction. Before that,
+ * calls `announce` with the parts to remove. Throws a plain Error if a service has the database
+ * open. Returns true if there were any parts.
  */
 export async function uninstallFromServer(
   driver: Driver,
@@ -31,7 +31,7 @@ async function requireNoService(label: string, connection: Connection): Promise<
   let sessions = "";
   for (let tries = 0; tries < 10 && sessions !== "0"; tries++) {
     if (tries > 0) await connection.query({ text: "SELECT pg_sleep(0.1)", values: [] });
-    // Otherwise, within a transaction, the server would repeat the sessions of the first query.
+    // Within a transaction, the server caches the list of sessions. This call empties the cache.
     await connection.query({ text: "SELECT pg_stat_clear_snapshot()", values: [] });
     const [other] = await selectNamed(
       connection,
@@ -47,7 +47,7 @@ async function requireNoService(label: string, connection: Connection): Promise<
   );
 }
 
-/** Returns the parts. Triggers come before the function that they call. */
+/** Returns the parts to remove in order: triggers precede the function that they call. */
 async function partsOf(connection: Connection): Promise<readonly InstalledPart[]> {
   const triggers = await selectNamed(
     connection,

@@ -6,7 +6,7 @@ export function canCompareTypes(declared: string, existing: string): boolean {
   return familyOf(declared) === familyOf(existing);
 }
 
-/** Returns the family of a type, whose types compare with and accept each other's values. */
+/** Returns the family of a type. Types of a family can be compared and accept the same values. */
 function familyOf(type: string): string {
   const [plain = ""] = type.toLowerCase().split("(");
   const name = plain.trim();

@@ -124,7 +124,7 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
   if (isComputed) {
     steps.push(set("DROP EXPRESSION", "is computed no more"));
   } else if (type !== undefined) {
-    // A column of strings cannot be an identity column.
+    // Drops the identity before the type changes, because the new type may be a string.
     if (counting?.declared === false) {
       steps.push(set("DROP IDENTITY IF EXISTS", "counts up no more"));
     }

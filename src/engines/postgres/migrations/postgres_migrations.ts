@@ -57,8 +57,8 @@ export const postgresMigrations: MigrationsEngine = {
 };
 
 /**
- * The lock is that of `createTables`. Its wait and the rewriting of a table have no time limit. The
- * wait for a table has one, because later requests for the table wait too.
+ * A migration takes the same advisory lock as `createTables`. Waiting for this lock and rewriting a
+ * table have no time limit. Waiting for a table has one, because later requests wait, too.
  */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",

@@ -8,7 +8,7 @@ import { postgresTriggerName } from "../sql/change_log_schema.ts";
 
 /** The change log of Postgres during a migration. */
 export const postgresRecording: RecordingEngine = {
-  // A trigger of Postgres names only the excluded columns, so it can stay.
+  // On Postgres, a migration can keep the log's triggers, which name only excluded columns.
   pause: recordedOnServer,
   // A renamed table keeps its triggers.
   resumed: recordedOnServer,

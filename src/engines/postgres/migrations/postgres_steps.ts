@@ -188,7 +188,7 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Returns the update that replaces undeclared strings by the default or NULL, if allowed. */
+/** Returns the update that replaces strings outside the list by the default or NULL, if allowed. */
 function emptied(
   table: TableMigration,
   column: string,

@@ -13,7 +13,7 @@ export function isWiderInPostgres(from: string, to: string): boolean {
     !(other.name === "numeric" && one.name.includes("real"));
 }
 
-/** The types whose conversion to a string a reader would not expect. */
+/** The types whose conversion to a string has a surprising result. */
 const binary: ReadonlySet<string> = new Set(["bytea"]);
 
 const wider: ReadonlyMap<string, readonly string[]> = new Map([

@@ -7,8 +7,8 @@ import { postgresShapes } from "./postgres_shapes.ts";
 import { isSameName, type TableShape } from "../../../db/migrations/compare/table_shape.ts";
 
 /**
- * Returns declared tables with their expressions as Postgres prints them, because only Postgres can
- * compare two. The temporary tables for this are rolled back.
+ * Returns declared tables with their expressions as Postgres prints them. In this form, expressions
+ * can be compared with those of the catalog. The temporary tables for this are rolled back.
  */
 export async function writtenByPostgres(
   connection: Connection,
@@ -60,7 +60,7 @@ function withExpressions({ shape }: DeclaredTable, written: TableShape): TableSh
       const members = found.members === null ? null : { values: found.members.values, check: null };
       return { ...column, default: found.default, generated: found.generated, members };
     }),
-    // Names that the server generates are those of the temporary table.
+    // The server derives generated names from the temporary table, so null replaces them.
     checks: written.checks.map(({ name, sql }) => ({
       name: namedChecks.has(name) ? name : null,
       sql,

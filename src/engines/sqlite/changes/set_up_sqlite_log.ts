@@ -44,7 +44,7 @@ export async function recordInFile(
   return untracked;
 }
 
-/** Records that rows may have changed without a record, so that streams start again. */
+/** Records in the log that rows may have changed unnoticed. The table's streams start again. */
 async function recordGap({ name }: TableInfo, connection: Connection): Promise<void> {
   await connection.query({
     text: `INSERT INTO "_service_changes" ("table", op) VALUES (?, 'touch')`,
@@ -67,8 +67,7 @@ async function createLog(connection: Connection, random: Random): Promise<boolea
   );
   const isMarked = existing.length === 0 || await hasMarks(connection);
   if (existing.length > 0 && secret.length > 0 && isMarked) return false;
-  // Changes of an earlier version have no marks, and SQLite cannot add such a column to existing
-  // rows.
+  // An earlier version wrote no marks, and SQLite cannot add such a column to existing rows.
   if (!isMarked) {
     await connection.query({ text: `DELETE FROM "_service_changes"`, values: [] });
     const text = `ALTER TABLE "_service_changes" ADD COLUMN ${sqliteMarkColumn}`;
@@ -97,13 +96,13 @@ export function newEpoch(random: Random): string {
 /** The recording of a table after the setup. */
 interface Installed {
   readonly lifetime: "permanent" | "temporary";
-  /** True if the table was recorded in another way before, or not at all. */
+  /** True if the table had no triggers or different ones before. */
   readonly isFresh: boolean;
 }
 
 /**
- * Installs the triggers of a table. Their names depend on what they record, so that outdated
- * triggers are found and replaced.
+ * Installs the triggers of a table. A trigger's name depends on its text, so that outdated triggers
+ * are found and replaced.
  */
 async function installTriggers(
   table: TableInfo,
@@ -122,7 +121,7 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Notes of other triggers may be outdated, because rows may have changed without triggers.
+  // The notes of earlier triggers may be outdated, because rows may have changed without triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],

@@ -54,21 +54,18 @@ const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = 
 const last = (column: string) =>
   `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
 
-/**
- * The columns for the epoch, and for the last change with its mark. If all changes were purged, the
- * last purged one.
- */
+/** The columns for the epoch, and for the last change with its mark, even if it was purged. */
 const logEnd = `${meta("epoch")} AS epoch,
   coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
   coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
 
-/** The log's entry at the number of a position. The statement binds the number twice. */
+/** The change that the log contains at the number of a position. The statement binds it twice. */
 const heldAt = `${meta("floor")} AS floor,
   coalesce((SELECT mark FROM "_service_changes" WHERE seq = ?),
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
     END) AS held`;
 
-/** The number of changes in the next step, at least one. The sizes of images are stored. */
+/** The number of changes in the next step, at least one, from the stored sizes of images. */
 const countOfStep = `(SELECT count(*) FROM (
   SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
     SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes
@@ -91,7 +88,7 @@ const columns = namedColumns({
   optimisticId: "c.optimistic_id",
 });
 
-/** The log's entry at a position. */
+/** The change that the log contains at a position. */
 type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
 
 type LogRow = ReturnType<typeof columns.decode>;
@@ -237,8 +234,8 @@ class SqliteChangeLog implements ChangeLog {
 
   /**
    * Returns true if the log contains the change of a position. A restored file repeats its epoch
-   * and its numbers, but not its marks. In this case another epoch begins, because a client may
-   * have received changes that its position does not cover yet.
+   * and its numbers, but not its marks. Then another epoch begins, because a client may have
+   * received later changes than its position.
    */
   async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
     if (epoch !== at.epoch || seq < Number(at.floor)) return false;
@@ -256,8 +253,8 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /**
-   * Returns no change for a table that only another process records, and one change for each
-   * declaration of a table that is declared repeatedly.
+   * Returns the changes of a row of the log. The result is empty if only another process declares
+   * the table, and has two changes if this process declares the table twice.
    */
   #changes({ seq, mark, table: name, op, before, after, optimisticId }: LogRow): Change[] {
     const tables = this.#byName.get(String(name).toLowerCase()) ?? [];

@@ -50,12 +50,12 @@ export const sqliteChanges: ChangesEngine = {
   whyForbidden: ({ label }) => Promise.resolve(`${label} may not be written to`),
 };
 
-/** Polls the number of commits of all other connections, which takes almost no time. */
+/** Polls how often other connections have committed, which takes almost no time. */
 function sqlitePolling(
   driver: Driver,
   { notify, findUntracked }: PollingListener,
 ): PollingMethod {
-  /** The last known value. Null after a failed poll, which also counts as a change. */
+  /** The last known value. It is null after a failed poll, which also counts as a change. */
   let known: unknown;
 
   async function poll(): Promise<boolean> {
@@ -65,7 +65,7 @@ function sqlitePolling(
       () => null,
     );
     const isNews = version !== known;
-    // If this fails, the next poll tries again, because the count still differs.
+    // After an error here, the next poll tries again, because the count still differs.
     const isFound = !isNews || findUntracked === null ||
       await findUntracked().then(() => true, () => false);
     if (isFound) known = version;

@@ -19,7 +19,7 @@ export async function sqliteConstraintColumns(
   }
   const [, index] = /^index '([^]*)'$/.exec(failed) ?? [];
   if (index === undefined) return listedColumns(failed, table);
-  // The index is over expressions.
+  // For an index over expressions, SQLite reports only the name, so the statement is parsed.
   const created = await createStatement("index", index, table, connection);
   return created === "" ? [] : parseCreateIndex(created, table.name, columns).columns;
 }
@@ -27,7 +27,7 @@ export async function sqliteConstraintColumns(
 /** Returns `title` and `owner` for `notes.title, notes.owner`, and nothing for another table. */
 function listedColumns(failed: string, { name }: TableInfo): readonly string[] {
   const prefix = `${name}.`.toLowerCase();
-  // SQLite quotes no name. Parts of a name that contains this separator are not columns.
+  // SQLite does not quote names, so parts of a name with this separator are no columns.
   return failed.split(", ").flatMap((part) =>
     part.toLowerCase().startsWith(prefix) ? [part.slice(prefix.length)] : []
   );

@@ -3,7 +3,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 import type { SqliteAdditions } from "../../../db/driver_options.ts";
 import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
-/** The additions of each connection to SQLite, as data that threads receive. */
+/** The functions and extensions that each connection loads, as data for threads. */
 export interface Additions {
   /** The URL of the module with functions of the application, or null if there is none. */
   readonly functions: string | null;
@@ -29,7 +29,7 @@ type ApplicationFunction =
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
     /**
-     * True if the function may replace a function of SQLite. Otherwise such a name is a mistake.
+     * True if the function may replace a built-in function. Otherwise an equal name is an error.
      */
     readonly replaces: boolean;
   };
@@ -67,7 +67,7 @@ function functionOf(name: string, given: unknown): ApplicationFunction | null {
   if (isFunction(given)) {
     return { name, aggregate: null, call: given, deterministic: false, replaces: false };
   }
-  // A function inherits a `call`.
+  // Reads only own members, because every function inherits a member `call`.
   const member = (key: string): unknown =>
     typeof given === "object" && given !== null ? Reflect.get(given, key) : undefined;
   const [call, start, step, result] = ["call", "start", "step", "result"].map(member);

@@ -3,7 +3,7 @@ import { type LockFile, lockFileExists, openLockFile } from "../../../runtime/lo
 import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** The maximum wait, in milliseconds. A process that holds a lock for longer may be stopped. */
+/** The maximum wait, in milliseconds. A process that holds the lock longer may be stopped. */
 const maxWaitMs = 100;
 
 /**
@@ -37,14 +37,14 @@ export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;
   /** The locks, or null until another process was met. */
   #locks: Locks | null = null;
-  /** True if this is closed, or if there can be no locks. */
+  /** True if this object is closed, or if this system has no file locks. */
   #isOff = false;
   #looksAt = 0;
   /** True between `take` and `release`. */
   #isWanted = false;
   #isHeld = false;
   /**
-   * The wait for the locks, which cannot be aborted. It may be longer than the wait of a `take`.
+   * The wait for the locks, or null. It may last longer than `take`, because it cannot be aborted.
    */
   #coming: Promise<void> | null = null;
   #observe: Observer | null = null;
@@ -66,7 +66,7 @@ export class CrossProcessWriteLock {
     await this.#waitAtMost(this.#coming);
   }
 
-  /** Reports a busy file, to which other processes therefore write. Then acts as `take`. */
+  /** Reports that the file is busy, so another process writes. Then acts as {@link take}. */
   async meetBusy(): Promise<void> {
     if (this.#locks === null && !this.#isOff) this.#open();
     await this.take();
@@ -80,7 +80,7 @@ export class CrossProcessWriteLock {
     this.#locks?.turn.unlockSync();
   }
 
-  /** Sets the observer. Reports once that locks are impossible, even if that is already known. */
+  /** Sets the observer, and reports once if locks are impossible, even if this was known before. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
     if (this.#notice !== null) observe({ kind: "notice", message: this.#notice });

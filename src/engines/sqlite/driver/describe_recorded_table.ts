@@ -83,12 +83,12 @@ async function readColumns(
   const keyLength = rows.filter(({ keyPosition }) => Number(keyPosition) > 0).length;
   const columns = rows.map((row): RecordedColumn => {
     const affinity = affinityOfType(String(row.type));
-    // A key of one column without an index is the row id.
+    // A key of one column without an index is the row id itself.
     const isRowId = keyMayBeRowId && keyLength === 1 && Number(row.keyPosition) === 1;
     return {
       name: String(row.name),
       mayBeReal: affinity !== "TEXT" && !isRowId,
-      // 2 is VIRTUAL, 3 is STORED.
+      // In this PRAGMA, 2 means VIRTUAL and 3 means STORED.
       generated: row.hidden === 2 || row.hidden === 3,
       isRowId,
       replaceDefault: row.notNull === 1 && !isRowId

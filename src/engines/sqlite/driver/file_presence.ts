@@ -69,10 +69,10 @@ export class FilePresence {
   }
 }
 
-/** The result of a check that failed, or of a system without file numbers. It proves nothing. */
+/** The result of a failed check, or of a system without file numbers, which proves nothing. */
 const unknown = "unknown";
 
-/** Returns a string that distinguishes an open file from others, or null if there is no file. */
+/** Returns a string that identifies the file at a path, or null if there is no file. */
 function identityOf(path: string): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false, bigint: true });

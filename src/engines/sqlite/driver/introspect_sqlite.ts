@@ -135,7 +135,7 @@ async function readColumns(
     notNull: notNull === 1,
     defaultSql: defaultSql === null ? null : String(defaultSql),
     keyPosition: Number(keyPosition),
-    // 2 is VIRTUAL, 3 is STORED.
+    // In this PRAGMA, 2 means VIRTUAL and 3 means STORED.
     generated: hidden === 2 || hidden === 3,
   }));
 }
@@ -218,7 +218,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     label: table.name,
     ...{ isView: false, isReadOnly: false, simple: null, hasRowId: rowId !== null },
     key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
-    // Any number of rows may have a NULL in such a nullable key.
+    // If the key is nullable, several rows may have NULL in it.
     isDistinct: !hasNullKey,
     foreignKeys: facts.foreignKeys,
     columns: [...(rowId === null ? [] : [rowId])].concat(
@@ -267,7 +267,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
   };
 }
 
-/** Returns true if the smallest or the largest key is beyond 2^53. An index has both ends. */
+/** Returns true if the smallest or the largest key is beyond 2^53, which an index shows quickly. */
 async function readHasWideKey(
   connection: Connection,
   table: ListedTable,

@@ -77,7 +77,7 @@ interface Failed {
   error: unknown;
 }
 
-/** No value of SQL. The library fails the statement if a function returns this symbol. */
+/** Returned by a function to make its statement fail, because no SQL value is a symbol. */
 const noValue: unique symbol = Symbol("no value");
 
 /** Keeps an error that a function throws. Thrown within `all`, it would make the library hang. */

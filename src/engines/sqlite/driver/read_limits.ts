@@ -28,7 +28,7 @@ export class RowBytes {
   };
 }
 
-/** The allowance for rows that are not limited. */
+/** The remaining bytes for reads without a limit of bytes. */
 export const unlimitedBytes: BytesLeft = { left: Infinity };
 
 /**
@@ -62,7 +62,7 @@ export function resolveCells(rows: SqlValue[][], bytes: BytesLeft): boolean {
   return exact;
 }
 
-/** The bytes that a row counts for its numbers and for itself. */
+/** The bytes that a row counts in addition to its strings and bytes. */
 const bytesOfRow = 32;
 
 function takeBytes(count: number, bytes: BytesLeft): void {
@@ -91,14 +91,11 @@ export interface TimeLimit {
   spent(ms: number): void;
 }
 
-/** The bytes of text that are examined between two checks of the time. */
+/** The bytes of text after which the time is checked again. */
 const bytesBetweenLooks = 16 * 1024;
 /** The cost of a check in addition to the bytes that it reports. */
 const bytesOfCheck = 256;
-/**
- * The number of checks after which a statement counts as long. If a statement with fewer checks
- * took long, the machine had paused the process.
- */
+/** A statement with fewer checks than this was not slow: the machine had paused the process. */
 const looksOfLongStatement = 8;
 
 /**
@@ -168,7 +165,7 @@ export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLim
 
 /** The maximum time of a read in the thread of all requests, in milliseconds. */
 const maxInlineMs = 10;
-/** The time that every read has, in milliseconds. An indexed read needs no more. */
+/** The time that every read has in this thread, in milliseconds. An indexed read needs less. */
 const minInlineMs = 0.25;
 /**
  * The share of the time before a sort. A sort takes several times as long and cannot be aborted.

@@ -86,7 +86,7 @@ export function sqliteConnection(
     // node:sqlite would crash with a segmentation fault.
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
-    // A write cannot run twice to read all digits, so it reads exact integers from the start.
+    // Writes read exact integers from the start, because a write cannot run a second time.
     const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),
@@ -164,7 +164,7 @@ export function sqliteConnection(
 interface Prepared {
   readonly statement: SqliteStatement;
   readonly kind: StatementKind;
-  /** True if integers are read as bigints: after the first one that a number cannot represent. */
+  /** True if integers are read as bigints, after a number was too large for a double. */
   exact: boolean;
   /** The columns of the result, or null if they depend on more than the text. */
   readonly columns: readonly ResultColumn[] | null;
@@ -258,7 +258,7 @@ export class SqliteTransaction implements Connection {
       return Promise.resolve(result);
     } catch (error) {
       const translated = this.#translated(error);
-      // A full disk or a failed write ends the transaction and not only the statement.
+      // After a full disk or a failed write, SQLite has ended the whole transaction.
       if (!this.#writer.inTransaction) this.#lost = translated;
       return Promise.reject(translated);
     }

@@ -21,7 +21,7 @@ export function toSqliteError(
   return new DatabaseError(kind, error, failedConstraint(name, error));
 }
 
-/** Returns the error of RAISE. SQLite also uses its code for a foreign key with RESTRICT. */
+/** Returns the error of RAISE. A foreign key with RESTRICT has the same code in SQLite. */
 function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   const text = error instanceof Error ? error.message : "";
   if (text === "FOREIGN KEY constraint failed") return new DatabaseError("foreign-key", error);
@@ -107,7 +107,7 @@ const kinds: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
   ["SQLITE_CONSTRAINT_NOTNULL", "not-null"],
   ["SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
-  // Checks: a rule of the database rejected the row.
+  // A failed CHECK is a rule of the database that rejects the row.
   ["SQLITE_CONSTRAINT", "check"],
   ["SQLITE_MISMATCH", "invalid-value"],
   ["SQLITE_TOOBIG", "invalid-value"],

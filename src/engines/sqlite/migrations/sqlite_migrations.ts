@@ -35,7 +35,7 @@ export const sqliteMigrations: MigrationsEngine = {
     cast: (value) => value,
   },
   running: {
-    // A file may be open only for reading.
+    // The comparison writes nothing, because the file may be open only for reading.
     compare: (driver, work) => work(driver),
     async restructure(driver, work) {
       if (driver.restructure === undefined) {

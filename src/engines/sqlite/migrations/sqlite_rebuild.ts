@@ -150,7 +150,7 @@ function keptConstraints(
     return names.some((name) => has(kept, name)) && !names.some((name) => has(gone, name));
   };
   return old.flatMap(({ column, constraints }) => {
-    // The constraints of such a column are in its definition.
+    // The definition of a kept column already contains its constraints.
     if (column !== null && has(kept, column.name)) return [];
     return constraints.filter(({ kind }) => column === null || kind === "check").filter(isKept);
   }).map(({ text }) => renamedIn(table, text));
@@ -228,7 +228,7 @@ function copied(
   const rowId = rowIdNames.find((one) => !names.some((name) => isSameName(name, one)));
   const isNumbered = !/\bWITHOUT\s+ROWID\b/i.test(options) &&
     !shape.columns.some(({ countsUp }) => countsUp);
-  // Other programs may refer to rows by their row ids.
+  // The row ids are copied, too, because other programs may refer to rows by row id.
   if (isNumbered && rowId !== undefined) copy(rowId, quoteIdentifier(rowId));
   for (const [wanted, has] of pairs) {
     if (wanted.generated === null) copy(wanted.name, copiedValue(table, wanted, has));

@@ -188,7 +188,7 @@ export class FullTextTable implements DocumentTable {
 /** The version of the index format. An index of another version is rebuilt. */
 const shapeVersion = 3;
 
-/** Only spaces separate words. Vowels of Hindi are marks, and letters may be newer than SQLite. */
+/** Only spaces separate words, so the marks and new letters of all scripts stay in a word. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
 
 /** Returns each term as a quoted phrase, so no part of a term is an operator. */

@@ -18,7 +18,7 @@ const storageClasses: Readonly<Record<ColumnKind, string>> = {
 /** Returns the column type that the service declares in a SQLite table that it creates. */
 export function sqliteColumnType(column: ColumnInfo): string {
   const { kind, precision, scale } = column;
-  // SQLite ignores the digits, which only document the declaration.
+  // SQLite ignores the numbers in a type, but they document the declaration.
   return kind === "decimal" && precision !== null
     ? `NUMERIC(${precision},${scale ?? 0})`
     : storageClasses[kind];

@@ -2,7 +2,7 @@ import { tokens } from "../../../sql/statements/sql_tokens.ts";
 
 /**
  * Returns true if a CREATE TABLE statement has a conflict clause other than ABORT, like `UNIQUE ON
- * CONFLICT REPLACE`. ABORT is the default.
+ * CONFLICT REPLACE`. ABORT is the default of SQLite.
  */
 export function hasConflictClause(statement: string): boolean {
   const words = [...statement.matchAll(tokens)]

@@ -234,7 +234,7 @@ function decode(
 
 function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
   if (stored === null) return true;
-  // Only tests for NULL apply to documents, whatever their text is.
+  // For documents, only tests for NULL are exact, whatever the text of the document is.
   if (column.kind === "json") return decoded !== null;
   const encoded = encode(decoded, column);
   if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {
@@ -264,7 +264,7 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
   } = rows;
   const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
   const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
-  // SQLite itself renames a column of a subquery that is called true or false.
+  // SQLite itself renames the column if a subquery's column is called `true` or `false`.
   const read = new Map(
     [...new Set([...columns, ...rows.sorted])].map((column, index) => [column, `c${index}`]),
   );
@@ -290,7 +290,10 @@ const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
 
 type Stored = Exclude<SqlValue, null>;
 
-/** Decoders. They return `undefined` for invalid values. Existing rows may have any class. */
+/**
+ * Decoders. They return `undefined` for invalid values. Existing rows may contain values of any
+ * storage class.
+ */
 const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
   text: (value) => typeof value === "string" ? value : undefined,
   integer: (value) =>

@@ -5,7 +5,7 @@ export const sqliteExplain: ExplainDialect = {
   statement: (text) => `EXPLAIN QUERY PLAN ${text}`,
   lines(rows) {
     const depths = new Map<unknown, number>();
-    // An id, the id of the parent, a meaningless number, and a description.
+    // Each row has an id, the id of the parent, an unused number, and a description.
     return rows.map(([id, parent, , detail]) => {
       const depth = (depths.get(parent) ?? -1) + 1;
       depths.set(id, depth);

@@ -117,7 +117,7 @@ export interface RestSum {
 /**
  * The SQL aggregate for metrics on SQLite: the exact sum of doubles, in their shortest decimal
  * form, and of numbers that are stored as text. A value that is not a number counts as 0, as in
- * SQLite's sum, but leaves a mark.
+ * SQLite's sum, but adds {@link oddMark} to the result.
  */
 export const restAggregate = {
   name: "service_rest",
@@ -126,7 +126,7 @@ export const restAggregate = {
     sum.isEmpty = false;
     if (typeof value === "number") {
       const millionths = Math.round(value * 1e6);
-      // At most fifteen digits that equal this double are its shortest form, without a string.
+      // If a decimal of at most 15 digits equals the double, it is the shortest form of the double.
       if (Math.abs(millionths) < 1e15 && millionths / 1e6 === value) {
         sum.millionths += millionths;
         if (Math.abs(sum.millionths) > 8e15) flushMillionths(sum);

@@ -14,7 +14,7 @@ export const sqliteReplacedTable =
 export interface TriggerPart {
   /** Distinguishes the trigger from the other triggers of its table. */
   readonly label: string;
-  /** The event, for example `AFTER INSERT`. */
+  /** The event and its time, for example `AFTER INSERT`. */
   readonly moment: string;
   readonly when: string | null;
   readonly body: readonly string[];

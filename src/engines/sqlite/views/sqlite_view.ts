@@ -29,7 +29,7 @@ export async function readOrReason<T>(
   }
 }
 
-/** Errors of the view itself, like a missing table or function. */
+/** The errors that a view itself causes, such as a missing table or function. */
 const ofView: ReadonlySet<string> = new Set([
   ...["other", "broken-table", "invalid-value", "failed-computation"],
 ]);

@@ -13,7 +13,7 @@ export interface BudgetsReport {
 interface Spender {
   /** The name of a budget, or the URL of a resource with a rate limit. */
   readonly limit: string;
-  /** A user id or an address. For IPv6, the address group that shares one count. */
+  /** A user id or an address. IPv6 addresses of one network share a count. */
   readonly identity: string;
   readonly spent: number;
   readonly left: number;

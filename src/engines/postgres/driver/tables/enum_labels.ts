@@ -2,8 +2,8 @@ import type { Connection } from "../../../../db/driver.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
 
 /**
- * The labels of enums by the numbers of their types. `ALTER TYPE` adds and renames labels while a
- * service runs. Therefore columns share these lists, which can be read again.
+ * The labels of enum types. `ALTER TYPE` can add and rename labels while a service runs. Therefore
+ * all columns of a type share one list, which {@link refresh} updates.
  */
 export class EnumLabels {
   readonly #lists = new Map<string, string[]>();

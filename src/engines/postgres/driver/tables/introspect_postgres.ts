@@ -45,7 +45,7 @@ export async function introspectPostgres(
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
     const draft = draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
-    // If several rows have the same key, a write by that key would change all of them.
+    // If rows share a key, the table is read-only: a write by that key would change all of them.
     return table.isInherited && await sharesKeys(draft, driver)
       ? { ...draft, key: [], isReadOnly: true }
       : draft;
@@ -86,7 +86,7 @@ function typedColumns(
 ): readonly TypedColumn[] {
   return columns.flatMap((column) => {
     const type = types.get(column.typeId);
-    // A type has no description only if it was created between the two reads.
+    // A type without a description was created between the two reads.
     return type === undefined ? [] : [{ ...column, ...type }];
   });
 }
@@ -124,7 +124,7 @@ function draftTable(
         unique: uniques.some(({ isKey, columns }) =>
           !isKey && columns.length === 1 && columns[0] === column.name
         ),
-        // GENERATED ALWAYS AS IDENTITY accepts no value either.
+        // Like a generated column, GENERATED ALWAYS AS IDENTITY accepts no value.
         generated: column.generated || column.identity === "a",
         defaultSql: column.generated
           ? null
@@ -167,7 +167,7 @@ function keyOf(
 
 const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
 
-/** Returns the strings that a CHECK allows in the column. Empty if no CHECK lists strings. */
+/** Returns the strings that a CHECK allows in the column, or an empty list without such a CHECK. */
 function checkedTexts(
   column: CatalogueColumn,
   constraints: readonly CatalogueConstraint[],

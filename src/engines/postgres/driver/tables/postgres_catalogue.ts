@@ -4,7 +4,7 @@ import { type ForeignKeyDraft, isInternal, type LeftOut } from "../../../../db/i
 import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 import { type ChosenSchemas, labelOf } from "./postgres_schemas.ts";
 
-/** The ids of all relations in the schemas of `$1`, a JSON list. */
+/** A query for the ids of all tables and views in the schemas `$1`, a JSON list of names. */
 export const chosenTables =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
@@ -24,9 +24,7 @@ export interface CatalogueTable {
   readonly isInherited: boolean;
 }
 
-/**
- * Lists the tables in the catalog of Postgres, and the tables that cannot be served, with reasons.
- */
+/** Lists the tables in the catalog of Postgres, and separately the unservable ones with reasons. */
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,
@@ -136,7 +134,7 @@ export async function readColumns(
   }));
 }
 
-/** A unique index in the catalog of Postgres. */
+/** A unique index, as the catalog of Postgres describes it. */
 export interface CatalogueUnique {
   readonly owner: string;
   readonly isKey: boolean;
@@ -216,7 +214,10 @@ export async function readConstraints(
   }));
 }
 
-/** Returns null if the name alone finds the table, unless a system table hides it. */
+/**
+ * Returns SQL for the schema of a table. The SQL returns NULL if the unqualified name finds the
+ * table and no system table of that name exists.
+ */
 function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})
     THEN ${schema} END`;

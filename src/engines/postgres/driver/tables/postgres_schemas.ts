@@ -3,7 +3,7 @@ import type { Connection } from "../../../../db/driver.ts";
 import type { LeftOutSchema } from "../../../../db/introspection.ts";
 import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 
-/** Selects every schema except for the server's own schemas and those that the role may not use. */
+/** Selects every schema except for system schemas and schemas that the role may not use. */
 export const everySchema = "*";
 
 /** The schemas of a Postgres to describe. */
@@ -35,7 +35,7 @@ export async function chooseSchemas(
   for (const name of named) requireOpen(name, schemas);
   const names = [...new Set(named)];
   const isEvery = wanted?.[0] === everySchema;
-  // If the search path has no schema, no other schema takes the role of the first.
+  // If no schema of the search path exists, no schema has short names.
   const first = isEvery ? current : names[0] ?? null;
   const leftOut = schemas.flatMap(({ name, isOpen, tables }) =>
     names.includes(name) || tables === 0 ? [] : [{ schema: name, tables, isOpen }]
@@ -112,7 +112,7 @@ export function labelOf(
   return (schema === first ? [name] : [schema, name]).map(quotedPart).join(".");
 }
 
-/** Quotes a part of a name if a dot or a quote could make two names equal. */
+/** Quotes a schema or table name with a dot or a quote, which could make two labels equal. */
 function quotedPart(part: string): string {
   return /[."]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part;
 }

@@ -70,7 +70,7 @@ interface Catalogue {
 /** `oidvector` and similar types have elements, but are no arrays. */
 const isArray = "EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid)";
 
-/** The types of the columns, and the types of which these consist. */
+/** A query for the types of the columns and the types of their members, elements and domains. */
 const usedTypes = `
   WITH RECURSIVE used(oid) AS (
     SELECT a.atttypid FROM pg_attribute a
@@ -86,9 +86,8 @@ const usedTypes = `
   SELECT oid FROM used`;
 
 /**
- * The types that have an order of their own or of a base type, such as `cidr`. The order of
- * `regclass` and similar types is excluded, because it is the order of numbers that the values do
- * not show.
+ * The types that can be ordered directly or by a base type, such as `cidr`. The order of `regclass`
+ * and similar types is excluded, because it is the order of numbers that the values do not show.
  */
 const sortedTypes = `
   SELECT s.oid FROM (
@@ -100,7 +99,7 @@ const sortedTypes = `
       AND c.casttarget <> 'oid'::regtype
   ) AS s(oid)`;
 
-/** Returns the row of a type below all domains. */
+/** Returns the catalog row of a type. For a domain, returns the row of its base type. */
 function baseOf(id: string, catalogue: Catalogue): CatalogueRow {
   const row = catalogue.rows.get(id);
   if (row === undefined) throw new Error(`The catalogue describes no type ${id}`);
@@ -184,7 +183,7 @@ function jsonOf<T>(cell: SqlValue | undefined): T | null {
 const kinds = kindsByName({
   text: ["text", "varchar", "bpchar"],
   integer: ["int2", "int4", "int8"],
-  // BIGINT is served as an integer.
+  // No type has the kind `bigint`, because columns of type BIGINT have the kind `integer`.
   bigint: [],
   real: ["float4", "float8"],
   decimal: ["numeric"],

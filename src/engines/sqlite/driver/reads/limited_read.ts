@@ -24,13 +24,11 @@ export interface LimitedReadsOptions {
   readonly reader: SqliteConnection;
   readonly clock: Clock;
   readonly threads: ReaderThreads;
-  /**
-   * Returns the length of the longest value written since the last call, or 0 if there was none.
-   */
+  /** Returns the length of the longest value written since the last call, or 0 without a write. */
   readonly takeLongestWritten: () => number;
 }
 
-/** A read of one request. It returns its rows, or a promise if it takes longer. */
+/** A read of one request. Returns the rows, or a promise of the rows if the read is slow. */
 export type LimitedReadOf = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
@@ -105,7 +103,10 @@ export class LimitedReads {
     return threads.run({ statement, limits, bytes, inline });
   }
 
-  /** Returns null if measuring takes too long. It has more time than a read, because it is rare. */
+  /**
+   * Reads the number of a statement. Returns null beyond its time limit, which is longer than a
+   * read's.
+   */
   #measure(statement: Statement): number | null {
     const time = fixedLimit(maxInlineMeasureMs, () => false);
     try {
@@ -130,7 +131,7 @@ export class LimitedReads {
 }
 
 function planOf(statement: Statement): Plan | null {
-  // Only a compiler adds a plan to a statement.
+  // The cast is safe: only a compiler adds a plan to a statement.
   return "plan" in statement ? (statement as PlannedStatement).plan : null;
 }
 
@@ -193,7 +194,7 @@ const bytesOfShortCell = 32;
 const wideRow = 64 * 1024;
 /** The length from which a value may make rows much wider than before. */
 const longValue = 64 * 1024;
-/** The factor by which a read may exceed its limit if its rows are not counted one by one. */
+/** A read whose rows are not counted may exceed its limit by this factor. */
 const maxExcess = 4;
 
 /**
@@ -264,10 +265,10 @@ export class RowWidths {
     width.bytes = Infinity;
     width.total = databaseBytes();
     width.freshUntil = now + freshForMs;
-    // No page can have more bytes, so neither the widest row nor another thread matters.
+    // No page can have more bytes than the whole table, so the widest row does not matter.
     if (width.total <= most) return;
     width.total = Infinity;
-    // Valid until the width is measured, or if measuring takes too long.
+    // Until the width is measured, or if measuring takes too long, this value is used.
     width.freshUntil = now + 10 * freshForMs;
     measureElsewhere(statement).then(measured, () => {});
   }
@@ -299,7 +300,7 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
   }
 }
 
-/** Returns the columns that may have long values: any, if the table does not enforce types. */
+/** Returns the columns that may have long values: all columns, unless types are enforced. */
 function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
   return own ? columns.filter(({ kind }) => kindFacts[kind].isLong) : columns;
 }

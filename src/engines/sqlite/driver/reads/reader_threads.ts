@@ -66,7 +66,7 @@ export class ReaderThreads implements DriverThreads {
   #starting: Promise<void> | null = null;
   /** True if threads are started before reads wait for them. */
   #isEager = false;
-  /** True if threads can be started here. False if the first could not. */
+  /** True if threads can be started here. False after the first start has failed. */
   #isPossible: boolean;
   #hasStarted = false;
   /** True if the last start failed. */
@@ -144,7 +144,7 @@ export class ReaderThreads implements DriverThreads {
     if (this.#isEager || this.#queue.size > 0) this.#startMore();
   }
 
-  /** Returns the next read of an identity without a thread, or else the next read. */
+  /** Returns the next read of a caller without a running read, or else the next read. */
   #takeNext(): Job | undefined {
     const served = new Set([...this.#threads.values()].map((job) => job?.identity));
     return this.#queue.take(({ identity }) => !served.has(identity)) ?? this.#queue.take();
@@ -218,7 +218,7 @@ export class ReaderThreads implements DriverThreads {
     const job = this.#threads.get(thread);
     if (!this.#threads.delete(thread) || this.#closing.signal.aborted) return;
     this.#report(error);
-    // The read is not repeated, because the read itself may have ended the thread.
+    // The read is not repeated, because it may have caused the end of the thread.
     job?.finish(() => fail(new DatabaseError("unavailable", error)));
     this.#dispatch();
   }
@@ -242,7 +242,7 @@ function outcomeOf(job: Job, answer: Exclude<ReaderAnswer, string>): QueryResult
     return answer.result;
   }
   const cause = new Error(answer.reason);
-  // The read has waited for most of its time, so without the wait it might have finished.
+  // The read has waited for more than half of its time, so the read itself may be fast.
   if (answer.kind === "too-slow" && job.waitedMs > job.limits.timeoutMs / 2) throw overloaded();
   return fail(answer.kind === null ? cause : new DatabaseError(answer.kind, cause));
 }

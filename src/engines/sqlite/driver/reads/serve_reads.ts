@@ -42,7 +42,7 @@ export type ReaderAnswer =
 
 // Only the driver starts this module, and it passes this data.
 const { path, library: { module, name }, additions, cancelled } = workerData as ReaderData;
-// The library itself has named this module.
+// The driver passes the module and the name that the library itself contains.
 const { [name]: found } = await import(module) as { readonly [name: string]: SqliteLibrary };
 if (found === undefined) throw new Error(`${module} has no ${name}`);
 const library = found;

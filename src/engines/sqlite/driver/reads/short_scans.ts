@@ -38,7 +38,7 @@ interface TableSize {
 
 /**
  * Finds scans that are always short: counts and aggregates of a table with few rows. They need no
- * time checks, which would take as long as all other work of a count.
+ * time checks, which would double the time of a count.
  */
 export class ShortScans {
   readonly #options: ShortScansOptions;

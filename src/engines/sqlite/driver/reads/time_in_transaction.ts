@@ -13,7 +13,7 @@ const maxLockingMs = 100;
  * read of an operation in code has the time of a normal read.
  */
 export function timeInTransaction(statement: Statement): TimeLimit | null {
-  // Only a compiler adds a plan to a statement.
+  // The cast is safe: only a compiler adds a plan to a statement.
   const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
   const isLocking = plan?.kind === "read" && plan.lock === true;
   const limitMs = isLocking ? maxLockingMs : statement.timeoutMs;

@@ -133,7 +133,7 @@ function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
     return fractions.map((fraction) => `date${separator}time${fraction}${zone}` as const);
   }
   if (!sample.every(isInteger)) return [];
-  // 10^11 seconds are the year 5138, and 10^11 milliseconds are the year 1973.
+  // As seconds, 10^11 is the year 5138. As milliseconds, it is the year 1973.
   const isMillis = sample.some((value) => Math.abs(Number(value)) >= 1e11);
   return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
 }

@@ -75,14 +75,14 @@ export async function readSample(
   return (await connection.query(toStatement(query, () => "?"))).rows;
 }
 
-/** Returns the first type that all values have. The last type accepts any value. */
+/** Returns the first type that fits all values. The last type fits any value. */
 function fittingType(
   types: readonly InferredType[],
   values: readonly SqlValue[],
   dialect: Dialect,
 ): InferredType {
   const fitting = types.find((type) => {
-    // The sample contains only the beginning of a document.
+    // A document cannot be checked, because the sample contains only its beginning.
     if (type.kind === "json") return true;
     const column: ColumnInfo = { ...bareColumn, ...type };
     let fits = true;
