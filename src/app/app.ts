@@ -80,12 +80,13 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   /**
    * Runs the periodic work of a process once: deletes recorded changes that are too old, deletes
    * expired responses of the idempotency table, and drains the search outbox. Call it from the cron
-   * of a host that stops idle processes. Rejects if the database does.
+   * of a host that stops idle processes. Rejects if the database fails.
    */
   upkeep(): Promise<void>;
   /**
-   * Indexes all rows for search again, and removes rows from the indexes that no longer exist. Call
-   * it after writes that bypassed the service. Rejects if the database or the engine does.
+   * Indexes all rows for search again, and removes from the indexes the rows that no longer exist.
+   * Call it after writes that bypassed the service. Rejects if the database or the search engine
+   * fails.
    */
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */

@@ -55,7 +55,7 @@ export interface ResolvedResources {
   readonly imports: ImportsFromCode;
 }
 
-/** Returns the resources of an app. They find related resources once all are resolved. */
+/** Returns the resources of an app. They find related resources once all resources are resolved. */
 export function resolveResources(
   config: ReadConfig,
   { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }: ResourceParts,

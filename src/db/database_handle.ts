@@ -33,8 +33,8 @@ export interface DatabaseHandle {
   query(statement: Statement): Promise<QueryResult>;
   /**
    * Runs `work` in a transaction. It commits when `work` resolves, and rolls back when `work`
-   * throws. Inside a transaction, this is a part that is rolled back separately. Until the end,
-   * only the handle that `work` receives may be used.
+   * throws. Inside a transaction, `work` is a part of that transaction, and the part is rolled back
+   * separately. Until the end, only the handle that `work` receives may be used.
    */
   transaction<T>(work: (tx: DatabaseHandle) => PromiseLike<T>): Promise<T>;
   /** The SQL dialect and other properties of the engine. */

@@ -68,8 +68,8 @@ export interface Server {
   readonly finished: Promise<void>;
   /**
    * Stops accepting connections after `drainMs` (default: the option, or 0), lets requests in
-   * flight finish, and closes the app. Until then responses contain `Connection: close`, so that a
-   * client sends its next request to another process. A second call is harmless.
+   * flight finish, and closes the app. While the server stops, responses contain `Connection:
+   * close`, so that a client sends its next request to another process. A second call is harmless.
    */
   stop(drainMs?: number): Promise<void>;
 }

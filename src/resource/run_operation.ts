@@ -60,7 +60,10 @@ function runStages<Intent, Plan, Outcome>(
     }));
 }
 
-/** Returns the resource with the caller's fields. Most resources have the same for everyone. */
+/**
+ * Returns the resource with the caller's fields. Most resources have the same fields for every
+ * caller.
+ */
 function resourceFor(
   user: User | null,
   served: Resource,

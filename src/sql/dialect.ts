@@ -92,8 +92,8 @@ export interface Dialect {
   textOperand(column: ColumnInfo): Fragment;
   /**
    * Returns the column in the form of its index, or null if that form is {@link operand}. Values
-   * that are equal as operands are also equal in this form, and more values are. A comparison uses
-   * both forms: this one for the index, and the operand to be exact.
+   * that are equal as operands are also equal in this form, and this form makes further values
+   * equal. A comparison uses both forms: this one for the index, and the operand to be exact.
    */
   indexed(column: ColumnInfo): Fragment | null;
   /** Returns the column in ranges and in ORDER BY, in code-point order on the service's tables. */

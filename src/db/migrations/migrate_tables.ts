@@ -28,9 +28,9 @@ export interface MigrationRun extends MigrationRights {
 }
 
 /**
- * Changes a database in one transaction until its tables are as declared. Processes that start
- * together do this once: each compares again in its transaction. Throws an Error with all
- * obstacles.
+ * Changes a database in one transaction until its tables are as declared. If several processes
+ * start together, only one changes the database, because each compares again in its transaction.
+ * Throws an Error with all obstacles.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
   for (let tries = 1;; tries++) {

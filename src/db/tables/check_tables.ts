@@ -84,7 +84,7 @@ async function missingParts(
     for (const column of table.columns) {
       if (!await isThere({ table, driver }, [column])) missing.push(column.dbName);
     }
-    // The part may exist by now.
+    // The missing part may exist by now.
     if (missing.length === 0) texts.push(reasonOf(cause));
     texts.push(...missing.map((name) => `${label}.${name} is missing`));
   }

@@ -145,7 +145,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
     return { shown: mean, compared: mean };
   }
   const digits = averageDigits(metric.column);
-  // Engines round such sums before they divide.
+  // Engines round a sum with more digits before they divide it.
   if (isAverage && sum.scale > digits) return null;
   const plain = printExact(isAverage ? divideExact(sum, BigInt(values), digits) : sum);
   const shown = exactValue(plain, metric);

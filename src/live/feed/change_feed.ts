@@ -197,6 +197,7 @@ const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
 /**
- * The maximum number of reads. One suffices if the database keeps its order, and more are harmless.
+ * The maximum number of reads. One read is sufficient if the database keeps its order, and more
+ * reads are harmless.
  */
 const maxTries = 5;

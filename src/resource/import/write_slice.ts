@@ -44,8 +44,9 @@ export class SliceWriter {
   }
 
   /**
-   * Writes rows in the transaction of an import, as many as possible in one statement. If some are
-   * rejected, it finds out which by inserting them one by one, and throws {@link RefusedRows}.
+   * Writes rows in the transaction of an import, as many as possible in one statement. If some rows
+   * are rejected, it inserts the rows one by one to find the rejected ones, and throws {@link
+   * RefusedRows}.
    */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
     if (await this.#attemptAgain(rows, connection, slicePoint) === null) return;

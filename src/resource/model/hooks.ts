@@ -18,7 +18,7 @@ export interface HookContext {
   /** The request, whose body has been read. Null if code writes outside of any request. */
   readonly request: Request | null;
   /**
-   * The operations of the app, for the same user. In after-hooks they are a part of the open
+   * The operations of the app, for the user who writes. In after-hooks they are a part of the open
    * transaction. Each call must be awaited before the hook ends.
    */
   readonly api: CodeApi<AnyApi>;

@@ -21,7 +21,7 @@ export interface ProcedureContext<Caller extends User | null = User> {
    * code calls outside of any request.
    */
   readonly request: Request | null;
-  /** The operations of the app, for the same user. */
+  /** The operations of the app, for the caller of the procedure. */
   readonly api: HookContext["api"];
   /** The resource that the procedure belongs to. */
   readonly resource: HookContext["resource"];

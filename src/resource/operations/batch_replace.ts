@@ -104,7 +104,7 @@ async function lockItems(
       );
     }
     requirePrecondition(item.precondition, current, resource);
-    // Checks before the hooks run, as far as the current row is known.
+    // Checks the values before the hooks run, as far as the current row is known.
     resolveUnchanged(current, item.values, resource);
     return { ...item, current };
   });

@@ -97,7 +97,7 @@ export async function readAtOnce(
 ): Promise<FetchedRows> {
   const { reader, inflight, readCosts: { maxAnswerBytes } } = call.resource;
   const { delivery } = call.request;
-  // OFFSET needs a limit on SQLite.
+  // In SQLite, OFFSET needs a LIMIT.
   const all = { ...plan, limit: Number.MAX_SAFE_INTEGER };
   try {
     const { rows, stored } = await fetchRows(readsToAnswer(call), all, reader);

@@ -43,8 +43,8 @@ export function createAnswerRequest(options: AnswerOptions): AnswerRequest {
 }
 
 /**
- * Counts a request that authentication rejects, for its address. Resolves with the headers that
- * state the remaining limit. Throws a 429.
+ * Counts a request that authentication rejects as a request of its address. Resolves with the
+ * headers that state the remaining limit. Throws a 429.
  */
 export async function countRefused(
   route: ResourceRoute,

@@ -32,7 +32,7 @@ export interface Endpoint {
   protection(resource: Resource): OperationProtection | undefined;
   /** The capabilities that must all be on, or an empty list if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
-  /** Throws a 401 or 403 that needs neither the body nor the scope. */
+  /** Throws a 401 or 403 if the caller can be rejected without the body and the scope. */
   requireAccess(user: User | null, resource: Resource): void;
   /** Throws if the user may not do what `request` asks for. Has no other effect. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;

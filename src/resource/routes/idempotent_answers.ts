@@ -94,9 +94,9 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       const { request: { method, headers }, target: { query }, user } = request;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
-      // The prefix matters, because a user's id may equal an address. Unlike budgets, this identity
-      // contains the whole address and not its network. Clients of one network must not receive
-      // each other's responses.
+      // The prefix matters, because a user's id may equal an address. Unlike the identity of a
+      // budget, this identity contains the whole address and not its network. Clients of one
+      // network must not receive each other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
       // One client may have many addresses in one network, so the share is counted for the network.
@@ -127,7 +127,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
   };
 }
 
-/** Responds with the reply that was stored with the write, which is serialized only once. */
+/** Responds with the reply that was stored with the write. The reply is serialized only once. */
 async function answerWithin(
   claim: IdempotencyClaim,
   table: TableIdempotency,

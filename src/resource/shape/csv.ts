@@ -68,7 +68,7 @@ function field(value: unknown): string {
     case "string":
       return textField(value);
     case "number":
-      // JSON writes other numbers as null.
+      // JSON writes NaN and the infinite numbers as null.
       return Number.isFinite(value) ? String(value) : "";
     case "boolean":
     case "bigint":
