@@ -1,8 +1,8 @@
 import type { ReadLimits } from "../../db/driver.ts";
 
 /**
- * Returns the limits of reads and evaluations for streams, where clients choose the relations to
- * follow. A read waits in the queue of `identity` and delays no other statement. `isLong` is true
+ * Returns the limits of reads and evaluations for streams, whose clients choose the relations that
+ * are read. A read waits in the queue of `identity` and delays no other statement. `isLong` is true
  * if the read is known to take long.
  */
 export function evaluationLimits(

@@ -131,7 +131,7 @@ export class ScopeRecheck {
 /**
  * Returns true if the scope needs no recheck. `public` access to all rows cannot change, and
  * neither can access without a user if no scope is public. Fields that depend on the user can
- * change.
+ * change, so they need a recheck.
  */
 export function hasFixedScope({ access, policy, user, sameFieldsAs }: ScopedRequest): boolean {
   if (sameFieldsAs !== null) return false;

@@ -126,7 +126,8 @@ export interface TransactionOf<Outcome> extends Pick<OperationCall<Outcome>, "re
 
 /**
  * Runs the work of an operation in a transaction, with up to three attempts. If the response must
- * be stored, it is stored there. Search indexes take the written rows before or after the commit.
+ * be stored, it is stored in that transaction. Search indexes take the written rows before or after
+ * the commit.
  */
 export async function inTransaction<Outcome>(
   { resource: { driver, runtime }, record }: TransactionOf<Outcome>,

@@ -15,8 +15,8 @@ import { resolveStep } from "./resolve_change.ts";
 export type PreparedChange = ReadonlyMap<string, Assignments>;
 
 /**
- * Returns true if the rows of a change must be known before the transaction. They are needed for
- * before-hooks, or for their cost if the body does not state how many rows there are.
+ * Returns true if the rows of a change must be known before the transaction. The rows are needed
+ * for before-hooks, or to charge for the rows if the body does not state their number.
  */
 export function needsPreparing({ written, relation, changes }: RelateStep): boolean {
   if (written === null) return false;
