@@ -1,14 +1,14 @@
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { User } from "./user.ts";
 
-/** The result of identifying a request: the user, and the time at which the credential ends. */
+/** The result of identifying a request: the user, and the time at which the credential expires. */
 export interface Identification {
   /**
    * The user. If possible, the same object for the same credential, because streams are grouped by
    * user object.
    */
   readonly user: User;
-  /** When the credential ends, in milliseconds since 1970. Undefined if the end is unknown. */
+  /** When the credential expires, in milliseconds since 1970. Undefined if this is unknown. */
   readonly expiresAt?: number | undefined;
   /**
    * Reads the user of the credential again. Returns the same object if nothing has changed, or null
@@ -59,13 +59,13 @@ export interface Authenticator {
 }
 
 /**
- * The definition of an authenticator that needs parts of its app: the store, the database or the
- * limits. `jwtAuth`, `apiKeyAuth` and `passwordAuth` return such a definition.
+ * The definition of an authenticator that needs the store, the database or the limits of its app.
+ * `jwtAuth`, `apiKeyAuth` and `passwordAuth` return such a definition.
  */
 export interface AuthenticatorDefinition {
   /** The name of the authenticator in messages. */
   readonly name: string;
-  /** Opens the authenticator. The app calls it once, with the parts that it has opened. */
+  /** Opens the authenticator. The app calls this once, with its store, database and settings. */
   open(parts: never): MaybePromise<Authenticator>;
 }
 

@@ -22,10 +22,9 @@ export interface Grant {
 
 /**
  * Authorizes an access to rows. Without a rule, access is denied. Rules for `public` come first,
- * and grant every caller all rows or some rows. Otherwise a caller without a user fails with 401,
- * and the scope does not run. Then the scope decides. Without a scope, or if the scope returns
- * `none()`, the access fails with 403. An error of a scope propagates, so the request ends without
- * a grant.
+ * and grant every caller all rows or some rows. If they grant nothing, a caller without a user gets
+ * a 401, and for a user the scope decides. Without a scope, or if the scope returns `none()`, the
+ * access fails with 403. An error of a scope propagates, so the request ends without a grant.
  */
 export function authorize(
   access: Access,
@@ -50,10 +49,10 @@ export function authorize(
 
 /**
  * Authorizes an access before the body is read. Throws a 401 if a user is required, and a 403 if no
- * user has access. {@link authorize} decides later which rows the user may access.
+ * user has access. Later, {@link authorize} determines the rows that the user may access.
  */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
-  // A public scope that now grants no rows may grant rows to the next request.
+  // A public scope is not called here, because it may grant other rows to each request.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;
   requireUser(access, user);
   if (!policy.scopes.has(access)) throw forbidden(access);
@@ -70,8 +69,8 @@ function forbidden(access: Access): Problem {
 }
 
 /**
- * Returns the rows that the user may read. Without a grant to read, returns the rows of the write's
- * own scope.
+ * Returns the rows that the user may read. If the user may not read, returns the rows of the scope
+ * for this write.
  */
 function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromise<Filter> {
   if (policy.public.has("read")) return allRows;

@@ -10,11 +10,9 @@ export interface Credentials {
    * invalid credential.
    */
   identify(request: Request): MaybePromise<User | null>;
-  /** Returns the user of an identified credential. Open streams end with the credential. */
+  /** Returns the user of a credential, and records when open streams of the user must end. */
   accept(identification: Identification): User | null;
-  /**
-   * Returns the credential by which a user was identified, or null if the credential never ends.
-   */
+  /** Returns the credential that identified a user, or null if the credential never expires. */
   of(user: User): Identification | null;
 }
 

@@ -14,7 +14,7 @@ export type ScopeResult<Of = AnyTable> = Filter<Of> | FilterText | ScopeText;
 
 /**
  * A scope's filter as a concatenated string. An empty string denies access, and so does a
- * comparison with `undefined` or `null`. Everything else in the string is parsed as syntax,
+ * comparison with `undefined` or `null`. All other parts of the string are parsed as syntax,
  * including values from users.
  *
  * @deprecated Use `eq` and the other builders, or `rsql`: a value can never become syntax there.

@@ -8,7 +8,7 @@ export interface User {
   readonly email?: string | undefined;
   /** The user's name. */
   readonly name?: string | undefined;
-  /** The roles by which scopes can decide. */
+  /** The roles of the user, which scopes can check. */
   readonly roles?: readonly string[] | undefined;
   /** Further claims from the user's credential. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
@@ -16,7 +16,7 @@ export interface User {
 
 /**
  * Creates the parser of users. A user with a numeric id is treated as anonymous. The parser reports
- * that once, because nothing else would.
+ * such an id once.
  */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;

@@ -86,7 +86,7 @@ export function parseAccountArguments(
   const store = { kv: textOf(values.kv), config: textOf(values.config) };
   const action = kind === "keys" ? keysAction(verb, rest, values) : usersAction(verb, rest, values);
   if (typeof action === "string") return misused(action);
-  // Each kind of command has matching actions, but the compiler cannot infer the match.
+  // The cast is safe: the parser of each kind returns only matching actions.
   return { kind, ...store, action } as AccountCommand;
 }
 
@@ -132,7 +132,7 @@ function faultOf(
     const near = nearestName(name, known);
     return `${command} has no option ${rawName}${near === null ? "" : `: did you mean --${near}?`}`;
   }
-  // Unknown options were rejected before this loop.
+  // The cast is safe: unknown options were rejected above.
   const { type } = options[name as keyof typeof options];
   if (type === "boolean") return value === undefined ? null : `${rawName} takes no value`;
   return value === undefined || value === "" || value.startsWith("-")

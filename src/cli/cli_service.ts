@@ -48,7 +48,7 @@ export function resourceOptionsFor(
       enableCreate: writable,
       enableUpdate: writable,
       enableDelete: writable,
-      // Live streams need a change log. The service never installs a log in a read-only database.
+      // Live streams need a change log, which the service never installs in a read-only database.
       enableSubscribe: writable,
       // Exports reveal nothing new: a client that may read can also fetch all pages.
       enableExport: true,
@@ -102,12 +102,12 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = rights;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
-    // An account or an API key has authenticated. Neither has the id of the operator.
+    // The caller is an account or an API key. Neither has the id of the operator.
     if (context.get("user")) return await next();
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
     if (credentials === "right") context.set("user", { id: operatorId });
-    // Without the token, callers can read neither rows nor descriptions of the tables.
+    // If reads need the token, callers without it see neither rows nor descriptions of tables.
     else if (readsNeedToken) {
       throw unauthorized("This needs the token that was printed at the start");
     }

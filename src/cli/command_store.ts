@@ -40,7 +40,7 @@ export interface CommandStore {
 /**
  * Finds the key-value store of a command: `--kv`, the configured store, or the default file. Throws
  * a plain Error for a store that no command can use. Also throws for a missing file, unless the
- * command `creates` its store: opening a misspelt name would create a file.
+ * command `creates` its store: otherwise a misspelt name would create a file.
  */
 export async function findCommandStore(
   { kv, config: path }: StoreArguments,

@@ -44,7 +44,7 @@ export interface ServeCommand {
   readonly kv: string | null;
   /** The number of worker processes, or null to serve in this process alone. */
   readonly workers: number | null;
-  /** How connections are distributed. Null prefers the kernel, and falls back to the proxy. */
+  /** How connections are distributed. Null uses the kernel if possible, or else the proxy. */
   readonly balancer: BalancerName | null;
 }
 

@@ -27,7 +27,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
     config: {
       db,
       runtime,
-      // A random secret avoids the warning. Cursors need not outlive the demonstration.
+      // A random secret avoids the warning about a missing one. No cursor outlives this process.
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(rights),
       middleware: dnsRebindingGuard(rights),

@@ -9,9 +9,9 @@ import { checkedFirst, compileFilter } from "./where.ts";
 
 /**
  * Compiles an aggregate to SQL. An inner SELECT computes the groups. Its columns have the names
- * that `having` and `order` use, which are therefore compiled like any filter and order. Each
- * result row contains the keys, then the metrics. `check` is SQL that can stop a long statement,
- * for engines that cannot stop it otherwise.
+ * that `having` and `order` use, so these are compiled like any other filter and order. Each result
+ * row contains the keys, then the metrics. `check` is SQL that can stop a long statement, for
+ * engines that cannot stop it otherwise.
  */
 export function compileAggregate(
   plan: AggregatePlan,

@@ -4,8 +4,8 @@ import type { Dialect } from "../sql/dialect.ts";
 
 /**
  * Returns true if `compareKeys` orders the keys of a table as the database does. Returns false for
- * strings of existing tables, whose collation may differ. Also false for kinds without an order,
- * and for keys that may be NULL.
+ * strings of existing tables, whose collation may differ, for kinds without an order, and for keys
+ * that may be NULL.
  */
 export function hasComparableKey(table: TableInfo, dialect: Dialect): boolean {
   return table.primaryKey.every((column) =>

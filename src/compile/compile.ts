@@ -93,7 +93,7 @@ export function createCompiler(
     if (texts === undefined) manyRows.set(plan.columns, texts = new Map());
     const key = `${plan.rows.length} ${plan.returning.length}`;
     const text = texts.get(key) ?? compile(plan).text;
-    // The number is limited, because clients determine how many rows a batch has.
+    // The cache has a limit, because clients determine how many rows a batch has.
     if (texts.size < maxTextsOfColumns) texts.set(key, text);
     return { text, values };
   }
@@ -198,8 +198,8 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
 }
 
 /**
- * Returns the ABORT clause for tables that need it. Other tables get none: SQLite would apply the
- * clause to writes of the table's triggers too, and override their `INSERT OR IGNORE`.
+ * Returns the ABORT clause for tables that need it. Returns no clause for other tables, because
+ * SQLite would also apply it to their triggers, and override an `INSERT OR IGNORE`.
  */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");
@@ -246,7 +246,7 @@ function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   return join(assignments, ", ");
 }
 
-/** Compiles a value for its own column. No cast is necessary. */
+/** Compiles a value for its own column. The value needs no cast. */
 function compileValue(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return value === databaseDefault
     ? dialect.columnDefault(column)

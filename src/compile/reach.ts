@@ -17,7 +17,7 @@ export function compileReached(
   if (first === undefined || values.length === 0) return null;
   const reached = compileFrom(order, values, dialect, 0);
   if (values.length === 1 || value === null) return reached;
-  // The second condition implies the first, which is added because an index supports it.
+  // The second condition implies the first, but an index supports only the first condition.
   return sql`(${atLeast(first, value, dialect)} AND ${reached})`;
 }
 
@@ -54,8 +54,8 @@ function orNull({ notNull }: ColumnInfo, operand: Fragment): Fragment {
 }
 
 /**
- * Compiles the end of an order, for rows that may be equal in all keys. The added columns make the
- * order of rows the same on each page, except for indistinguishable rows.
+ * Compiles the last columns of an order, for rows that may be equal in all keys. These columns make
+ * the order equal on each page, except for indistinguishable rows.
  */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,

@@ -34,7 +34,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   return sql`${page(columns)}${limitTo(plan)}${plan.lock === true ? dialect.rowLock : rawSql("")}`;
 }
 
-/** Returns a single range if no page is cut, or if rows are skipped. */
+/** Returns the ranges of a plan: one range if the plan skips rows, has no limit, or locks rows. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock } = plan;
   if (from !== undefined) return [{ condition: compileReached(order, from, dialect), order }];
@@ -213,7 +213,7 @@ export function compileSeek(
   if (first === undefined || order.length === 1 || value === null || !first.column.notNull) {
     return after;
   }
-  // The other condition implies this one, which lets an index limit the scan.
+  // `after` implies this condition, but only this condition lets an index limit the scan.
   const operand = dialect.ordered(first.column);
   const bound = dialect.boundStored(value, first.column);
   const reached = sql`${operand} ${rawSql(first.descending ? "<=" : ">=")} ${bound}`;

@@ -91,7 +91,7 @@ function compileRelated(
       ? sql`${compileAt(links, within, depth + step + 1)} AND ${inner}`
       : inner;
     const rows = sql`${tableName(table)} AS ${here} WHERE`;
-    // SQLite may turn the subquery into a join. The check on the column stays in this loop.
+    // SQLite may turn the subquery into a join. A check on this column stays in the inner loop.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${

@@ -32,9 +32,9 @@ export interface AdmissionOptions extends RequestWorkOptions {
 
 /**
  * Passes one request through the limits. Call {@link countRequest} first, then {@link admit}, and
- * {@link charge} once the number of items is known. Each throws a 428 or 429, and returns a promise
- * only if it has to wait. At the end, {@link finishReply} or {@link finishError} adds the headers
- * and refunds the unused budget. {@link admissionVerdict} defines the order of the limits.
+ * {@link charge} once the number of items is known. Each of them throws a 428 or 429, and returns a
+ * promise only if it has to wait. At the end, {@link finishReply} or {@link finishError} adds the
+ * headers and refunds the unused budget. {@link admissionVerdict} defines the order of the limits.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
@@ -76,7 +76,7 @@ export class Admission implements IdempotentAdmission, Debit {
     };
   }
 
-  /** Counts the request against the rate limit. Then a stored response may be replayed. */
+  /** Counts the request against the rate limit. After that, a stored response may be replayed. */
   countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;
@@ -142,7 +142,7 @@ export class Admission implements IdempotentAdmission, Debit {
   /** Returns the error to throw. A Problem gets headers with the remaining budget. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    // A client that disconnects causes the abort itself, so the work until then stays charged.
+    // A disconnected client caused the abort, so the request stays charged.
     const isOurs = status >= 500 && !this.#guarded.request.signal.aborted &&
       !(error instanceof ChargedProblem);
     if (isOurs || status === 428 || status === 429) this.refund();
@@ -187,7 +187,7 @@ export class Admission implements IdempotentAdmission, Debit {
 
   #take(budget: RequestBudget, items: number): MaybePromise<void> {
     return chain(budget.take(items), (isGranted) => {
-      // The proof of work for one item may be too little for all items.
+      // A solution for one item may be too easy for all items, so it is checked again.
       this.#facts.hasWorked = false;
       this.#facts.budget = isGranted ? "enough" : "short";
       return this.#enforce();

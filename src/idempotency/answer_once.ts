@@ -198,12 +198,12 @@ function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: Idempo
   };
 }
 
-/** Converts an error to a reply to store, if a repetition would end with the same error. */
+/** Converts an error to a reply to store, if the same request would fail again in the same way. */
 async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
   try {
     return await work();
   } catch (error) {
-    // The error is not final if a repetition could finish within its time limit.
+    // The error is not final if a repetition could finish in time.
     const isFinal = error instanceof Problem && error.slug !== "query-too-expensive";
     const reply = isFinal ? problemReply(error) : null;
     if (reply === null || !isStorable(reply)) throw error;

@@ -24,7 +24,7 @@ export const idempotencyLeaseMs = 30_000;
 export interface IdempotencyClaim {
   /** Identifies the key, the caller and the path by a string of 43 characters. */
   readonly id: string;
-  /** Identifies the content of the request. A different request has a different value. */
+  /** Identifies the content of the request. Different requests have different fingerprints. */
   readonly fingerprint: string;
   /** Identifies this claim among all claims on the key. */
   readonly owner: string;

@@ -110,7 +110,7 @@ export class KvIdempotency implements IdempotencyStore {
     const { ttlMs, clock } = this.#options;
     const leaseUntilMs = clock.now() + idempotencyLeaseMs;
     const value: KeyRecord = { owner, fingerprint, leaseUntilMs, answer: finished?.answer ?? null };
-    // A claim lives until it is not renewed, even if responses are kept for a shorter time.
+    // A claim must not expire before its lease, even if responses are kept for a shorter time.
     const expireInMs = finished?.keepMs ?? Math.max(ttlMs, idempotencyLeaseMs);
     return {
       checks: [{ key, versionstamp }],
@@ -179,7 +179,7 @@ function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
 }
 
 function asRecord(value: unknown): KeyRecord | null {
-  // No other code writes below this prefix, so the value has this type.
+  // The cast is safe, because no other code writes below this prefix.
   return value === undefined ? null : value as KeyRecord;
 }
 
@@ -195,6 +195,6 @@ function joined(parts: readonly Uint8Array[]): StoredAnswer {
   const decoder = new TextDecoder();
   let text = "";
   for (const part of parts) text += decoder.decode(part, { stream: true });
-  // No other code writes below this prefix, so the value has this type.
+  // The cast is safe, because no other code writes below this prefix.
   return JSON.parse(text + decoder.decode()) as StoredAnswer;
 }

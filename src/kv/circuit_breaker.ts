@@ -22,7 +22,7 @@ export class CircuitBreaker {
   readonly #clock: Clock;
   /** Reads any key of the store. */
   readonly #probe: () => Promise<unknown>;
-  /** Operations without a response, in the order of sending, except before an answered one. */
+  /** Operations without a response, in order of sending. A response also removes earlier ones. */
   readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;

@@ -9,7 +9,7 @@ import type { RetryingKv } from "./retrying_kv.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** A commit, with the values that all its attempts share. */
+/** A commit, with the values that are the same in all its attempts. */
 interface PreparedCommit {
   readonly commit: KeyValueCommit;
   /** The encoded key whose record proves that the commit was done. */

@@ -17,7 +17,8 @@ import { StoreError } from "./store_error.ts";
  * Creates a {@link KeyValue} in the memory of this process, which other processes cannot see. When
  * it contains `maxBytes`, it refuses commits that add records: clients must not be able to fill the
  * memory of a service with records that are kept for a day. Records of shares may use half of it.
- * They are dropped for each other and for reserved records, which have an additional eighth.
+ * Such records are dropped to make room for other such records and for reserved ones, which have an
+ * additional eighth.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);

@@ -2,8 +2,8 @@ import { waitBackoff } from "../runtime/backoff.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
- * Opens a file of a key-value store, repeatedly while another process creates it: Deno does not
- * wait for the lock then. Rejects with the error of the last attempt after three seconds.
+ * Opens a file of a key-value store, and tries again while another process creates it, because Deno
+ * then does not wait for the lock. Rejects with the error of the last attempt after three seconds.
  */
 export async function openUnlocked<T>(
   open: () => Promise<T>,

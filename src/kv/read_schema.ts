@@ -4,9 +4,9 @@ import { pathToFileURL } from "node:url";
 import type { SchemaPart } from "../runtime/files/deno_kv_tables.ts";
 
 /**
- * Reads the tables and indexes of a SQLite file, with the library of the host. Deno KV uses the
- * same one: another library, or a plain read, would release the file locks of this process when it
- * closes the file.
+ * Reads the tables and indexes of a SQLite file, with the library of the host. Deno KV uses this
+ * library, too. Another library, or a plain read, would release the file locks of this process when
+ * it closes the file.
  */
 export function readSchema(path: string): readonly SchemaPart[] {
   const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });

@@ -153,7 +153,7 @@ export class RetryingKv {
   }
 }
 
-/** Thrown when the deadline of an operation has passed. */
+/** Thrown if an operation has no response before its deadline. */
 class NoAnswer extends Error {}
 
 /** Limits of one read of a Deno KV. */

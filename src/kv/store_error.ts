@@ -12,7 +12,7 @@ export class StoreError extends Error {
   /** The kind of the error. */
   readonly kind: StoreErrorKind;
 
-  /** The operator sees `cause`, and the client does not. */
+  /** The operator sees `cause`, but the client does not. */
   constructor(kind: StoreErrorKind, cause: unknown) {
     super(`The key-value store answered: ${kind}`, { cause });
     this.name = "StoreError";

@@ -71,7 +71,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
 
   async function acceptAll(): Promise<void> {
     while (!isClosed) {
-      // `accept` fails while even the reserve is exhausted, and once the listener is closed.
+      // `accept` fails without any free descriptor, and once the listener is closed.
       const connection = await listener.accept().catch(() => null);
       if (connection !== null) void answer(connection);
       else if (!isClosed) await sleep(acceptAgainInMs);

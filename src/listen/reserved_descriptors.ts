@@ -17,7 +17,7 @@ export interface ReservedDescriptors {
 export function holdDescriptors(): ReservedDescriptors {
   if (!mayOpenSpare()) return noReserve;
   let held: readonly number[] = [];
-  // A process with a low limit keeps fewer descriptors.
+  // A process with a low limit reserves fewer descriptors.
   const size = sizes.find((count) => {
     held = takeHalfOf(2 * count);
     return held.length > 0;

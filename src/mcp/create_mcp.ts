@@ -24,7 +24,7 @@ export function createMcp(parts: McpParts): AnswerMcp {
     const context = { send, resources, indexBase: mountedAt + basePath };
     // If clients shared a server object, one could receive the response to another.
     return serverFor({ ...call, era, context }, parts);
-    // A client may hold one stream open, although the service sends no notifications.
+    // The service sends no notifications, but a client may hold one stream open.
   }, { maxRequestBodySize, maxSubscriptions: 1 });
   return async (call) => {
     // The SDK copies the request, but passes this object on to the tools unchanged.

@@ -66,7 +66,7 @@ export async function runTool(
 }
 
 async function indexOf({ send }: ToolContext): Promise<ServiceIndex> {
-  // The service that runs this code has also written the index, so the type is right.
+  // The cast is safe: this service itself has written the index.
   return requireAnswered(await send({ method: "GET", path: "" })).body as ServiceIndex;
 }
 

@@ -19,7 +19,7 @@ export interface Metrics {
   histogram(name: string, options: HistogramOptions): MetricFamily<Histogram>;
   /**
    * Calls `update` before each reading, for values that are measured only then. A reading waits for
-   * it, and rejects if it rejects. The returned function ends the calls.
+   * `update`, and rejects if `update` rejects. The returned function ends the calls.
    */
   onRead(update: () => void | Promise<void>): () => void;
   /** Reads everything. */
@@ -45,9 +45,8 @@ export interface HistogramOptions extends MetricOptions {
 /** A metric with all its series, each with different label values. */
 export interface MetricFamily<Series> {
   /**
-   * Returns the series of these label values, in the order of the label names. It is created on
-   * first use, and kept for the life of the process. Throws a plain Error for another number of
-   * values.
+   * Returns the series of these label values, in the order of the label names. A series is created
+   * on first use, and never removed. Throws a plain Error for another number of values.
    */
   series(...values: readonly string[]): Series;
 }

@@ -85,7 +85,7 @@ export class Option<T> {
   /** Returns a copy of this option with a further test. `takes` follows "must be" in messages. */
   fitting(takes: string, test: (given: NonNullable<T>) => boolean): Option<T> {
     const { fits } = this.rules;
-    // `fits` has accepted the value, so the value is a T.
+    // The cast is safe, because `fits` has accepted the value.
     const passes = (given: unknown) => fits(given) && test(given as NonNullable<T>);
     return new Option({ ...this.rules, takes, fits: passes });
   }
@@ -94,7 +94,7 @@ export class Option<T> {
   read(given: unknown, place: OptionPlace): T {
     const { takes, fits, readParts, advice, isRequired, defaultValue } = this.rules;
     const value = given === undefined ? defaultValue : given;
-    // An option without a default reads undefined, so its T includes undefined.
+    // The cast is safe: without a default, the type of the option includes undefined.
     if (value === undefined && isRequired !== true) return undefined as T;
     if (!fits(value)) {
       const mistake = advice?.(value) ??
@@ -103,7 +103,7 @@ export class Option<T> {
           : `must be ${takes}, not ${this.#show(value)}`);
       throw new Error(`${place.subject}: ${place.path || "the options"} ${mistake}`);
     }
-    // The rules have accepted the value, and only the functions below create rules.
+    // The cast is safe: the rules have accepted the value, and only this file creates rules.
     return (readParts === undefined ? value : readParts(value, place)) as T;
   }
 

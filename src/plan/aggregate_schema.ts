@@ -101,7 +101,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
   ];
 }
 
-/** The database name ends in a number, not the column's name: engines truncate long names. */
+/** The database name ends in a number, because engines truncate long column names. */
 function called(
   name: string,
   column: ColumnInfo,

@@ -33,7 +33,7 @@ export function plainValues(values: Assignments): Assignments {
   return new Map([...values].map(([column, value]) => [column, plainOf(value)]));
 }
 
-/** Returns the value that a hook receives: the parsed value, or the one in the body if invalid. */
+/** Returns the value for a hook: the parsed value, or the value in the body if it is invalid. */
 export function plainOf(value: unknown): unknown {
   if (!(value instanceof GivenValue)) return value;
   return value.fault === null ? value.read : value.given;

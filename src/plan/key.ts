@@ -27,7 +27,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
   const key: unknown[] = [];
   for (let i = 0; i < columns.length; i++) {
     const text = decodeSegment(parts[i] ?? "");
-    // The number of values was compared with the number of columns above.
+    // The cast is safe: the numbers of values and columns are equal.
     const column = columns[i] as ColumnInfo;
     const quoted = isAny(column) ? quotedKeyText(text) : undefined;
     try {

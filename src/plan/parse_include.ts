@@ -182,7 +182,7 @@ function closingQuote({ text, at }: State, quote: string, from: number): number 
 
 function optionAt(text: string, at: number): OptionName | null {
   optionStart.lastIndex = at;
-  // The pattern contains only names of options.
+  // The cast is safe, because the pattern contains only names of options.
   return (optionStart.exec(text)?.[1] ?? null) as OptionName | null;
 }
 
@@ -204,7 +204,7 @@ function finished(items: Items): readonly IncludeSyntax[] {
   return [...items.values()].map(({ name, options, include }) => {
     const written = new Map(options ?? []);
     written.delete("include");
-    // The only other option, `include`, is handled above.
+    // The cast is safe: `include` is the only other option, and it is handled above.
     return { name, options: written as Map<IncludeOption, string>, include: finished(include) };
   });
 }

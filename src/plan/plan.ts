@@ -29,7 +29,7 @@ export interface ReadPlan {
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
   readonly order: readonly OrderKey[];
-  /** Stored values of the order's keys: only rows after them are read. Null for the first page. */
+  /** Stored values of the order's keys: only later rows are read. Null for the first page. */
   readonly after: readonly SqlValue[] | null;
   /** The position to continue from if rows may be equal. Then `after` is null. */
   readonly from?: OffsetPosition;
@@ -177,7 +177,7 @@ export interface CountMetric {
   readonly as: ColumnInfo;
 }
 
-/** A metric over a column, such as a sum, that ignores NULLs. NULL if there are no values. */
+/** A metric over a column, such as a sum, that ignores NULLs. NULL for a group without values. */
 export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;

@@ -18,8 +18,8 @@ export interface RepeatingPage {
 /**
  * Returns the position after a page of rows that may be equal. It has the values of one of the last
  * rows, and the number of rows from that row to the end of the page. The chosen row certainly
- * differs from the previous one in values that `fitting` allows. If no row does, the position of
- * the page is kept and skips more rows.
+ * differs from the previous one in values that `fitting` allows. If no row differs, the start
+ * position of the page is kept and skips more rows.
  */
 export function offsetAfter(
   { stored, columns, order, from }: RepeatingPage,

@@ -1,6 +1,6 @@
 /**
- * Converts bytes to hexadecimal strings and base64. If the host has the functions of ECMAScript
- * 2026, they are used, because they are the fastest. `Buffer` is used in Node before version 25.
+ * Converts bytes to hexadecimal strings and base64. Uses the functions of ECMAScript 2026 if the
+ * host has them, because they are the fastest. `Buffer` is used in Node before version 25.
  */
 import { Buffer } from "node:buffer";
 

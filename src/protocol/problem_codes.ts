@@ -43,7 +43,7 @@ export const problemCodes = {
   "captcha-unavailable": { status: 503, title: "The CAPTCHA provider is not available" },
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>;
 
-/** The slug of a problem code: the last segment of the problem's `type`, as `not-found`. */
+/** The slug of a problem code: the last segment of the problem's `type`, such as `not-found`. */
 export type ProblemSlug = keyof typeof problemCodes;
 
 /** The path below which the `type` of every problem code has its page. */

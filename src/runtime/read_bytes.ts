@@ -1,10 +1,10 @@
 /** The reason why the bytes of a stream were not read to the end. */
 export type ReadRefusal = "too-large" | "too-many-parts";
 
-/** This number of parts may be arbitrarily small. */
+/** The number of parts that may be arbitrarily small. */
 const freeParts = 1_024;
 /**
- * The required average size of all further parts, in bytes. Receiving a part takes longer than
+ * The required average size of the parts after that, in bytes. Receiving a part takes longer than
  * receiving a few bytes.
  */
 const bytesOfPart = 64;

@@ -82,7 +82,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   };
 }
 
-/** The number of nonces that are generated together. One costs a tenth of sealing. */
+/** The number of nonces that are generated together. A single one costs a tenth of sealing. */
 const pooledNonces = 256;
 
 /** Creates a function that returns a new random nonce at each call. */

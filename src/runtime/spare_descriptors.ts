@@ -27,7 +27,7 @@ export function openSpare(count: number): readonly number[] | null {
     while (opened.length < count) opened.push(openSync(devNull, "r"));
     return opened;
   } catch {
-    // For any reason, fewer descriptors are available. The opened descriptors are closed again.
+    // The cause does not matter. The opened descriptors are closed again.
     closeSpare(opened);
     return null;
   }

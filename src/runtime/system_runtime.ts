@@ -35,7 +35,7 @@ function callAfter(delayMs: number, work: () => void): () => void {
     if (stepMs === delayMs) work();
     else cancel = callAfter(delayMs - stepMs, work);
   }, stepMs);
-  // In older versions of Deno, timers are numbers.
+  // In older versions of Deno, a timer is a number and has no `unref`.
   if (typeof timer === "number") Deno.unrefTimer(timer);
   else timer.unref();
   return () => cancel();

@@ -22,9 +22,9 @@ export interface Recording {
 }
 
 /**
- * Chooses how changes are recorded, by the rights of the database role. Triggers are the first
- * choice. Without the rights for triggers, the log contains only the service's own writes, or
- * nothing. Reports the choice and the missing rights.
+ * Chooses how changes are recorded, by the rights of the database role. Prefers triggers. Without
+ * the rights for triggers, the log contains only writes of the service, or there is no log. Reports
+ * the choice and the missing rights.
  */
 export async function decideRecording(
   { driver }: Database,

@@ -89,7 +89,7 @@ async function configOf(
   });
   return {
     ...served,
-    // A random secret avoids the warning. An import encrypts nothing with the secret.
+    // An import encrypts nothing, so a random secret only avoids the warning about a missing one.
     secret: runtime.random.bytes(32).toBase64(),
   };
 }

@@ -18,7 +18,7 @@ import type { McpCommand } from "./mcp_arguments.ts";
 export async function runMcpCommand(
   { database, write, schemas, additions }: McpCommand,
 ): Promise<number> {
-  // Log entries go to the standard error, because the client reads the standard output.
+  // Observations go to the standard error, because the client reads the standard output.
   const runtime = systemRuntime(consoleObserver());
   const token = makeServiceToken(runtime.random);
   const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: write }, token);

@@ -15,7 +15,7 @@ import type { Database } from "../../db/database.ts";
 /** The questions that the command asks its user. */
 export interface MigrateDialogue {
   readonly print: (line: string) => void;
-  /** Asks a yes/no question. Null if there is no terminal. */
+  /** Asks a yes/no question. Null if the process has no terminal. */
   readonly ask: ((question: string) => boolean) | null;
 }
 

@@ -57,7 +57,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // A column that looks unchanged after a failure may have had another type in between.
+    // The tables may have changed and changed back, so an equal column does not prove anything.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
@@ -108,7 +108,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   };
 }
 
-/** Returns true if the request failed and a new table or a new key might allow it. */
+/** Returns true if the request failed in a way that a new table or key might change. */
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;
@@ -121,7 +121,7 @@ function describesTables(url: string): boolean {
   return /\/(?:api\/?|__service\/(?:schema|mcp|openapi\.\w+))$/.test(parseRequestTarget(url).path);
 }
 
-/** The response statuses of a write that had no effect. */
+/** The statuses of responses to writes that changed nothing. */
 const unmade: ReadonlySet<number> = new Set([404, 405, 500]);
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);

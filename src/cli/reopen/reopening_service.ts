@@ -44,7 +44,7 @@ class ReopeningService {
   /** The schema version at the last check, or null if the database did not respond. */
   #version: string | null = null;
   #look: Promise<void> | null = null;
-  /** The running part of a check after its pause. This part may open the service again. */
+  /** The part of a check after its pause, if it is running. It may open the service again. */
   #comparing: Promise<void> | null = null;
   /** True if the next check must open the service again, even without a change. */
   #isAsked = false;
@@ -104,12 +104,12 @@ class ReopeningService {
     return { ...opened, app: { ...app, close }, current: () => this.#lookIfChanged() };
   }
 
-  /** Opens the service with a runtime that knows whether another service has replaced this one. */
+  /** Opens the service. The runtime reports to the app whether another service has replaced it. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
       await this.#outside(() => this.#lookIfChanged());
-      // The new service may take longer to open than a request waits.
+      // Opening the new service may take longer than a request may wait.
       const isReplaced = this.#opened !== null && this.#opened !== opened;
       return isReplaced || this.#comparing !== null;
     };
@@ -237,7 +237,7 @@ class ReopeningService {
     this.#installed = await next.service.installed?.() ?? "";
     this.#pauseMs = minPauseMs;
     this.#lookedAt = this.#runtime.clock.elapsedMs();
-    // Most migrations are several transactions, so a missing table may return soon.
+    // A migration often has several transactions, so a missing table may soon exist again.
     this.#watchedUntil = Math.max(this.#watchedUntil, this.#lookedAt + migrationMs);
     this.#watch();
     this.#reopening?.replaceBy(next);

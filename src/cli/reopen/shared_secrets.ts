@@ -6,7 +6,7 @@ import type { CliService } from "../cli_service.ts";
 /** A random secret that several apps share if none is configured. */
 export interface SharedSecret {
   readonly secret: string;
-  /** The event that ends the secret, `this process`. Null if the warning was already printed. */
+  /** The event that ends the secret, for the warning. Null if the warning was already printed. */
   readonly endsWith: string | null;
 }
 

@@ -47,7 +47,7 @@ async function configOf(
   });
   return {
     ...served,
-    // A random secret avoids the warning. The search command encrypts nothing with the secret.
+    // The command encrypts nothing. A random secret only avoids the warning about a missing one.
     secret: runtime.random.bytes(32).toBase64(),
   };
 }

@@ -7,7 +7,7 @@ export interface ClientAddresses {
   answer: Listenable["fetch"];
 }
 
-/** Creates the client table of an app. The port's next connection replaces an entry. */
+/** Creates the client table of an app. A port's next connection replaces the port's entry. */
 export function clientAddresses(fetch: Listenable["fetch"]): ClientAddresses {
   const clients = new Map<number, string>();
   return {

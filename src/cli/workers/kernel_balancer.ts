@@ -10,9 +10,7 @@ import type { WorkerProcess } from "./worker_process.ts";
 export function kernelBalancer(host: string, wanted: number): Balancer {
   if (wanted !== 0) requireFree(host, wanted);
   let port = wanted;
-  /**
-   * The sockets in kernel order (socket(7)). The last socket takes the place of a closed socket.
-   */
+  /** The sockets in kernel order (socket(7)). The last socket gets the index of a closed one. */
   const sockets: WorkerProcess[] = [];
   let leftOut: WorkerProcess | null = null;
 
@@ -28,7 +26,7 @@ export function kernelBalancer(host: string, wanted: number): Balancer {
     listenOrder: () => ({ kind: "listen", host, port, reusePort: true, shown: null }),
     add(worker, taken) {
       port = taken;
-      // The worker may have listened before and stopped because it had no free file descriptor.
+      // The worker may already have an entry, if it listened before and ran out of descriptors.
       drop(worker);
       sockets.push(worker);
     },

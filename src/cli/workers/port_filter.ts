@@ -65,13 +65,10 @@ const [solSocket, attachProgram] = [1, 51];
 /** Instructions of classic BPF: the code, the jumps if true and if false, and the operand. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
-/** No socket has this index. Therefore the kernel chooses a socket by the hash of the addresses. */
+/** No socket has this index, so the kernel chooses a socket by a hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
-/**
- * Returns a program that chooses a random socket. If it draws the excluded socket, it takes the
- * last.
- */
+/** Returns a program that chooses a random socket. The last socket replaces the excluded socket. */
 function allBut(index: number, count: number): BpfProgram {
   const [last, random] = [count - 1, 0xffff_f038];
   return [
@@ -94,7 +91,7 @@ function encode(program: BpfProgram): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer);
 }
 
-/** Finds the descriptor of the socket that listens on the port. Deno does not expose it. */
+/** Finds the descriptor of the socket that listens on the port, which Deno does not return. */
 function listenerOf(port: number): number {
   const sockets = new Set(["tcp", "tcp6"].flatMap((family) => listenersOn(port, family)));
   for (const { name } of Deno.readDirSync("/proc/self/fd")) {

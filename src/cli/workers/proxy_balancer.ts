@@ -21,11 +21,11 @@ export function proxyBalancer(host: string, port: number, observe: Observer): Ba
     while (!isClosed) {
       try {
         const client = await listener.accept();
-        // If one side has disconnected, only this connection fails.
+        // If one side has disconnected, only this connection ends.
         serve(client).catch(() => null).finally(() => client.close());
       } catch (error) {
         if (isClosed) return;
-        // This process has no free file descriptor. Clients wait in the kernel's queue.
+        // Without a free file descriptor in this process, clients wait in the kernel's queue.
         observe({ kind: "listener_failed", error, retryInMs });
         await sleep(retryInMs);
       }

@@ -126,7 +126,7 @@ function replaceable(
 ): Omit<Listenable, "fetch"> {
   return {
     announceStop() {
-      // A replaced worker reports no stop, so that the service stays ready.
+      // A replaced worker does not announce its stop, so the service stays ready.
       if (!state.isReplaced) app.announceStop();
     },
     drain() {

@@ -7,7 +7,7 @@ import { StoreError } from "../../kv/store_error.ts";
 
 /** An object that holds leased tokens. The store counts leased tokens as spent. */
 export interface LeaseHolder {
-  /** Returns the tokens if none was used since the last call. False if no tokens are held. */
+  /** Returns tokens that were unused since the last call. The result is false without tokens. */
   returnIdle(): boolean;
   /** Returns all held tokens to the store. */
   returnAll(): Promise<void>;
@@ -40,7 +40,7 @@ export class BucketStore {
   /** Changes one record. If the store fails, the failure is observed, and the call rejects. */
   async update<T>(key: KeyValueKey, change: (value: unknown) => KeyChange<T>): Promise<T> {
     const { clock, observe } = this.#runtime;
-    // The deployer's own store may have no timeout.
+    // A store of the deployer may have no timeout, so each call has a deadline.
     const limit = deadline(
       timeoutMs,
       clock,

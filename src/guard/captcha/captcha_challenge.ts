@@ -41,7 +41,7 @@ const maxWaitMs = 5_000;
 /** Value of the Retry-After header when the provider does not respond, in seconds. */
 const retryAfter = "5";
 
-/** Creates CAPTCHA challenges. Unless a verifier's result is clearly a pass, it is a refusal. */
+/** Creates CAPTCHA challenges. Any result of a verifier except an explicit pass is a refusal. */
 export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaChallenge {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
@@ -110,7 +110,7 @@ async function callVerifier(
     return normalizeAnswer(answer);
   } catch (error) {
     if (error === late) return { kind: "unavailable", reason: "no answer in time" };
-    // By contract an error of the verifier refuses the token. The deployer can observe the error.
+    // An error of the verifier refuses the token, and the observer receives the error.
     observe({ kind: "captcha_verifier_failed", provider: verifier.provider, error });
     return { kind: "refused", reason: "verifier-failed" };
   } finally {

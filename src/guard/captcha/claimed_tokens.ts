@@ -15,8 +15,7 @@ export interface ClaimedTokens {
 
 /** Keeps the claims of CAPTCHA tokens in the store that all processes share. */
 export function createClaimedTokens(store: KeyValue): ClaimedTokens {
-  // Remembers used tokens, to refuse them without the store. False means that a token is free
-  // again.
+  // Remembers used tokens, to refuse them without the store. `false` means a released token.
   const used = boundedMap<string, boolean>(20_000);
   return {
     async claim(id) {
@@ -25,7 +24,7 @@ export function createClaimedTokens(store: KeyValue): ClaimedTokens {
       try {
         return await claimOnce(store, keyOf(id), claimMs);
       } catch (error) {
-        // It is unknown whether the store has the claim, so the next request asks the store.
+        // The store may or may not contain the claim, so the next request asks the store.
         used.set(id, false);
         throw error;
       }
