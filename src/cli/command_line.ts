@@ -86,7 +86,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
   }
 }
 
-/** Imports the service lazily, because a process that only starts others does not need it. */
+/** Imports the service lazily, because a process that only starts workers does not need it. */
 async function serve(
   command: ServeCommand,
   args: readonly string[],

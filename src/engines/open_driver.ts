@@ -12,7 +12,7 @@ import {
 
 /** Options for opening a database of any engine. */
 export interface OpenDatabaseOptions extends SqliteAdditions {
-  /** Opens the database, of another program for instance, read-only and installs nothing in it. */
+  /** Opens the database read-only and installs nothing, as for another program's database. */
   readonly readOnly?: boolean | undefined;
   /**
    * True if clients see the messages that triggers and functions raise on purpose. Default: true.
@@ -115,7 +115,7 @@ export async function openPackaged(
   place: unknown,
   options: OpenDatabaseOptions,
 ): Promise<Driver> {
-  // `drivers` names functions of this type. A test opens a database by each of them.
+  // `drivers` names functions of this type. A test opens a database by each of these functions.
   const { [driver.opener]: open } = await load(driver) as Record<string, Opener>;
   if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
   return await open(place, options);

@@ -23,7 +23,7 @@ import { parseTemplate, valueIndex } from "./template_syntax.ts";
 /** The context in which a scope is resolved. A scope may use every column. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
   readonly filters: CachingFilterParser;
-  /** Returns the relation of a table's rows by name. */
+  /** Returns the relation that has this name and starts at the table. */
   relation(table: TableInfo, name: string): Relation | undefined;
 }
 
@@ -107,7 +107,7 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
  * value of the user. Such a comparison matches nothing, as in code.
  */
 function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: Operator): Filter {
-  // Quotes have no effect here, because the template may have added them.
+  // Quotes are ignored here, because the template may have added the quotes.
   const isMissing = ({ text }: Literal) => text === "undefined" || text === "null";
   return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, field, operator);
 }

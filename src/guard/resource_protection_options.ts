@@ -22,7 +22,7 @@ export interface CostOptions {
   readonly read?: number | undefined;
   /** Cost of a POST, and of each item of `POST /batch` and of upserts. */
   readonly create?: number | undefined;
-  /** Cost of a PATCH, PUT or restore, and of each row in a batch of them. */
+  /** Cost of a PATCH, PUT or restore, and of each row in such a batch. */
   readonly update?: number | undefined;
   /** Cost of a DELETE, and of each row in a batch of deletes. */
   readonly delete?: number | undefined;
@@ -34,7 +34,7 @@ export interface PowGateOptions {
   readonly difficulty?: number | undefined;
   /** Operations that require proof of work. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
-  /** Trust hook that may reduce the difficulty. Default: the one of `abuseProtection.pow`. */
+  /** Trust hook that may reduce the difficulty. Default: the hook of `abuseProtection.pow`. */
   readonly trust?: Trust | undefined;
 }
 

@@ -110,7 +110,7 @@ export class CircuitBreaker {
 /** How long an operation waits before the store is probed, in milliseconds. */
 const silenceMs = 500;
 
-/** The number of operations to send per response. In an outage, all of them are in vain. */
+/** The number of operations to send per response. In an outage, all these operations fail. */
 const maxBetweenAnswers = 64;
 
 /** The pause between two probes while few probes are open, and while many are, in milliseconds. */

@@ -73,7 +73,7 @@ export interface GaugeShare {
 /** A histogram for one set of label values. */
 export class Histogram {
   readonly #bounds: readonly number[];
-  /** Number of observed values in each single bucket; the last one has no bound. */
+  /** Number of observed values in each single bucket; the last bucket has no bound. */
   readonly #counts: number[];
   #sum = 0;
 

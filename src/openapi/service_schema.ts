@@ -24,7 +24,7 @@ export interface ResourceSchema {
   readonly name: string;
   /** Percent-encoded path of the resource: `/api/notes`. */
   readonly path: string;
-  /** Names of the key's fields in order, except hidden ones. */
+  /** Names of the key's fields in order, without hidden fields. */
   readonly primaryKey: readonly string[];
   /** Present for a view or table without a key, whose single rows have no paths. */
   readonly keyless?: true;

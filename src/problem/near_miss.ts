@@ -11,7 +11,7 @@ export function namesByPlain(names: Iterable<string>): NamesByPlain {
   return byPlain;
 }
 
-/** In this form, `order_by`, `orderby` and `orderBy` are equal. */
+/** Returns the form in which `order_by`, `orderby` and `orderBy` are equal. */
 export function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }

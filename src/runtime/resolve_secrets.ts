@@ -5,9 +5,7 @@ import type { Runtime } from "./runtime.ts";
 
 /** Where a secret comes from, and what happens if no secret is set. */
 export interface SecretSource {
-  /**
-   * The value of the option. A list is for rotation: the first secret seals, and all of them open.
-   */
+  /** The value of the option. The first secret of a list encrypts, and all secrets decrypt. */
   readonly given: string | readonly string[] | undefined;
   /** The name of the option in error messages. */
   readonly option: string;

@@ -123,7 +123,7 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, generatedSql: sql });
   }
 
-  /** Names the former name of the column in the database. A migration then renames the column. */
+  /** Sets the column's former name in the database. A migration then renames the column. */
   was(formerName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, formerName });
   }

@@ -22,7 +22,7 @@ export async function indexRows(
   options: WriteOptions,
 ): Promise<void> {
   const { local } = backend;
-  // The version is drawn before the rows are read: see `SearchVersions`.
+  // The version must be older than the read of the rows: see `SearchVersions`.
   const version = versions.next();
   if (local === null) {
     const rows = await readSearchedRows(index, keys, index.driver);

@@ -7,7 +7,7 @@ import { longText, textStream } from "../protocol/text_stream.ts";
 
 /** The security headers of every response, or `false` if a proxy adds the headers. */
 export type SecurityHeaders = boolean | {
-  /** The value of `Strict-Transport-Security`, `max-age=63072000`. `true` means two years. */
+  /** The value of `Strict-Transport-Security`, e.g. `max-age=63072000`. `true`: two years. */
   readonly hsts?: boolean | string | undefined;
 };
 

@@ -102,7 +102,7 @@ export function timeOf(text: string | undefined): string | undefined {
 export function present<Fields extends object>(
   fields: Fields,
 ): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
-  // The result has the fields of the type, because only undefined ones were removed.
+  // The cast is safe, because only undefined fields were removed.
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),
   ) as { [Name in keyof Fields]: Exclude<Fields[Name], undefined> };

@@ -30,7 +30,7 @@ export interface Looks {
 
 /**
  * Creates an app that can be replaced. After a failed read, the app checks the tables and repeats
- * the read. Before it describes the tables, the app checks them.
+ * the read. The app also checks the tables before it describes them.
  */
 export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };

@@ -46,7 +46,7 @@ export function whyNoPortFilter(): string | null {
 /** Attaches the program to all sockets that share the port. Throws if the kernel refuses. */
 function attach(descriptor: number, program: BpfProgram): void {
   const code = encode(program);
-  // A C structure `sock_fprog`: the number of instructions, and the address of the first one.
+  // A C structure `sock_fprog`: the number of instructions, and the first instruction's address.
   const option = new DataView(new ArrayBuffer(16));
   option.setUint16(0, program.length, true);
   option.setBigUint64(8, BigInt(Deno.UnsafePointer.value(Deno.UnsafePointer.of(code))), true);

@@ -115,7 +115,7 @@ function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
 }
 
 interface WorkerState {
-  /** True if another worker replaces this one. */
+  /** True if another worker replaces this worker. */
   isReplaced: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import type { RequiredCaptcha, ServiceErrorSlug } from "../request/service_error.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 
-/** A row, or a part of one. */
+/** A row, or some fields of a row. */
 export type JobRow = Readonly<Record<string, unknown>>;
 
 /** A write that waits for the service, in the form in which it is stored. */

@@ -32,7 +32,7 @@ export const isEmptyOperator: Operator = {
       : sql`${operand} <> ''`;
   },
   matches(value, [wanted], column) {
-    // In this process, the empty JSON string and zero bytes are also `""`, but they are not empty.
+    // The JSON string `""` and zero bytes are also `""` in this process, but they are not empty.
     const isEmpty = value === null || (value === "" && column.kind === "text");
     return isEmpty === wanted;
   },

@@ -101,7 +101,7 @@ const opposites: ReadonlyMap<Operator, Operator> = new Map([
   [outOperator, inOperator],
 ]);
 
-/** Adds the values of other types to a condition that is unknown for them. */
+/** Adds values of other types, for which the condition is unknown, to the matches. */
 function otherThan(value: JsonPathValue, condition: Fragment): Fragment {
   return sql`(${nullSql(value, false)} AND (${condition}) IS NOT TRUE)`;
 }

@@ -47,9 +47,9 @@ export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
 /**
- * Returns the SQL for the equality of a column with a value. `test` is the rest of the comparison.
- * If the column's index compares less exactly, the condition for the index selects candidates, and
- * the exact condition filters them.
+ * Returns the SQL for the equality of a column with a value. `test` is the SQL after the column. If
+ * the column's index compares less exactly, the condition for the index selects candidates, and the
+ * exact condition filters them.
  */
 export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;

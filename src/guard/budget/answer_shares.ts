@@ -64,7 +64,7 @@ export function createAnswerShares(
 /** Space for the stored responses of one client, in bytes, over all processes. */
 const shareBytes = 16 * 1024 ** 2;
 
-/** A process reports a client's usage to the others when it reaches this number of bytes. */
+/** A process reports a client's usage to the other processes when it reaches this many bytes. */
 const reconciledBytes = 1024 ** 2;
 
 /** Maximum bytes that concurrent requests of a client may use in a process before a report. */

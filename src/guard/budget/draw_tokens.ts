@@ -19,7 +19,7 @@ export interface BucketRecord extends Bucket {
   readonly changes: number;
 }
 
-/** A demand for tokens, and what the process knows about the bucket. */
+/** A demand for tokens, and the state of the bucket as far as the process has seen it. */
 export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
   /** Number of tokens that the process has leased. The draw first returns them to the bucket. */

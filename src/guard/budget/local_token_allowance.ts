@@ -28,7 +28,7 @@ export interface TokenAllowanceOptions {
   readonly clock: Clock;
 }
 
-/** The tokens of one caller in one process: leased tokens, and an estimate of the others. */
+/** The tokens of one caller in one process: leased tokens, and an estimate of the rest. */
 export class LocalTokenAllowance implements LeaseHolder {
   readonly #context: TokenAllowanceOptions;
   readonly #key: KeyValueKey;

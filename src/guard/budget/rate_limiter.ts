@@ -31,7 +31,7 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
 
-  /** Takes tokens in addition to the `taken` ones. If too few remain, the taken ones return too. */
+  /** Takes tokens in addition to `taken` tokens. If too few remain, the `taken` tokens return. */
   takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
@@ -41,7 +41,7 @@ export class RateLimiter {
     return this.#leaseOf(caller).isKnownShort(amount);
   }
 
-  /** Takes the requested tokens, or all remaining ones if there are fewer. */
+  /** Takes the requested tokens, or all remaining tokens if there are fewer. */
   takeToFloor(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: true, taken: 0 });
   }

@@ -12,10 +12,7 @@ export interface JwtAuthOptions {
   readonly key?: string | PublicKey | undefined;
   /** The `https://` URL of a JSON Web Key Set, which is fetched and cached (RFC 7517, 5). */
   readonly jwks?: string | undefined;
-  /**
-   * The accepted algorithms. Default: the algorithms that suit the key. Tokens with others are
-   * rejected.
-   */
+  /** The accepted algorithms. Other tokens are rejected. Default: those of the key. */
   readonly algorithms?: readonly JwtAlgorithm[] | undefined;
   /** The accepted values of a token's `iss`. Default: any value. */
   readonly issuer?: string | readonly string[] | undefined;

@@ -13,8 +13,8 @@ export interface RequestObservation {
   /** The time from the request to the head of its response, in milliseconds. */
   readonly durationMs: number;
   /**
-   * The `x-request-id` of the response, or of the request if the response has none. Null if neither
-   * has one.
+   * The `x-request-id` of the response, or of the request if the response has none. Null if both
+   * lack the header.
    */
   readonly requestId: string | null;
 }

@@ -88,7 +88,7 @@ const kindsOfModes: ReadonlyMap<string, ColumnKind> = new Map([
 const kindsOfTypes = kindsByName({
   text: ["text", "varchar", "char"],
   integer: ["smallint", "smallserial", "integer", "serial", "bigint", "bigserial"],
-  // No type name shows a bigint; only the `mode` of the Drizzle column does.
+  // No type name determines the kind `bigint`, but the `mode` of the Drizzle column does.
   bigint: [],
   real: ["real", "double precision"],
   decimal: ["numeric"],

@@ -137,7 +137,7 @@ function addOutboxMetrics(
       "does not answer.",
   }));
   share.onRead(async () => {
-    // The other metrics remain readable. Each drain reports a failure of the outbox's store.
+    // A failure of the store affects only these metrics. Each drain reports the failure.
     const now = await outbox.stats().catch(() => null);
     pending.value = now?.pending ?? NaN;
     dead.value = now?.dead ?? NaN;

@@ -105,7 +105,7 @@ function clientOf(
     httpClient: Stripe.createFetchHttpClient(send),
     timeout: timeoutMs,
     telemetry: false,
-    // The library's types allow only the version of its release, but Stripe accepts others.
+    // The library's types allow only the version of its release, but Stripe accepts other versions.
     ...(apiVersion === undefined ? {} : { apiVersion: apiVersion as Stripe.LatestApiVersion }),
     ...(url === null ? {} : {
       host: url.hostname,

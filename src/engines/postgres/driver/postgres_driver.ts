@@ -213,7 +213,7 @@ class PostgresTransaction implements Connection {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /** Runs a statement after the previous one, so that a lost connection fails only one. */
+  /** Runs a statement after the previous one, so that a lost connection affects one statement. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     const result = this.#last.then(() => this.#run(statement));

@@ -62,7 +62,7 @@ export function postgresLogParts(schema: string): PostgresLogParts {
       image(imageName),
       `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)}$body$`,
-      // Otherwise a role without rights on the log could write to it through its triggers.
+      // Only the owner may execute these functions. Otherwise any role could write to the log.
       ...[`${recordName}()`, `${imageName}(anyelement, text[])`].map((name) =>
         `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`
       ),

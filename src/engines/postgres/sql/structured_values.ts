@@ -67,7 +67,7 @@ function textOf(value: unknown, column: ColumnInfo, { encode }: MemberCodec): st
   return encoded instanceof Uint8Array ? `\\x${bytesToHex(encoded)}` : String(encoded);
 }
 
-/** Decodes a structure. Returns undefined for one that JSON cannot express. */
+/** Decodes a structure. Returns undefined for a structure that JSON cannot express. */
 export function decodeStructure(text: string, shape: Structure, codec: MemberCodec): unknown {
   switch (shape.kind) {
     case "list": {

@@ -96,7 +96,7 @@ export function newEpoch(random: Random): string {
 /** The recording of a table after the setup. */
 interface Installed {
   readonly lifetime: "permanent" | "temporary";
-  /** True if the table had no triggers or different ones before. */
+  /** True if the triggers of the table were missing or different before. */
   readonly isFresh: boolean;
 }
 

@@ -98,7 +98,7 @@ export class CrossProcessWriteLock {
     this.#locks = null;
   }
 
-  /** Another process that has met this one has created the files. */
+  /** Opens the lock files if another process has met this process and created them. */
   #look(): Locks | null {
     const now = this.#options.clock.elapsedMs();
     if (this.#isOff || now < this.#looksAt) return null;
@@ -132,7 +132,7 @@ export class CrossProcessWriteLock {
     return this.#isHeld || this.#isOff;
   }
 
-  /** Each wait occupies a thread. It does not block this one, and cannot be ended. */
+  /** Each wait occupies a separate thread, and the wait cannot be aborted. */
   async #wait({ turn, next }: Locks): Promise<void> {
     try {
       await next.lock(true);

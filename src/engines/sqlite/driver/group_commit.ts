@@ -253,7 +253,7 @@ export class GroupCommit {
     }
   }
 
-  /** Returns false if no job is left, or if the first one failed. */
+  /** Returns false if no job is left, or if the first job failed. */
   async #begin(): Promise<boolean> {
     const { writer, translated, requireFile } = this.#options;
     try {

@@ -92,7 +92,7 @@ const maxGroupMs = 10;
 /** Resolves the promise of a job. */
 export type Acknowledge = () => void;
 
-/** A write that shares a commit with others, unless it is `alone` or changes tables. */
+/** A write that shares a commit with other writes, unless it is `alone` or changes tables. */
 export type WriteJob =
   | QueuedJob & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
   | QueuedJob & {

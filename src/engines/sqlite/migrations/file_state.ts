@@ -14,7 +14,7 @@ export interface FileState {
   readonly views: ReadonlySet<string>;
 }
 
-/** Reads the state before the first statement. */
+/** Reads the state of a SQLite file before the first statement of a migration. */
 export async function fileState(connection: Connection): Promise<FileState> {
   const views = await selectNamed(
     connection,

@@ -102,7 +102,7 @@ interface NewDefinitions {
   readonly isCounted: boolean;
 }
 
-/** Returns the declared columns and constraints, and the undeclared ones that stay. */
+/** Returns the declared columns and constraints, and those that stay although undeclared. */
 function newDefinitions(table: TableMigration): NewDefinitions {
   const { shape, existing, current } = table.pair;
   const { definitions: old, options } = parseCreateTable(existing.sql ?? "()");

@@ -107,7 +107,7 @@ export class FullTextTable implements DocumentTable {
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
     const keys = this.#keys.map((_key, position) => matchKey(position));
     const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
-    // The stored keys have no type. No index would find them in a comparison with a typed column.
+    // The stored keys have no type, so a comparison with a typed column would use no index.
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = +${matchKey(position)}`
     );

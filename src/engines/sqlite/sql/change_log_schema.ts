@@ -46,7 +46,7 @@ export function sqliteTriggers(
   table: RecordedTable,
   lifetime: "permanent" | "temporary",
 ): readonly SqliteTrigger[] {
-  // A temporary trigger would search for an unqualified table among the temporary ones first.
+  // Without a schema, a temporary trigger would first look for the table among temporary tables.
   const schemaPrefix = lifetime === "temporary" ? "main." : "";
   const parts = [...recordingTriggers(table), ...replacedTriggers(table, schemaPrefix)];
   const hash = createHash("sha256").update(JSON.stringify([table.name, parts])).digest("hex");

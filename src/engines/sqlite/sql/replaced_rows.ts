@@ -157,7 +157,7 @@ function recordReplaced(
   const { rowId, values } = conflictKeys("NEW", table);
   const hasConflict = `rival IN (${[...rowId, ...values].join(", ")})`;
   const isTaken = `"row" = ${rowText("NEW", table)}`;
-  // Without row ids, the row cannot be looked up. But no conflicting row can exist any more.
+  // Without a row id, the row cannot be looked up. But then no conflicting row exists any more.
   const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, schemaPrefix)}`;
   const all = [
     notes,

@@ -24,7 +24,7 @@ export interface CatalogueTable {
   readonly isInherited: boolean;
 }
 
-/** Lists the tables in the catalog of Postgres, and separately the unservable ones with reasons. */
+/** Lists the tables in the catalog, and separately the tables that cannot be served. */
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,

@@ -9,7 +9,7 @@ import type { ReaderAnswer, ReaderData, ThreadRead } from "./serve_reads.ts";
 
 /** A thread that reads a SQLite file on its own connection, one statement at a time. */
 export interface ReaderThread {
-  /** Starts a read. The previous one must have ended. */
+  /** Starts a read. The previous read must have ended. */
   post(read: ThreadRead): void;
   /** Ends the read with this number if the thread runs it now. */
   cancel(id: number): void;

@@ -64,7 +64,7 @@ export class ReaderThreads implements DriverThreads {
   #observe: Observer = () => {};
   #nextId = 1;
   #starting: Promise<void> | null = null;
-  /** True if threads are started before reads wait for them. */
+  /** True if the next thread is started even before a read waits for it. */
   #isEager = false;
   /** True if threads can be started here. False after the first start has failed. */
   #isPossible: boolean;

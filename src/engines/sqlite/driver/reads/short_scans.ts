@@ -22,7 +22,7 @@ export interface ShortScansOptions {
 const maxValues = 200_000;
 /** The maximum bytes of rows that need no time check. */
 const maxBytes = 16 * 1024 * 1024;
-/** The cost of grouping by sorting, in values: each row is compared with several others. */
+/** The cost of sorting a row for grouping, in values: the row is compared with several others. */
 const valuesOfKey = 8;
 /** The time for which a size is used, in milliseconds, too short for a table to grow much. */
 const freshForMs = 100;

@@ -138,5 +138,5 @@ function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
   return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
 }
 
-/** Narrower formats precede the wider ones that fit the same rows. */
+/** Narrow formats precede wide formats that fit the same rows. */
 const fractions = [".ffffff", ".fff", "[.fff]", "[.ffffff]"] as const;

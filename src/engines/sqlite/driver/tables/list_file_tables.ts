@@ -12,7 +12,7 @@ export interface ListedTable {
   readonly sql: string;
 }
 
-/** The tables and views of a SQLite file, and the excluded ones with reasons. */
+/** The tables and views of a SQLite file, and the excluded tables with reasons. */
 export interface ListedTables {
   readonly tables: readonly ListedTable[];
   readonly views: readonly ListedTable[];

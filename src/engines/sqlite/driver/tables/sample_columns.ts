@@ -43,8 +43,8 @@ export function sampledColumn(
 
 /**
  * Returns the values from which a column's kind is inferred: the values of the class that its
- * affinity prefers, or the other values if there are more of them. The rest counts as invalid. An
- * empty BLOB has as little information as NULL.
+ * affinity prefers, or the other values if these are more frequent. All remaining values count as
+ * invalid. An empty BLOB has as little information as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
