@@ -17,7 +17,7 @@ export interface OpenapiFactsParts {
   readonly resolved: ResolvedConfig;
   readonly resources: readonly Resource[];
   readonly authenticators: readonly Authenticator[];
-  /** Called once the app is assembled. */
+  /** Returns the app's Hono instance. Called after the app is assembled. */
   hono(): Hono<AppEnv>;
 }
 

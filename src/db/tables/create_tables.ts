@@ -37,7 +37,8 @@ export async function createTables(
       const { schema, name, formerName } = one.table;
       // An older table may lack the columns of an index.
       if (await isThere({ schema, name }, connection, catalog)) continue;
-      // The rows are still in the table that must be renamed. The start reports this.
+      // If the table still has its former name, its rows are there. The check of the tables at the
+      // start reports this.
       const former = { schema, name: formerName ?? name };
       if (formerName !== null && await isThere(former, connection, catalog)) continue;
       await create(one.table, one.statements, connection);

@@ -29,7 +29,7 @@ export interface CertifiedComparisons {
 
 /**
  * Creates the set of certified comparisons from the operators that the tests certify for the
- * engine. A demotion is final.
+ * engine. A comparison that is removed from the set never returns.
  */
 export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(

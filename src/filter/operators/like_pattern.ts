@@ -14,8 +14,8 @@ export function patternFault(pattern: string): string | null {
 }
 
 /**
- * Returns the characters of a LIKE pattern that count towards a filter's limit. A plain pattern
- * counts no characters, because it is searched as a string.
+ * Returns how many characters of a LIKE pattern count towards a filter's limit. The number is 0 if
+ * the only wildcards are `%` at the ends, because such a pattern is a string search.
  */
 export function countedCharacters(pattern: string): number {
   return isPlain(pattern) ? 0 : pattern.length;
@@ -26,7 +26,10 @@ export function patternWork(pattern: string): number {
   return isPlain(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }
 
-/** Returns true if `text` matches a LIKE pattern: `%` is any string, `_` any one character, `\` escapes. */
+/**
+ * Returns true if `text` matches a LIKE pattern: `%` is any string, `_` any one character, `\`
+ * escapes.
+ */
 export function matchesLike(text: string, pattern: string): boolean {
   const plain = plainPattern(pattern);
   if (plain === null) return matchesWildcards(text, pattern);

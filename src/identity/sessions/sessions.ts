@@ -146,7 +146,8 @@ export class Sessions {
     const { idleMs } = this.#options;
     const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
     const expireInMs = Math.max(1, Math.ceil(leftMs));
-    // Logins are free, so a user's new sessions may replace only that user's old sessions.
+    // A user can log in any number of times. Therefore a new session replaces only sessions of the
+    // same user.
     const share = `session ${record.userId}`;
     return { kind: "set", key, value: record, expireInMs, share } as const;
   }

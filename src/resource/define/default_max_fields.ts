@@ -26,8 +26,8 @@ export function defaultMaxFields(bodies: LargestBodies): number {
 }
 
 /**
- * The minimum of the default. Documents in json columns and inputs of procedures may have this many
- * fields.
+ * The default is never less than this, because documents in json columns and inputs of procedures
+ * may have many fields.
  */
 const least = 20_000;
 

@@ -75,7 +75,7 @@ async function hookedRow(
   }
 }
 
-/** Returns a row's problem as errors of its line. Throws an error that the row did not cause. */
+/** Returns a row's problem as errors of its line. Rethrows `error` if the row did not cause it. */
 export function lineErrors(error: unknown, line: number): readonly LineError[] {
   if (error instanceof InvalidFields) {
     return error.errors.map(({ path, message }) => ({ line, path, message }));

@@ -116,7 +116,10 @@ async function openInTurns(
   await Promise.all(Array.from({ length: maxOpening }, openNext));
 }
 
-/** The limit for one stream. Each opening subscription may wait for hooks and the store. */
+/**
+ * The maximum number of subscriptions that one stream opens at the same time. Opening a
+ * subscription may wait for hooks and the store.
+ */
 const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });

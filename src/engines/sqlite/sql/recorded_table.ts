@@ -37,7 +37,10 @@ export interface UniqueRule {
   readonly columns: readonly string[];
 }
 
-/** A column, or an expression, in a unique index of a SQLite table to record. */
+/**
+ * One part of a unique index: a column or an expression. The table is a SQLite table whose changes
+ * are recorded.
+ */
 export interface UniquePart {
   /** The column, or null if the part is an expression. */
   readonly column: string | null;
