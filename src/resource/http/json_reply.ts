@@ -101,7 +101,8 @@ export function limitedReply(
 }
 
 function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers"] {
-  const fixed = { "content-type": jsonType, "cache-control": cacheControl, ...variesByAccept };
+  // A literal is built faster than one with a spread object.
+  const fixed = { "content-type": jsonType, "cache-control": cacheControl, vary: "Accept" };
   return headers === undefined ? fixed : { ...fixed, ...headers };
 }
 
