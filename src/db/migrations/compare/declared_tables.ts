@@ -16,12 +16,12 @@ export function declaredTables(
 }
 
 function parsedTable(table: TableInfo, dialect: Dialect): TableShape {
-  const texts = createTableStatements(table, dialect).map(({ text }) => text);
-  const [createTable = ""] = texts.filter((text) => /^\s*CREATE\s+TABLE\b/i.test(text));
+  const statements = createTableStatements(table, dialect).map(({ text }) => text);
+  const [createTable = ""] = statements.filter((text) => /^\s*CREATE\s+TABLE\b/i.test(text));
   return parsedShape({
     schema: table.schema,
     name: table.name,
     createTable,
-    createIndexes: texts.filter((text) => /^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b/i.test(text)),
+    createIndexes: statements.filter((text) => /^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b/i.test(text)),
   });
 }

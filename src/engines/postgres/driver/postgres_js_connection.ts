@@ -129,7 +129,7 @@ export class PostgresJsConnection implements PostgresConnection {
     // With a pooler, no statement is prepared, so no plan can be stale.
     if (this.opening !== null || this.#pooled) return;
     const checked = roles.check(this);
-    if (checked !== null) this.opening = checked.finally(() => this.opening = null);
+    if (checked !== null) this.opening = this.#within(checked);
   }
 
   /** Sets whether this process signals after its commits. Its triggers then need not signal. */
@@ -207,12 +207,17 @@ export class PostgresJsConnection implements PostgresConnection {
    * Opens the connection by a separate statement. The library keeps the first statement of a
    * connection until it can connect, even after the waiting request has timed out.
    */
-  async #begin(text: string): Promise<void> {
+  #begin(text: string): Promise<void> {
+    return this.#within(this.#send(text, [], false).result);
+  }
+
+  /** Waits for the work that precedes the next statement. Drops a connection that hangs. */
+  async #within(work: Promise<unknown>): Promise<void> {
     // The library retries forever if a proxy accepts each connection and closes it immediately.
     const limitMs = this.#options.waitLimitMs + graceMs;
     const cancel = this.#options.clock.after(limitMs, () => this.drop());
     try {
-      await this.#send(text, [], false).result;
+      await work;
       this.opening = null;
     } catch (error) {
       this.drop();

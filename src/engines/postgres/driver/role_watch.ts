@@ -15,7 +15,6 @@ export class RoleWatch {
   readonly #onChange: () => void;
   #readAtMs = -Infinity;
   #known: string | null = null;
-  #reading: Promise<void> | null = null;
 
   /** Calls `onChange` when the roles have changed since they were last read. */
   constructor(clock: Clock, onChange: () => void) {
@@ -25,13 +24,12 @@ export class RoleWatch {
 
   /**
    * Returns null if the roles were read within the last second. Otherwise reads them on this
-   * connection, or waits while another connection reads them. Rejects with the library's error if
-   * this connection is lost.
+   * connection. Connections do not wait for each other, because one of them may hang. Rejects with
+   * the library's error if this connection is lost.
    */
   check(connection: PostgresConnection): Promise<void> | null {
     if (this.#clock.elapsedMs() - this.#readAtMs < recheckMs) return null;
-    if (this.#reading !== null) return this.#reading.catch(() => {});
-    return this.#reading = this.#read(connection).finally(() => this.#reading = null);
+    return this.#read(connection);
   }
 
   async #read(connection: PostgresConnection): Promise<void> {
