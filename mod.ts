@@ -1,6 +1,6 @@
 /**
- * Turns database tables into a complete HTTP API. {@link serve} listens, {@link createApp} gives a
- * `fetch`.
+ * Turns database tables into a complete HTTP API. {@link serve} listens on a port, and
+ * {@link createApp} returns an app with a `fetch` function.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Who the users are: authenticators for JSON Web Tokens, API keys and accounts with a password, and
- * the seam for your own.
+ * Authentication: authenticators for JSON Web Tokens, API keys and accounts with a password, and
+ * the interface for custom authenticators.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
  * Billing and the credits ledger: providers, the webhook, and the routes for the app. The provider
- * for Stripe has a subpath of its own, `./stripe`.
+ * for Stripe is in the subpath `./stripe`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The verifiers of CAPTCHA vendors, and the interface for another vendor.
+ * The verifiers of CAPTCHA vendors, and the interface for custom verifiers.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The seam for a database driver of your own: what `openDatabase` takes in place of a URL.
+ * The interface for a custom database driver, which `openDatabase` accepts instead of a URL.
  *
  * @module
  */

@@ -1,6 +1,5 @@
 /**
- * What tables and databases of Drizzle need beside `resource()` and `createApp()`, which take them
- * as they are.
+ * Functions for Drizzle tables and databases, which `resource()` and `createApp()` accept directly.
  *
  * @module
  */

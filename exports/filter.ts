@@ -1,5 +1,5 @@
 /**
- * The parts of a filter tree, and operators of your own for the filter language.
+ * The types of a filter tree, and custom operators for the filter language.
  *
  * @module
  */

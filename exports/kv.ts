@@ -1,5 +1,5 @@
 /**
- * The seam for a key-value store of your own, and the errors of a store.
+ * The interface for a custom key-value store, and the errors of a store.
  *
  * @module
  */

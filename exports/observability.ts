@@ -1,5 +1,5 @@
 /**
- * Metrics: those of an app, and a program's own beside them.
+ * Metrics: the metrics of an app, and custom metrics of a program.
  *
  * @module
  */

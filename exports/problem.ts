@@ -1,5 +1,5 @@
 /**
- * The wire format of errors, for programs that read the answers of a service.
+ * The JSON format of errors, for programs that read the responses of a service.
  *
  * @module
  */

@@ -1,11 +1,11 @@
 /**
- * For clients: the solver of proof of work, in a browser or any other runtime.
+ * The solver of proof-of-work challenges, for clients in a browser or any other runtime.
  *
  * @example
  * ```ts
  * import { solve } from "@svc/resource-api/proof-of-work";
  *
- * // Of a 428: the headers Service-PoW-Challenge and Service-PoW-Difficulty.
+ * // A 428 response has the headers Service-PoW-Challenge and Service-PoW-Difficulty.
  * const token = "the challenge of the response";
  * const nonce = await solve({ token, difficulty: 8 });
  * console.log(nonce.length > 0); // true; send it as Service-PoW-Nonce

@@ -1,5 +1,5 @@
 /**
- * The seam for time, randomness and the environment.
+ * The interface for time, random numbers and the environment.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The types that describe tables, columns, what introspection finds, and whole services.
+ * The types that describe tables, columns, the results of introspection, and whole services.
  *
  * @module
  */

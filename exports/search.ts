@@ -1,5 +1,5 @@
 /**
- * The engines of search, and the seam for custom ones.
+ * The search engines, and the interface for custom search engines.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * Statements by `db.sql`, fragments of SQL for custom operators, and the dialect in which a driver's engine differs from others.
+ * The tag of `db.sql` statements, SQL fragments for custom operators, and the SQL dialects of
+ * custom drivers.
  *
  * @module
  */

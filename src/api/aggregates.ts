@@ -12,25 +12,25 @@ export interface AggregateOptions<
   Min extends FieldOf<R> = FieldOf<R>,
   Max extends FieldOf<R> = FieldOf<R>,
 > extends RequestOptions {
-  /** The rows to aggregate; all unless set. */
+  /** The rows to aggregate. Default: all rows. */
   readonly filter?: FilterInput | undefined;
-  /** The fields by which rows are grouped; all rows are one group unless set. */
+  /** The fields by which rows are grouped. Default: all rows are one group. */
   readonly groupBy?: readonly Key[] | undefined;
-  /** True to count the rows of a group; true unless another metric is requested. */
+  /** True to count the rows of each group. Default: true if no other metric is requested. */
   readonly count?: Count | undefined;
-  /** Fields to sum. */
+  /** The fields whose sums are computed. */
   readonly sum?: readonly Sum[] | undefined;
-  /** Fields to average. */
+  /** The fields whose averages are computed. */
   readonly avg?: readonly Avg[] | undefined;
-  /** Fields whose minimum is computed. */
+  /** The fields whose minimum values are computed. */
   readonly min?: readonly Min[] | undefined;
-  /** Fields whose maximum is computed. */
+  /** The fields whose maximum values are computed. */
   readonly max?: readonly Max[] | undefined;
-  /** A filter of the groups, by their keys and by names such as `count` and `sum_price`. */
+  /** A filter of the groups. Its fields are keys and metrics, such as `count` and `sum_price`. */
   readonly having?: FilterInput | undefined;
   /** Keys and metrics to order by, such as `-count`. */
   readonly orderBy?: readonly string[] | undefined;
-  /** The largest number of groups; 1000 unless set. */
+  /** The maximum number of groups. Default: 1000. */
   readonly limit?: number | undefined;
 }
 
@@ -50,18 +50,18 @@ export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> =
   & MetricOfGroup<"avg", Avg, R["row"], "average">
   & MetricOfGroup<"min", Min, R["row"], "value">
   & MetricOfGroup<"max", Max, R["row"], "value"> extends infer Group
-  // One object in place of an intersection, as an editor shows it.
+  // Editors show this form as one object type instead of an intersection.
   ? { [Name in keyof Group]: Group[Name] }
   : never;
 
-/** The number of rows of a group. It exists if it was requested, or if no other metric was. */
+/** The member `count` of a group. It exists if it was requested, or if no other metric was. */
 export type CountOfGroup<Count, Metrics> = [Count] extends [never]
   ? [Metrics] extends [never] ? { count: number } : unknown
   : [Count] extends [true] ? { count: number }
   : [Count] extends [false] ? unknown
   : { count?: number };
 
-/** A metric of a group, for each of these fields. */
+/** The members of a group for one metric, such as the sum, of each of these fields. */
 export type MetricOfGroup<
   Name extends string,
   Field,
@@ -74,14 +74,14 @@ export type MetricOfGroup<
 };
 
 /**
- * The types of the metrics of a value. A number with more digits than a double is a string, so the
- * sum of integers may be a string. An average of integers is a number.
+ * The types of the metrics of a field, by the type of the field. A number with more digits than a
+ * double is a string, so the sum of integers may be a string. An average of integers is a number.
  */
 export interface MetricResults<Value> {
-  /** A sum. */
+  /** The type of a sum. */
   total: Value extends number ? number | string : string;
-  /** An average. */
+  /** The type of an average. */
   average: Value extends number ? number : number | string;
-  /** A minimum or maximum. */
+  /** The type of a minimum or maximum. */
   value: Value;
 }

@@ -1,7 +1,4 @@
-/**
- * The types of one resource in an `Api`. The interface that `resource-api types` writes has a
- * member of this form for each resource.
- */
+/** The types of one resource in an `Api`. `resource-api types` writes them for each resource. */
 export interface ApiResource {
   /** The path of the resource, such as `/api/posts`. */
   readonly path: string;
@@ -9,9 +6,9 @@ export interface ApiResource {
   readonly key: unknown;
   /** A row, as responses contain it. */
   readonly row: object;
-  /** The body that creates a row; never if rows cannot be created. */
+  /** The body that creates a row, or `never` if rows cannot be created. */
   readonly create: unknown;
-  /** The body that changes a row; never if rows cannot be changed. */
+  /** The body that changes a row, or `never` if rows cannot be changed. */
   readonly update: unknown;
   /** The related rows that `include` loads, by the names of the relations. */
   readonly relations: object;
@@ -19,7 +16,7 @@ export interface ApiResource {
   readonly etag: boolean;
   /** The input and output of its procedures, by their names. */
   readonly procedures: object;
-  /** The operations that the bodies do not show. If absent, the resource has all of them. */
+  /** The operations that the types of the bodies do not show. If absent, all operations exist. */
   readonly operations?: ApiOperation;
 }
 

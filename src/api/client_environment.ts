@@ -1,30 +1,30 @@
 import type { WebDatabases, WebLocks } from "./web_platform.ts";
 
 /**
- * The environment of a client: requests, time, random numbers, and the parts of a browser that
- * other runtimes lack. A test replaces it.
+ * The environment of a client: requests, time, random numbers, and parts of a browser that other
+ * runtimes lack. Tests can replace it.
  */
 export interface ClientEnvironment {
   /** Sends a request: the runtime's `fetch`, or the `fetch` of an app in the same process. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls `run` once after `ms` milliseconds; returns a function that cancels the call. */
+  /** Calls `run` once after `ms` milliseconds. Returns a function that cancels the call. */
   after(ms: number, run: () => void): () => void;
   /** Returns a number from 0 up to, but not including 1. */
   random(): number;
-  /** Returns a random string that no other call returns, on any device. */
+  /** Returns a random string that is different for each call, on every device. */
   randomId(): string;
   /** Returns false only if the runtime knows that there is no network. */
   isOnline(): boolean;
-  /** Returns true if the page is in the background; false if there is no page. */
+  /** Returns true if the page is in the background. Returns false if there is no page. */
   isHidden(): boolean;
-  /** Calls `run` when the network or the page comes back; returns a function that stops it. */
+  /** Calls `run` when the page or network is available again. Returns a function that ends this. */
   onWake(run: () => void): () => void;
-  /** Web Locks; null or undefined if the runtime has none. */
+  /** Web Locks, or null or undefined if the runtime has none. */
   readonly locks: WebLocks | null | undefined;
-  /** Opens a channel between the tabs of an origin; null or undefined if the runtime has none. */
+  /** Opens a channel between the tabs of an origin. Returns no channel if the runtime has none. */
   channel(name: string): BroadcastChannel | null | undefined;
-  /** IndexedDB; null or undefined if it is missing or refused, as in some private windows. */
+  /** IndexedDB, or null or undefined if it is missing or refused, as in some private windows. */
   readonly indexedDB: WebDatabases | null | undefined;
 }

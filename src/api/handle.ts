@@ -12,7 +12,7 @@ export interface Handle<Resource = unknown> {
   readonly transport: Transport;
   /** The path: `/api/posts` for a resource, `/api` for the client. */
   readonly path: string;
-  /** The `Api` of the resource, a member that exists only for the compiler. */
+  /** The `Api` of the resource. This member exists only for the compiler. */
   readonly resource?: Resource;
 }
 

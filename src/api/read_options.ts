@@ -3,25 +3,25 @@ import type { FieldOf, IncludeOf } from "./rows.ts";
 
 /** The options of every request. */
 export interface RequestOptions {
-  /** Aborts the request. The call then rejects with the reason of the signal. */
+  /** Aborts the request. The promise then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Timeout of the response, in milliseconds; the timeout of the client unless set. */
+  /** Timeout of the response, in milliseconds. Default: the timeout of the client. */
   readonly timeoutMs?: number | undefined;
 }
 
 /** A filter: a string in the filter language, or the result of `rsql`. */
 export type FilterInput = string | { readonly filter: string; toString(): string };
 
-/** A key of an order: a field, ascending unless the key says otherwise. */
+/** One key of an order: a field and its direction. Default: ascending. */
 export type OrderInput<Field extends string> =
   | Field
   | `-${Field}`
   | `${Field}:asc`
   | `${Field}:desc`;
 
-/** The fields and the related rows of a row to request. */
+/** Options that select fields of a row and add related rows. */
 export interface RowOptions<Fields, Included> extends RequestOptions {
-  /** The fields to return; all unless set. */
+  /** The fields to return. Default: all fields. */
   readonly select?: readonly Fields[] | undefined;
   /** The related rows to return with each row. */
   readonly include?: readonly Included[] | undefined;
@@ -33,19 +33,19 @@ export interface ListOptions<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends RowOptions<Fields, Included> {
-  /** The rows that are listed; all unless set. */
+  /** The rows to list. Default: all rows. */
   readonly filter?: FilterInput | undefined;
-  /** The order of the rows; by the key unless set. */
+  /** The order of the rows. Default: by the primary key. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
-  /** The maximum number of rows in a page. */
+  /** The maximum number of rows in one page. */
   readonly limit?: number | undefined;
   /** The `nextCursor` of the previous page. */
   readonly cursor?: string | null | undefined;
-  /** The number of rows to skip, instead of a cursor; at most 10,000. */
+  /** The number of rows to skip, at most 10,000. Use it instead of a cursor. */
   readonly offset?: number | undefined;
-  /** Counts all matching rows, or estimates their number. */
+  /** True to count all matching rows, or `estimated` to estimate their number. */
   readonly totalCount?: boolean | "estimated" | undefined;
-  /** Includes rows that are marked deleted. */
+  /** True to include rows that are marked as deleted. */
   readonly withDeleted?: boolean | undefined;
 }
 
@@ -56,6 +56,6 @@ export interface GetOptions<
   Included extends IncludeOf<R> = IncludeOf<R>,
   Tag extends string = string,
 > extends RowOptions<Fields, Included> {
-  /** ETag of the caller's copy. The result is null if the stored row still has this ETag. */
+  /** The ETag of the caller's copy. The result is null if the stored row still has this ETag. */
   readonly ifNoneMatch?: Tag | null | undefined;
 }

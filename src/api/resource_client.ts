@@ -16,7 +16,7 @@ import type {
   WriteRequestOptions,
 } from "./write_options.ts";
 
-/** A client of a service: the clients of its resources, by their paths below the base path. */
+/** A client of a service. Its members are the clients of the resources, by path. */
 export type Client<Api extends ApiOf<Api>> =
   & { readonly [Path in keyof Api]: ResourceClient<Api[Path]> }
   & HasHandle;
@@ -35,13 +35,13 @@ export type ResourceClient<R extends ApiResource> =
   & OnlyWhere<Has<R, "restore">, RestoreRequests<R>>
   & OnlyWhere<Has<R, "batch">, BatchRequests<R>>;
 
-/** Requests that a resource has if a condition is true. */
+/** The type `Requests` if a condition is true, or else a type without members. */
 export type OnlyWhere<Condition, Requests> = Condition extends true ? Requests : unknown;
 
-/** True if there is a body of this kind. */
+/** True unless the type of a body is `never`. */
 export type IsWritten<Body> = [Body] extends [never] ? false : true;
 
-/** The batches of a resource. */
+/** The batch requests that one resource supports. */
 export type BatchRequests<R extends ApiResource> =
   & OnlyWhere<IsWritten<R["create"]>, CreateBatches<R>>
   & OnlyWhere<IsWritten<R["update"]>, UpdateBatches<R>>
@@ -49,17 +49,17 @@ export type BatchRequests<R extends ApiResource> =
     : UpsertBatches<R>)
   & OnlyWhere<Has<R, "delete">, DeleteBatches>;
 
-/** The requests that read rows, and the requests to procedures. */
+/** The requests that read rows, and the procedures of the resource. */
 export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
-  /** Returns a page of the rows that match. */
+  /** Returns one page of the rows that match the filter. */
   list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): Promise<Page<RowOf<R, Fields, Included>>>;
-  /** Returns all rows that match, read page by page. */
+  /** Yields all rows that match the filter. The client reads them page by page. */
   all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
-  /** Returns all pages of the rows that match. */
+  /** Yields all pages of the rows that match the filter. */
   pages<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): AsyncGenerator<Page<RowOf<R, Fields, Included>>, void, void>;
@@ -72,7 +72,7 @@ export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
     key: R["key"],
     options?: GetOptions<R, Fields, Included, Tag>,
   ): Promise<Tagged<RowOf<R, Fields, Included> | ([Tag] extends [never] ? never : null)>>;
-  /** Returns the number of rows that match. */
+  /** Returns the number of rows that match the filter. */
   count(
     options?: RequestOptions & { filter?: FilterInput | undefined; withDeleted?: boolean },
   ): Promise<number>;
@@ -92,7 +92,7 @@ export type ProcedureOf<Procedure> = Procedure extends { input: infer Input; out
 
 /** The requests that compute metrics of many rows. */
 export interface AggregateRequests<R extends ApiResource> {
-  /** Returns metrics of each group of matching rows. */
+  /** Returns metrics of the rows that match the filter, for each group. */
   aggregate<
     Key extends FieldOf<R> = never,
     Count extends boolean = never,
@@ -107,16 +107,13 @@ export interface AggregateRequests<R extends ApiResource> {
 
 /** The requests that search for words. */
 export interface SearchRequests<R extends ApiResource> {
-  /** Returns the rows that contain the words, the best first. */
+  /** Returns the rows that contain the words. The best match is first. */
   search(options: SearchInput): Promise<SearchResult<R["row"]>>;
 }
 
 /** The requests that create rows. */
 export interface CreateRequests<R extends ApiResource> {
-  /**
-   * Creates a row. With `on`, changes the existing row instead that has the same values of this
-   * unique key as the body.
-   */
+  /** Creates a row. If a row has the same values of the unique key `on`, changes that row. */
   create(
     body: R["create"],
     options?: RowWriteOptions & UniqueKeyOption<R>,
@@ -125,7 +122,7 @@ export interface CreateRequests<R extends ApiResource> {
 
 /** The requests that change rows. */
 export interface UpdateRequests<R extends ApiResource> {
-  /** Changes the fields of a row that the patch contains. */
+  /** Changes the fields that the patch contains. */
   update(
     key: R["key"],
     patch: R["update"],
@@ -141,26 +138,26 @@ export interface UpdateRequests<R extends ApiResource> {
 
 /** The requests that delete rows. */
 export interface DeleteRequests<R extends ApiResource> {
-  /** Deletes a row, or marks it deleted. */
+  /** Deletes a row, or marks it as deleted if the resource uses soft deletion. */
   delete(key: R["key"], options?: ConditionalOptions<R>): Promise<void>;
 }
 
-/** The requests that restore rows that are marked deleted. */
+/** The requests that restore rows which are marked as deleted. */
 export interface RestoreRequests<R extends ApiResource> {
-  /** Restores a row that is marked deleted. */
+  /** Restores a row that is marked as deleted. */
   restore(key: R["key"], options?: ConditionalOptions<R>): Promise<Tagged<R["row"]>>;
 }
 
 /** The batches that create rows. */
 export interface CreateBatches<R extends ApiResource> {
-  /** Creates all of these rows, or none. */
+  /** Creates all of these rows, or none of them. */
   createBatch(
     items: readonly BatchItem<R["create"]>[],
     options?: WriteRequestOptions,
   ): Promise<R["row"][]>;
   /**
-   * Creates any number of rows, in batches one after the other, and returns their number. If one
-   * batch fails, the earlier batches stay written, and `onProgress` was called with their number of
+   * Creates any number of rows in successive batches, and returns the number of rows. If one batch
+   * fails, the earlier batches stay written, and `onProgress` was called with the number of written
    * rows.
    */
   import(
@@ -171,13 +168,13 @@ export interface CreateBatches<R extends ApiResource> {
 
 /** The batches that change rows. */
 export interface UpdateBatches<R extends ApiResource> {
-  /** Changes every row that matches, and returns their number. */
+  /** Changes every row that matches the filter, and returns the number of rows. */
   updateBatch(
     filter: FilterInput,
     patch: R["update"],
     options?: WriteRequestOptions,
   ): Promise<number>;
-  /** Replaces the rows whose keys are in these bodies: all of them or none. */
+  /** Replaces the rows whose keys are in these bodies: either all of them or none. */
   replaceBatch(
     items: readonly ConditionalItem<ReplaceBody<R>>[],
     options?: WriteRequestOptions,
@@ -187,8 +184,8 @@ export interface UpdateBatches<R extends ApiResource> {
 /** The batches that create or change rows. */
 export interface UpsertBatches<R extends ApiResource> {
   /**
-   * Changes the rows that have the keys of these bodies, and creates a row for each remaining body.
-   * The key is the primary key, or the unique key in `on`.
+   * Changes the rows that have the keys of these bodies, and creates the other rows. The key is the
+   * primary key, or the unique key `on`.
    */
   upsertBatch(
     items: readonly ConditionalItem<R["create"]>[],
@@ -198,6 +195,6 @@ export interface UpsertBatches<R extends ApiResource> {
 
 /** The batches that delete rows. */
 export interface DeleteBatches {
-  /** Deletes every row that matches, and returns their number. */
+  /** Deletes every row that matches the filter, and returns the number of rows. */
   deleteBatch(filter: FilterInput, options?: WriteRequestOptions): Promise<number>;
 }

@@ -3,20 +3,17 @@ import type { ApiResource } from "./api.ts";
 /** The names of the fields of a resource's rows. */
 export type FieldOf<R extends ApiResource> = keyof R["row"] & string;
 
-/**
- * The related rows that `include` loads with the rows of a resource: `author`, `author.books`,
- * `tags(limit:5)`.
- */
+/** An item of `include`, which loads related rows: `author`, `author.books`, `tags(limit:5)`. */
 export type IncludeOf<R extends ApiResource> =
   | RelationOf<R>
   | `${RelationOf<R>}.${string}`
   | `${RelationOf<R>}(${string}`;
 
-/** The rows of a resource with only these fields, and with these related rows. */
+/** A row of a resource with only these fields, and with these related rows. */
 export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> = [Included] extends
   [never] ? SelectedRow<R["row"], Fields>
   : SelectedRow<R["row"], Fields> & IncludedRows<R, Included> extends infer Row
-  // One object in place of an intersection, as an editor shows it.
+  // Editors show this form as one object type instead of an intersection.
     ? { [Name in keyof Row]: Row[Name] }
   : never;
 
@@ -24,7 +21,7 @@ export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> =
 export interface Tagged<Row> {
   /** The row. */
   readonly value: Row;
-  /** The tag for `ifMatch` and `ifNoneMatch`; null if the resource has no tags. */
+  /** The tag for `ifMatch` and `ifNoneMatch`, or null if the resource has no tags. */
   readonly etag: string | null;
 }
 
@@ -32,11 +29,11 @@ export interface Tagged<Row> {
 export interface Page<Row> {
   /** The rows, in the requested order. */
   readonly items: Row[];
-  /** The `cursor` of the next page; null on the last page. */
+  /** The `cursor` of the next page, or null on the last page. */
   readonly nextCursor: string | null;
   /** True if there is a next page. */
   readonly hasMore: boolean;
-  /** The number of all rows, if requested. */
+  /** The number of all rows that match the filter. Present if requested. */
   readonly totalCount?: number;
   /** True if `totalCount` is an estimate. */
   readonly totalCountEstimated?: true;
@@ -49,7 +46,7 @@ export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
   : { [Name in keyof Row as Extract<Name, Fields>]: Row[Name] };
 
-/** The related rows that these items of `include` load. */
+/** The members of a row that these items of `include` add. */
 export type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {
   [Item in Included as RelationName<Item> & PropertyKey]: IncludedRow<
     R["relations"][RelationName<Item> & keyof R["relations"]],
@@ -74,8 +71,8 @@ export type IncludedFields<Row, Item> = Item extends `${string}(${string}`
   : Item extends `${string}.${string}` ? Row & FurtherFields
   : Row;
 
-/** Further members of a row. The related rows of related rows have no types here. */
+/** The members of a row whose types are unknown, such as the related rows of related rows. */
 export interface FurtherFields {
-  /** Check the value before you use it. */
+  /** A member of unknown type. Check its value before you use it. */
   readonly [name: string]: unknown;
 }

@@ -2,26 +2,24 @@ import type { FilterInput, RequestOptions } from "./read_options.ts";
 
 /** The input of a search. */
 export interface SearchInput extends RequestOptions {
-  /**
-   * Words. A row matches if it contains every word. The last word may be the beginning of a word.
-   */
+  /** The words to find. A row must contain every word. The last word may be a prefix. */
   readonly q: string;
-  /** The rows that are searched; all unless set. */
+  /** The rows to search. Default: all rows. */
   readonly filter?: FilterInput | undefined;
-  /** The largest number of rows of the page; 20 unless set. */
+  /** The maximum number of rows in a page. Default: 20. */
   readonly limit?: number | undefined;
   /** The number of rows to skip. */
   readonly offset?: number | undefined;
-  /** True to return `highlights`. */
+  /** True to return the fields with marked words as `highlights`. */
   readonly highlight?: boolean | undefined;
 }
 
-/** The rows that a search has found, the best first. */
+/** The rows that a search has found. The best match is first. */
 export interface SearchResult<Row> {
   /** The rows of this page. */
   readonly items: Row[];
   /** The number of all rows that were found. */
   readonly total: number;
-  /** HTML in which `<em>` marks the words, by the id of a row and the name of a field. */
+  /** HTML in which `<em>` marks the words, by row id and field name. */
   readonly highlights?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }

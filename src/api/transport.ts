@@ -1,14 +1,14 @@
 import type { ClientEnvironment } from "./client_environment.ts";
 
-/** Sends the requests of a client, and holds the state of the client as a whole. */
+/** Sends the requests of a client, and stores the shared state of the client. */
 export interface Transport {
   /** The base URL, without a slash at the end. */
   readonly baseUrl: string;
   /** The path of the service, such as `/api`. */
   readonly basePath: string;
-  /** Time, random numbers, and the parts of a browser. */
+  /** The environment of the client: time, random numbers, and parts of a browser. */
   readonly environment: ClientEnvironment;
-  /** The current token. */
+  /** The source of the current bearer token. */
   readonly tokens: { current(): Promise<Bearer> };
   /**
    * Sends a request: adds the token, refreshes it once after a 401, and solves challenges. Returns
@@ -16,7 +16,7 @@ export interface Transport {
    * type. Throws a {@link ServiceError} for every other response, and the reason of the signal.
    */
   send(request: ClientRequest): Promise<Response>;
-  /** Parts that exist once in a client: its live connection, its overlays. */
+  /** Objects that exist once in a client, such as its live connection and its overlays. */
   readonly parts: Map<unknown, unknown>;
 }
 
@@ -32,15 +32,15 @@ export interface ClientRequest {
   readonly method: string;
   /** The path from the root, with the query: `/api/posts?limit=1`. */
   readonly path: string;
-  /** The headers; a header without a value is not sent. */
+  /** The headers. A header without a value is not sent. */
   readonly headers?: RequestHeaders | undefined;
   /** The body, which is sent as JSON. */
   readonly body?: unknown;
-  /** Ends the request. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Timeout in milliseconds; the timeout of the client unless set. With 0 there is no timeout, and
-   * the caller receives the body as it arrives.
+   * Timeout in milliseconds. Default: the timeout of the client. 0 means no timeout, and the caller
+   * receives the body as it arrives.
    */
   readonly timeoutMs?: number | undefined;
 }

@@ -1,14 +1,11 @@
 /**
- * Structural types of the parts of the web platform that the client uses if they are present. Not
- * every runtime declares these types. The objects of a browser have these structures.
+ * Types of parts of the web platform, because not every runtime declares them. The client uses
+ * these parts only if they exist.
  */
 
 /** Web Locks, `navigator.locks`. */
 export interface WebLocks {
-  /**
-   * Runs `work` while the lock is held. Runs it with null if `ifAvailable` is set and the lock is
-   * taken.
-   */
+  /** Runs `work` with the held lock, or with null if `ifAvailable` is set and the lock is taken. */
   request<T>(
     name: string,
     options: WebLockOptions,
@@ -24,7 +21,7 @@ export interface WebLockOptions {
   signal?: AbortSignal;
 }
 
-/** IndexedDB, `indexedDB`. */
+/** IndexedDB, the global `indexedDB`. */
 export interface WebDatabases {
   open(name: string, version?: number): WebOpenRequest;
   deleteDatabase(name: string): WebOpenRequest;

@@ -3,40 +3,37 @@ import type { RequestOptions } from "./read_options.ts";
 
 /** The options of every write. */
 export interface WriteRequestOptions extends RequestOptions {
-  /**
-   * Identifies the request. The service carries out a request only once, even if a client sends it
-   * again with this key.
-   */
+  /** Identifies the request. The service carries out repeated requests with this key only once. */
   readonly idempotencyKey?: string | undefined;
 }
 
 /** The options of a write of one row. */
 export interface RowWriteOptions extends WriteRequestOptions {
-  /** An id of this write, chosen by the client. The events of live lists contain the id. */
+  /** An id of this write, which the client chooses. Events of live lists contain the id. */
   readonly optimisticId?: string | undefined;
 }
 
 /** The options of a write that may depend on the tag of its row. */
 export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptions {
   /**
-   * The ETag that the row had when the client read it. The write throws a ConflictError if the row
-   * has changed since then.
+   * The ETag that the client has read. If the row has changed since then, the write throws a
+   * ConflictError.
    */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }
 
-/** The option of writes that change a row if the row exists, and otherwise create one. */
+/** The option of writes that change an existing row or create a new row. */
 export interface UniqueKeyOption<R extends ApiResource> {
-  /** The field, or the fields, of the unique key that identifies rows: `"email"`. */
+  /** The field, or the fields, of the unique key that identifies a row, such as `"email"`. */
   readonly on?: (keyof R["row"] & string) | readonly (keyof R["row"] & string)[] | undefined;
 }
 
-/** An ETag. A service without ETags ignores `ifMatch`, so the option does not exist there. */
+/** The type of `ifMatch`: a string, or `never` if the resource has no ETags. */
 export type TagOf<R extends ApiResource> = R["etag"] extends false ? never : string;
 
 /** The options of an update. */
 export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptions<R> {
-  /** The row that the patch was made for, for `onConflict`. */
+  /** The row on which the patch is based, for `onConflict`. */
   readonly base?: Partial<R["row"]> | null | undefined;
   /**
    * Merges a patch with the current row, and returns the patch to send next. If the function
@@ -50,9 +47,9 @@ export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptio
 
 /** A patch that the service refused because the row has changed. */
 export interface Conflict<R extends ApiResource> {
-  /** The row that the patch was made for; null if unknown. */
+  /** The row on which the patch is based, or null if this row is unknown. */
   readonly base: Partial<R["row"]> | null;
-  /** The patch. */
+  /** The refused patch. */
   readonly mine: R["update"];
   /** The current row. */
   readonly theirs: R["row"];
@@ -60,20 +57,20 @@ export interface Conflict<R extends ApiResource> {
 
 /** The options of an import. */
 export interface ImportOptionsOf extends RequestOptions {
-  /** True to change rows that exist already, by their keys. */
+  /** True to change the rows whose keys already exist. */
   readonly upsert?: boolean | undefined;
   /** The number of rows in one request. Default: 100, or the service's limit if that is lower. */
   readonly size?: number | undefined;
   /** Called after each part with the number of rows written so far. */
   readonly onProgress?: ((count: number) => void) | undefined;
-  /** Repeats an import that has failed. Rows that are written already are not written again. */
+  /** The idempotency key of the import. A repeated import with this key writes no row twice. */
   readonly idempotencyKey?: string | undefined;
 }
 
 /**
  * The body that replaces a row: the body that creates a row, without the fields that no update may
- * change. Its relations may be changed as in an update. `Relations` are the names of the relations,
- * or never if they may be any string.
+ * change. The body may change relations as in an update. `Relations` are the names of the
+ * relations, or never if they may be any string.
  */
 export type ReplaceBody<
   R extends ApiResource,
@@ -84,12 +81,12 @@ export type ReplaceBody<
     & Partial<Omit<R["create"], Relations & string>>
     & Pick<R["update"], keyof R["update"] & Relations>;
 
-/** An item of a batch, which may carry its own `optimisticId`. */
+/** An item of a batch, which may contain a separate `optimisticId`. */
 export type BatchItem<Body> = Body & {
   readonly _optimisticId?: string;
 };
 
-/** An item of a batch that changes rows, which may carry its own `ifMatch`. */
+/** An item of a batch that changes rows, which may contain a separate `ifMatch`. */
 export type ConditionalItem<Body> = BatchItem<Body> & {
   readonly _ifMatch?: string;
 };

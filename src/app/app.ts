@@ -56,11 +56,11 @@ import { serveMcp } from "./serve_mcp.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
 /**
- * The assembled app of a service, without a listener. `Api` are the types of its resources, which
- * the compiler infers from the configuration.
+ * The assembled app of a service, without a listener. `Api` contains the types of the resources,
+ * which the compiler infers from the configuration.
  */
 export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
-  /** Answers one request; never rejects. `info` describes the connection of the request. */
+  /** Returns the response to one request. Never rejects. `info` describes the connection. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
   /**
    * The routes of the app. A program can add routes, and these routes see the `user`. Another Hono
@@ -74,7 +74,8 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   drain(): void;
   /**
    * Starts the reader threads of SQLite files, so that the first requests do not wait for them.
-   * `serve` calls it as soon as it listens. A program with a custom listener should call it.
+   * `serve` calls this method as soon as the service listens. A program with a custom listener
+   * should call it.
    */
   warmUp(): void;
   /**
@@ -91,9 +92,9 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
-  /** The metrics of the app; null if `observability` collects none. */
+  /** The metrics of the app, or null if `observability` collects none. */
   readonly metrics: Metrics | null;
-  /** The search outbox; null without `kv`, or if no resource has `search.outbox`. */
+  /** The search outbox, or null without `kv` or without a resource with `search.outbox`. */
   readonly searchOutbox: SearchOutbox | null;
   /** The resources that the app serves, for banners and descriptions. */
   readonly resources: readonly ResourceSummary[];
@@ -105,18 +106,18 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
 
 /** Properties of the connection of a request, as a `Deno.serve` handler receives them. */
 export interface RequestInfo {
-  /** The address of the socket at the other end. */
+  /** The address of the client, or of a proxy between the client and the service. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * Resolves or rejects when the response was sent, or can no longer be sent. Without this promise,
-   * the abort signal of the request reports that a client has left a live stream.
+   * Resolves or rejects when the response was sent, or can no longer be sent. If absent, the abort
+   * signal of the request reports that a client has left a live stream.
    */
   readonly completed?: Promise<unknown> | undefined;
 }
 
 /**
- * Assembles the app from its configuration. All parts of the service meet here and nowhere else.
- * Throws a plain Error that names the invalid option.
+ * Creates the app of a service from its configuration. Throws a plain Error that names the invalid
+ * option.
  *
  * @example
  * ```ts
@@ -171,7 +172,9 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/** Without a configured secret, each worker would use a different random secret. */
+/**
+ * Throws for several workers without a secret, because each would have a different random secret.
+ */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
@@ -295,7 +298,7 @@ async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> 
   await Promise.all(parts.map((part) => part.close?.()));
 }
 
-/** Far less than the time for which a listener waits for requests in flight. */
+/** The time in which `drain` ends all live streams, in ms. A listener waits longer for requests. */
 const drainWindowMs = 5_000;
 
 /** Returns the served table and the tables that its relations read, including link tables. */

@@ -17,13 +17,16 @@ import { watchDatabases } from "./watch_databases.ts";
 
 /** The metrics, logs and measurements of an app. */
 export interface AppObservability {
-  /** Null if none are collected. */
+  /** The metrics, or null if the app collects none. */
   readonly metrics: Metrics | null;
   /** The runtime of the app, whose observations are counted. */
   readonly runtime: Runtime;
-  /** Returns the configuration with its databases watched if any observability needs that. */
+  /** Returns the configuration. If any observability needs that, its databases are watched. */
   watching<Config extends ReadConfig>(config: Config): Promise<Config>;
-  /** Returns the observing fetch of an app, or the app's own fetch if nothing is observed. */
+  /**
+   * Returns a `fetch` that observes the requests of an app. If nothing is observed, returns the
+   * app's `fetch`.
+   */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Measures the parts of the app from now on. */
   measure(parts: MeasuredParts): void;

@@ -27,10 +27,7 @@ export interface AppPageParts {
   readonly store: AppStore;
 }
 
-/**
- * Returns the pages of an app that do not belong to any resource. Throws a plain Error if a
- * resource has the path of a page.
- */
+/** Returns the pages of an app. Throws a plain Error if a resource has the path of a page. */
 export function pagesOf(
   { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }: AppPageParts,
 ): readonly ServicePage[] {

@@ -35,12 +35,12 @@ export interface RouteParts {
   readonly guard: Guard;
   readonly idempotency: IdempotentAnswers | null;
   readonly hubs: LiveHubs;
-  /** Null without authenticators. */
+  /** Identifies the user of a request. Null without authenticators. */
   readonly identify: Credentials["identify"] | null;
   readonly middleware: Middleware | undefined;
   readonly authRoutes: readonly Router[];
   readonly parseUser: (value: unknown) => User | null;
-  /** Null if no problems are logged. */
+  /** Logs the problems of responses. Null if no problems are logged. */
   readonly problems: ProblemLog | null;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;

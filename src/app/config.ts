@@ -20,13 +20,13 @@ import type { Database } from "../db/database.ts";
 /** The configuration of an app. */
 export interface AppConfig {
   /**
-   * The database of resources without `db`. For a Drizzle database, the service opens its file or
-   * server.
+   * The database of resources without `db`. The service opens the file or server of a Drizzle
+   * database.
    */
   readonly db: Database | DrizzleDatabase;
   /** The tables that are served; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];
-  /** The path below which resources are mounted; `/api` unless set. */
+  /** The path below which resources are mounted. Default: `/api`. */
   readonly basePath?: string | undefined;
   /**
    * The path below which clients see this app, if a parent's `mount("/v1", app.fetch)` or a proxy
@@ -47,47 +47,45 @@ export interface AppConfig {
    * when something is stored there for the first time.
    */
   readonly kv?: KeyValueOption | undefined;
-  /** Budgets, proof of work and CAPTCHAs. None unless set. */
+  /** Budgets, proof of work and CAPTCHAs. Default: none of them. */
   readonly abuseProtection?: AbuseProtectionOptions | undefined;
   /** How repeated requests with an `Idempotency-Key` are recognized. `false` ignores the header. */
   readonly idempotency?: false | IdempotencyOptions | undefined;
-  /** Authentication: routes to log in at, and the ways to identify the user of a request. */
+  /** Authentication: routes for logging in, and the ways to identify the user of a request. */
   readonly auth?: AuthOptions | undefined;
-  /**
-   * Middleware that runs before all routes, in this order, after the user is identified. Any Hono
-   * middleware works.
-   */
+  /** Hono middleware that runs before all routes, in this order, after the user is identified. */
   readonly middleware?: readonly Middleware[] | undefined;
-  /** Cross-origin requests. Off unless set; `true` allows every origin, without credentials. */
+  /** Cross-origin requests. `true` allows every origin, without credentials. Default: off. */
   readonly cors?: boolean | CorsOptions | undefined;
-  /** `/healthz` and `/readyz`. On unless false. */
+  /** The routes `/healthz` and `/readyz`. Default: true. */
   readonly health?: boolean | undefined;
   /**
-   * The descriptions of the service below `/__service`: its OpenAPI document and its schema.
-   * Default: on. The index at the base path is always served.
+   * The OpenAPI document and the schema below `/__service`. Default: on. The index of resources at
+   * the base path is always served.
    */
   readonly openapi?: boolean | OpenapiOptions | undefined;
   /**
-   * MCP at `/__service/mcp`. Programs of language models use the service through it, with the
-   * rights of their caller. Default: off. MCP is read-only unless the option is `{ write: true }`.
+   * MCP at `/__service/mcp`. Language models use the service through MCP, with the rights of the
+   * caller. Default: off. MCP is read-only unless the option is `{ write: true }`.
    */
   readonly mcp?: boolean | McpOptions | undefined;
-  /** Metrics at `/__service/metrics`, and the other observability. Off unless set. */
+  /** Metrics at `/__service/metrics`, OpenTelemetry spans and other observability. Default: off. */
   readonly observability?: boolean | ObservabilityOptions | undefined;
   /**
-   * The dashboard at `/__service/ui`, for the operator. It shows and changes every row. Off unless
-   * set. Only this machine may use it unless `authorize` decides, which production requires.
+   * The dashboard at `/__service/ui`, for the operator. The dashboard shows and changes every row.
+   * Only this machine may use the dashboard, unless `authorize` is set. Production requires
+   * `authorize`. Default: off.
    */
   readonly adminUI?: boolean | DashboardOptions | undefined;
-  /** `X-Content-Type-Options`, `X-Frame-Options`, `Referrer-Policy`; on unless false. */
+  /** The headers `X-Content-Type-Options`, `X-Frame-Options` and `Referrer-Policy`. Default: on. */
   readonly securityHeaders?: SecurityHeaders | undefined;
-  /** The largest body, in bytes; 1 MiB unless set. */
+  /** The maximum size of a body, in bytes. Default: 1 MiB. */
   readonly bodyLimit?: number | undefined;
-  /** The longest time that a body may take to arrive, in milliseconds; 10,000 unless set. */
+  /** The maximum time in which a body must arrive, in milliseconds. Default: 10,000. */
   readonly bodyTimeoutMs?: number | undefined;
   /**
    * The maximum number of fields in a body, including the fields of nested objects. Default:
-   * 20,000, or more if the resource's largest batch needs more.
+   * 20,000, or more if the largest batch of the resource needs more.
    */
   readonly maxFields?: number | undefined;
   /**
@@ -99,39 +97,37 @@ export interface AppConfig {
   readonly queryTimeoutMs?: number | undefined;
   /** The recording of changes for live streams, and its retention. */
   readonly changes?: ChangesOptions | undefined;
-  /** The engine of `GET /search`, like `sqliteSearch()`. There is no search unless set. */
+  /** The search engine of `GET /search`, such as `sqliteSearch()`. Default: no search. */
   readonly search?: SearchAdapter | undefined;
-  /** The draining of the search outbox, for resources with `search.outbox`. */
+  /** How the service sends the entries of the search outbox, for resources with `search.outbox`. */
   readonly searchOutbox?: SearchOutboxOptions | undefined;
   /** The limits of open live streams. */
   readonly subscribe?: SubscribeOptions | undefined;
-  /**
-   * `production` rejects settings that suit only development. Read from `SERVICE_ENV` unless set.
-   */
+  /** `production` rejects settings that suit only development. Default: `SERVICE_ENV`. */
   readonly env?: "development" | "production" | undefined;
-  /** Clock, random numbers, environment and observer; the real ones unless set. */
+  /** Clock, random numbers, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;
 }
 
 /** The limits of open live streams in one process. A further stream fails with 429. */
 export interface SubscribeOptions {
-  /** The limit of one user; 10 unless set. */
+  /** The maximum number of streams of one user. Default: 10. */
   readonly maxPerUser?: number | undefined;
-  /** The limit of one address; 50 unless set. */
+  /** The maximum number of streams of one client address. Default: 50. */
   readonly maxPerAddress?: number | undefined;
 }
 
 /** The app's configuration of authentication: how users log in and are identified. */
 export interface AuthOptions {
   /**
-   * The authenticators, in the order in which the service tries them. The first that recognizes a
-   * credential identifies the user. The subpath `auth` exports `jwtAuth`, `apiKeyAuth` and
-   * `passwordAuth`.
+   * The authenticators, in the order in which the service tries them. The first authenticator that
+   * recognizes a credential identifies the user. The subpath `auth` exports `jwtAuth`, `apiKeyAuth`
+   * and `passwordAuth`.
    */
   readonly use?: readonly (Authenticator | AuthenticatorDefinition)[] | undefined;
   /**
-   * How long the service trusts a session, a key or an account before it reads it again, in
-   * milliseconds; 5,000 unless set. It applies to requests and open streams.
+   * The time after which the service reads a session, API key or account again, in milliseconds.
+   * The time applies to requests and open streams. Default: 5,000.
    */
   readonly recheckMs?: number | undefined;
   /**
@@ -139,7 +135,7 @@ export interface AuthOptions {
    * context of the service's own Hono app.
    */
   readonly routes?: Router | undefined;
-  /** Middleware that identifies the user and sets it: `c.set("user", { id })`. Runs after `use`. */
+  /** Middleware that sets the user with `c.set("user", { id })`. Runs after `use`. */
   readonly middleware?: Middleware | undefined;
 }
 
@@ -151,8 +147,8 @@ export interface OpenConfig extends AppConfig {
 
 /** The configuration of a service: its app, and the address and port of its listener. */
 export interface ServiceConfig extends AppConfig {
-  /** The port; 8000 unless set. 0 takes a free port. */
+  /** The port. 0 chooses a free port. Default: 8000. */
   readonly port?: number | undefined;
-  /** The address to bind; `127.0.0.1` unless set. */
+  /** The address on which the service listens. Default: `127.0.0.1`. */
   readonly host?: string | undefined;
 }

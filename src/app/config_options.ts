@@ -37,8 +37,8 @@ const path = textLike(
 );
 
 /**
- * Describes every option of a service: its values and its default. The options of a listener are
- * included, because `serve` and the command line pass the whole configuration.
+ * The descriptions of all options of a service, including the options of the listener. `serve` and
+ * the command line pass the whole configuration.
  */
 export const serviceOptions = group(
   {

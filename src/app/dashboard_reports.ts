@@ -34,7 +34,7 @@ export interface DashboardReportParts {
   readonly runtime: Runtime;
 }
 
-/** Creates the reports of an app's dashboard, and its actions. */
+/** Creates the reports and actions of an app's dashboard. */
 export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
   const { resources, hubs, problems, outbox, guard, resolved: { basePath }, runtime: { clock } } =
     parts;

@@ -118,7 +118,7 @@ export type InferredUpdate<Types extends ResourceTypes, All extends ResourceType
       ? Partial<Types["newRow"]> & InferredMembers<Types, All, "stored">
     : Partial<Types["newRow"]>;
 
-/** The members of a body for the relations of its resource. The body creates or changes a row. */
+/** The members for relations in a body that creates (`new`) or changes (`stored`) a row. */
 export type InferredMembers<
   Types extends ResourceTypes,
   All extends ResourceTypes,

@@ -34,8 +34,8 @@ export async function openAuthenticators(
   };
   const opened: Authenticator[] = [];
   for (const given of auth?.use ?? []) {
-    // Only this package creates definitions, and their `open` accepts these parts. The cast to
-    // `never` keeps the types of the parts out of the public types.
+    // Only this package creates definitions, and their `open` accepts these parts. The parameter is
+    // `never`, so that the types of the parts are not public.
     opened.push(isDefinition(given) ? await given.open(parts as never) : given);
   }
   return opened;

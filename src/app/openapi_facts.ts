@@ -17,7 +17,7 @@ export interface OpenapiFactsParts {
   readonly resolved: ResolvedConfig;
   readonly resources: readonly Resource[];
   readonly authenticators: readonly Authenticator[];
-  /** Returns the app's Hono instance. Called after the app is assembled. */
+  /** Returns the app's Hono instance, which does not exist before the app is assembled. */
   hono(): Hono<AppEnv>;
 }
 
@@ -34,8 +34,7 @@ export function openapiFacts(
     info: resolved.openapi.info,
     servers: resolved.openapi.servers,
     hasAuthentication: authenticators.length > 0 || auth?.middleware !== undefined,
-    // The credentials of custom middleware are unknown. Most custom middleware reads a bearer
-    // token.
+    // Custom middleware has unknown credentials. The document names the most usual: bearer tokens.
     securitySchemes: authenticators.length === 0 ? own : Object.assign({}, ...schemes),
     isIdempotent: resolved.idempotency !== null,
     challengesByWork: abuseProtection?.pow !== undefined,

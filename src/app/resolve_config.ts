@@ -31,16 +31,16 @@ import type { SecurityHeaders } from "../service/responder.ts";
 export interface ResolvedConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];
-  /** The environment variables that would set secrets that are random now. */
+  /** The environment variables of the secrets that are not set and are therefore random. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
-  /** True if there are descriptions below `/__service`. */
+  /** True if the app serves its descriptions below `/__service`. */
   readonly describes: boolean;
   readonly openapi: ResolvedOpenapi;
   /** The resolved options of MCP, or null if MCP is off. */
   readonly mcp: ResolvedMcp | null;
   readonly observability: ResolvedObservability;
-  /** Null if there is none. */
+  /** The resolved options of the dashboard, or null without a dashboard. */
   readonly dashboard: ResolvedDashboard | null;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
@@ -51,9 +51,7 @@ export interface ResolvedConfig {
   readonly abuse: ResolvedAbuseProtection;
   readonly idempotency: ResolvedIdempotencyOptions | null;
   readonly mountedAt: string;
-  /**
-   * The middleware for cross-origin requests, or null if pages of other origins are not allowed.
-   */
+  /** The middleware for cross-origin requests, or null if the service allows none. */
   readonly cors: Middleware | null;
   readonly middleware: readonly Middleware[];
   /** How long the service trusts a credential that it has read, in milliseconds. */
@@ -63,14 +61,14 @@ export interface ResolvedConfig {
   readonly isProduction: boolean;
   readonly changes: ChangesOptions;
   readonly subscribe: StreamQuotaLimits;
-  /** Null without search. */
+  /** The search engine, or null without search. */
   readonly search: SearchAdapter | null;
   readonly searchOutbox: ResolvedSearchOutboxOptions;
 }
 
 /**
- * Resolves the configuration of an app: checks its options and sets the defaults, once, at start.
- * Throws a plain Error that names the option at fault.
+ * Validates the configuration of an app and sets the defaults. Throws a plain Error that names the
+ * invalid option.
  */
 export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConfig {
   const read = serviceOptions.read(config, { subject: "Cannot start", path: "" });

@@ -33,10 +33,7 @@ export interface ResourceParts {
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   /** The columns that indexes begin with. The set is filled once the database was queried. */
   readonly indexed: ReadonlySet<ColumnInfo>;
-  /**
-   * The tables that define how a violated constraint is resolved. The set is filled at the same
-   * time as `indexed`.
-   */
+  /** The tables with rules for violated constraints. The set is filled together with `indexed`. */
   readonly conflicting: ReadonlySet<TableInfo>;
   /** The rights of roles, read at the same time as `indexed`. */
   readonly roleRights: RoleRights;
@@ -55,7 +52,7 @@ export interface ResolvedResources {
   readonly imports: ImportsFromCode;
 }
 
-/** Returns the resources of an app. They find related resources once all resources are resolved. */
+/** Returns the resources of an app. Relations find their resources after all are resolved. */
 export function resolveResources(
   config: ReadConfig,
   { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }: ResourceParts,

@@ -52,8 +52,7 @@ export async function serveApp(
     const server = listen(app, {
       ...options,
       onListen(server) {
-        // This comes first. A parent that learns that the service listens may send a signal
-        // immediately.
+        // This comes first, because a parent may send a signal as soon as the service listens.
         superviseProcess(server, options, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
@@ -100,8 +99,7 @@ function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: R
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // After a signal, `release` runs later, because the same signal may arrive twice even if the
-    // stop is fast.
+    // `release` runs later after a signal, because the same signal may arrive twice.
     if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
     globalThis.removeEventListener("error", observeError);
@@ -113,12 +111,10 @@ function stopSignals(): readonly Deno.Signal[] {
   return Deno.build.os === "windows" ? ["SIGINT", "SIGBREAK"] : ["SIGINT", "SIGTERM"];
 }
 
-/**
- * A load balancer that asks every one or two seconds sees the 503 of `/readyz` within this time.
- */
+/** Load balancers that ask every one or two seconds see the 503 of `/readyz` in this time. */
 const termDrainMs = 3_000;
 
-/** One signal often arrives twice: from the process group and the parent. In milliseconds. */
+/** Signals within this time, in ms, count once: a process group and a parent may send both. */
 const sameSignalMs = 100;
 
 /** Exits the process. Otherwise an open stream or a forgotten timer would keep it alive. */

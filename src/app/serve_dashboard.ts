@@ -28,7 +28,7 @@ export interface ServedDashboard extends
   >,
   DashboardReportParts {
   readonly credentials: Pick<Credentials, "accept">;
-  /** Null if none are collected. */
+  /** The metrics, or null if the app collects none. */
   readonly metrics: Metrics | null;
   readonly hono: Hono<AppEnv>;
 }
@@ -44,8 +44,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // A view in the dashboard must not use up the limits of the user.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // The inner app only reads, so only its problem responses contain a path: the path of the
-  // service.
+  // Reads return paths only in problems, so this app uses the path of the service.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,

@@ -15,7 +15,7 @@ export interface ServedMcp {
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
   readonly parseUser: (value: unknown) => User | null;
-  /** The requests that tools have sent. */
+  /** The requests that MCP tools have sent. */
   readonly ofTools: WeakSet<Request>;
   readonly bodies: BodyRoutes;
   readonly hono: Hono<AppEnv>;
@@ -28,7 +28,7 @@ export async function serveMcp(
 ): Promise<void> {
   const { mcp, mountedAt, bodyLimit, trustedOrigins } = resolved;
   if (mcp === null) return;
-  // The path below names a module of this form.
+  // The cast is safe: the module exports this function.
   const { createMcp } = await import(creator) as { createMcp(parts: McpParts): AnswerMcp };
   const answer = createMcp({
     options: mcp,
@@ -49,5 +49,5 @@ export async function serveMcp(
   });
 }
 
-/** A path, not a literal import. Only services with MCP have the package. */
+/** A variable, so that the import is not analyzed: only services with MCP have the package. */
 const creator = "../mcp/create_mcp.ts";

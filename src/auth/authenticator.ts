@@ -3,12 +3,9 @@ import type { User } from "./user.ts";
 
 /** The result of identifying a request: the user, and the time at which the credential expires. */
 export interface Identification {
-  /**
-   * The user. If possible, the same object for the same credential, because streams are grouped by
-   * user object.
-   */
+  /** The user. Return one object for one credential, because streams are grouped by this object. */
   readonly user: User;
-  /** When the credential expires, in milliseconds since 1970. Undefined if this is unknown. */
+  /** Time at which the credential expires, in milliseconds since 1970. Undefined if unknown. */
   readonly expiresAt?: number | undefined;
   /**
    * Reads the user of the credential again. Returns the same object if nothing has changed, or null
@@ -59,8 +56,8 @@ export interface Authenticator {
 }
 
 /**
- * The definition of an authenticator that needs the store, the database or the limits of its app.
- * `jwtAuth`, `apiKeyAuth` and `passwordAuth` return such a definition.
+ * An authenticator that needs the store, the database or the limits of its app. `jwtAuth`,
+ * `apiKeyAuth` and `passwordAuth` return such a definition.
  */
 export interface AuthenticatorDefinition {
   /** The name of the authenticator in messages. */

@@ -6,10 +6,7 @@ import type { User } from "./user.ts";
 
 declare const granted: unique symbol;
 
-/**
- * The grant of an authorized access: the right to access some rows. Only {@link authorize} creates
- * a grant, and every query plan needs a grant.
- */
+/** The right to access some rows. Only {@link authorize} creates grants. All queries need one. */
 export interface Grant {
   readonly [granted]: true;
   readonly access: Access;
@@ -52,7 +49,7 @@ export function authorize(
  * user has access. Later, {@link authorize} determines the rows that the user may access.
  */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
-  // A public scope is not called here, because it may grant other rows to each request.
+  // A public scope is not called here, because its result may differ for each request.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;
   requireUser(access, user);
   if (!policy.scopes.has(access)) throw forbidden(access);
@@ -68,10 +65,7 @@ function forbidden(access: Access): Problem {
   return new Problem("forbidden", `Cannot ${access}: you have no right to`);
 }
 
-/**
- * Returns the rows that the user may read. If the user may not read, returns the rows of the scope
- * for this write.
- */
+/** Returns the rows that the user may read. For a user who may read nothing, returns `own`. */
 function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromise<Filter> {
   if (policy.public.has("read")) return allRows;
   return chain(

@@ -7,8 +7,8 @@ import type { User } from "./user.ts";
 export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 
 /**
- * The result of a scope: a filter from the builders, such as `eq(notes.ownerId, user.id)`, or from
- * `rsql`, which also treats values as data.
+ * The result of a scope: a filter from a builder such as `eq(notes.ownerId, user.id)`, or from
+ * `rsql`. In both, values are data and never syntax.
  */
 export type ScopeResult<Of = AnyTable> = Filter<Of> | FilterText | ScopeText;
 
@@ -22,8 +22,8 @@ export type ScopeResult<Of = AnyTable> = Filter<Of> | FilterText | ScopeText;
 export type ScopeText = string;
 
 /**
- * A scope: returns the rows that a user may access. The function is called only for a user. If it
- * throws, access is denied.
+ * A scope: returns the rows that a user may access. Never called without a user. If it throws,
+ * access is denied.
  */
 export type ScopeFunction<U extends User = User, Of = AnyTable> = (
   user: U,
@@ -37,8 +37,7 @@ export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise
 
 /**
  * The rows that every caller may access, even without a user. `true` grants all rows, and a
- * function grants the rows of its filter. A user may access these rows and the rows of the user's
- * scope.
+ * function grants the rows of its filter. A user may also access the rows of the user's scope.
  */
 export interface PublicOptions<Of = AnyTable> {
   /** The rows that every caller may list, read and count. */
@@ -49,7 +48,7 @@ export interface PublicOptions<Of = AnyTable> {
 
 /** The scopes of a resource, which decide who may access its rows. Default: no access. */
 export interface ScopeOptions<U extends User = User, Of = AnyTable> {
-  /** Opens reading, subscribing, or with `true` both, to all callers. Writes are never public. */
+  /** Lets every caller read, subscribe, or (with `true`) do both. Writes are never public. */
   readonly public?: boolean | PublicOptions<Of> | undefined;
   /** The rows that may be listed, read and counted. */
   readonly read?: ScopeFunction<U, Of> | undefined;
@@ -63,7 +62,7 @@ export interface ScopeOptions<U extends User = User, Of = AnyTable> {
   readonly subscribe?: ScopeFunction<U, Of> | undefined;
 }
 
-/** The resolved scopes of one resource, and its public accesses. */
+/** The resolved scopes and the public accesses of one resource. */
 export interface AccessPolicy {
   /** The accesses that are public for all rows. */
   readonly public: ReadonlySet<Access>;
@@ -74,7 +73,7 @@ export interface AccessPolicy {
   resolve(result: ScopeResult): Filter;
 }
 
-/** Resolves the scopes of a resource and its public accesses, once, at start. */
+/** Resolves the scopes and the public accesses of a resource, once, at start. */
 export function resolveScopes(options: ScopeOptions): Omit<AccessPolicy, "resolve"> {
   const { public: open = false } = options;
   const given = typeof open === "object" ? open : { read: open, subscribe: open };

@@ -2,7 +2,7 @@ import type { Observer } from "../runtime/observation.ts";
 
 /** The authenticated user, as an authenticator or a middleware sets it. */
 export interface User {
-  /** The id of the user, which is unique and never empty. A caller without an id is anonymous. */
+  /** The unique id of the user, which is never empty. A caller without an id is anonymous. */
   readonly id: string;
   /** The user's e-mail address. */
   readonly email?: string | undefined;
@@ -14,10 +14,7 @@ export interface User {
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/**
- * Creates the parser of users. A user with a numeric id is treated as anonymous. The parser reports
- * such an id once.
- */
+/** Creates the parser of users. A user with a numeric id is anonymous, and is reported once. */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;
   return (value) => {

@@ -33,7 +33,7 @@ export interface BillingSubscription {
   readonly quantity?: number;
   /** Start of the current paid period, if the provider reports it. */
   readonly currentPeriodStart?: string;
-  /** End of the current paid period. For a canceled subscription, the time at which it ends. */
+  /** End of the current paid period. For a canceled subscription, the time at which access ends. */
   readonly currentPeriodEnd?: string;
   /** True if the subscription ends with the current period and does not renew. */
   readonly cancelAtPeriodEnd?: boolean;
@@ -66,8 +66,8 @@ export type NotGranted =
 /** The payment that a billing event reports. */
 export interface BillingPayment {
   /**
-   * The provider's id of the invoice, order or transaction. All events about one payment have the
-   * same id, so its credits are granted once.
+   * The provider's id of the invoice, order or transaction. It is equal in all events of one
+   * payment.
    */
   readonly id: string;
   /** Amount in the smallest unit of the currency; absent if the event does not contain it. */
@@ -89,7 +89,7 @@ export interface BillingEvent {
   /** The provider's id of the customer. */
   readonly customerId?: string;
   /**
-   * True if the customer already belongs to another account, for instance because a buyer entered
+   * True if the customer already belongs to another account, for instance because the buyer entered
    * that customer's email address. The service then does not link the customer to this account.
    */
   readonly isCustomerOfOther?: true;

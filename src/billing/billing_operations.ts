@@ -14,13 +14,13 @@ import { pricesText, reservedMetadata } from "./providers/checkout_metadata.ts";
 import type { CheckoutCodes } from "./checkout_codes.ts";
 import { invalidCheckout } from "./invalid_checkout.ts";
 
-/** A checkout to create. It is for a plan, or for a list of prices. */
+/** The request for a checkout, either of a plan or of a list of prices. */
 export interface CheckoutRequest {
   /** The account that receives the credits of the purchase. */
   readonly account: string;
   /** The key of the plan to buy. */
   readonly planKey?: string | undefined;
-  /** The prices to buy instead of a plan. Prices without a plan require `anyPrice`. */
+  /** The prices to buy instead of a plan. Prices that belong to no plan require `anyPrice`. */
   readonly items?: readonly CheckoutItem[] | undefined;
   /** A subscription or a single payment. Default: the mode that the plan's `type` requires. */
   readonly mode?: CheckoutMode | undefined;
@@ -32,7 +32,7 @@ export interface CheckoutRequest {
   readonly successUrl?: string | undefined;
   /** URL to which the customer returns without paying. */
   readonly cancelUrl?: string | undefined;
-  /** Metadata that events return. The service removes names that only the service may set. */
+  /** Metadata that the events of the purchase contain. The service removes reserved names. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** Idempotency key. Repetitions of one checkout must have the same key. */
   readonly idempotencyKey?: string | undefined;
@@ -103,8 +103,8 @@ export class BillingOperations {
       customerEmail,
       accountId: account,
       metadata,
-      // The key contains a hash of the purchase. Therefore the same client key with another
-      // purchase creates a new checkout.
+      // The hash of the purchase ensures that one client key with two purchases creates two
+      // checkouts.
       idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
     });
   }
@@ -118,7 +118,7 @@ export class BillingOperations {
     return await this.#options.provider.getSubscription(id);
   }
 
-  /** Cancels a subscription when the paid period ends, or now if `atPeriodEnd` is false. */
+  /** Cancels a subscription when the paid period ends, or immediately if `atPeriodEnd` is false. */
   async cancelSubscription(
     id: string,
     { atPeriodEnd = true }: { readonly atPeriodEnd?: boolean | undefined } = {},

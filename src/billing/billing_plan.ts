@@ -2,7 +2,7 @@ import { type Described, group, listOf } from "../options/option.ts";
 import { oneOf, other, whole } from "../options/option_kinds.ts";
 import type { CheckoutMode, PaidPrice } from "./providers/billing_provider.ts";
 
-/** A plan that users can buy. It refers to one price of the provider, by a key of your choice. */
+/** A plan that users can buy: a key of your choice for one price of the provider. */
 export interface BillingPlan {
   /** Key of the plan in requests and events. */
   readonly key: string;
@@ -20,7 +20,7 @@ export interface BillingPlan {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Describes a string of 1 to 200 characters, which error messages may show. */
+/** Describes an option with a string of 1 to 200 characters. Error messages may show the string. */
 function shortText() {
   return other<string>(
     "a text of 1 to 200 characters",
@@ -69,7 +69,9 @@ export class BillingPlans {
     return this.#byPrice.get(priceId);
   }
 
-  /** Returns the plans to which the paid prices belong. Prices without a plan are omitted. */
+  /**
+   * Returns the plans to which the paid prices belong. Prices that belong to no plan are omitted.
+   */
   ofPrices(prices: readonly PaidPrice[]): readonly PaidPlan[] {
     return prices.flatMap((line) => {
       const plan = line.ids.map((id) => this.#byPrice.get(id)).find((one) => one !== undefined);

@@ -18,7 +18,9 @@ export interface CodedCheckout {
 export interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first secret creates codes, and all verify codes. Null: a random secret in the store. */
+  /**
+   * The first secret creates codes, and all verify codes. If null, the store has a random secret.
+   */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;
@@ -26,7 +28,7 @@ export interface CheckoutCodesOptions {
 
 /**
  * Creates and verifies the codes that identify checkouts of this service. With some providers, a
- * buyer can set the metadata of a checkout by a page or link, but cannot compute the code.
+ * buyer can change the metadata of a checkout, but cannot compute the code.
  */
 export class CheckoutCodes {
   readonly #options: CheckoutCodesOptions;
@@ -60,7 +62,7 @@ export class CheckoutCodes {
   async #loadKeys(): Promise<readonly Uint8Array[]> {
     if (this.#keys !== null) return this.#keys;
     const { secrets } = this.#options;
-    // After you configure a secret, codes of the stored random secret stay valid.
+    // After you configure a secret, codes that were created with the stored secret stay valid.
     const kept = await this.#keptSecret();
     const all = [...secrets ?? [], ...kept === null ? [] : [kept]];
     if (all.length === 0) all.push(await this.#keepSecret());

@@ -40,21 +40,21 @@ export interface BillingOptions extends WebhookCallbacks {
   /** The payment provider: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
   readonly provider: BillingProvider;
   /**
-   * The store of balances and handled events. It is a path, `:memory:`, a URL of KV Connect, a
-   * `Deno.Kv` or a `KeyValue`. The app may use the same store.
+   * The store of balances and handled events, for instance a path, `:memory:` or a `Deno.Kv`. The
+   * app may use the same store.
    */
   readonly kv: KeyValueOption;
   /** The plans that users can buy. Prices without a plan grant no credits. */
   readonly plans?: readonly BillingPlan[] | undefined;
   /** True if payments grant the credits of the paid plans. Default: true. */
   readonly autoGrantCredits?: boolean | undefined;
-  /** True if payments of zero grant credits, as for a trial or a 100 % coupon. Default: false. */
+  /** True if payments of the amount 0, such as trials, grant credits. Default: false. */
   readonly grantOnZeroAmount?: boolean | undefined;
   /** Functions that return the account, customer and email address of a user. */
   readonly resolvers?: BillingResolvers | undefined;
   /** The origins to which a checkout may return. Default: the origin of the request. */
   readonly returnOrigins?: readonly string[] | undefined;
-  /** True if a checkout may contain prices without a plan. Default: false. */
+  /** True if a checkout may contain prices that belong to no plan. Default: false. */
   readonly anyPrice?: boolean | undefined;
   /**
    * The secret for the codes that identify checkouts of this service. In a list, the first secret
@@ -65,7 +65,7 @@ export interface BillingOptions extends WebhookCallbacks {
   readonly allowUnsigned?: boolean | undefined;
   /** Limit of calls to the provider by each user, or false for no limit. Default: 30 a minute. */
   readonly rateLimit?: false | RateLimitOptions | undefined;
-  /** In `production`, the start fails without a webhook secret. Default: `SERVICE_ENV`. */
+  /** The environment. `production` requires a webhook secret. Default: `SERVICE_ENV`. */
   readonly env?: "development" | "production" | undefined;
   /** Clock, randomness, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;
@@ -151,8 +151,8 @@ export interface Billing {
 }
 
 /**
- * Opens billing with a provider. It offers checkouts, subscriptions, a webhook that grants credits
- * once for each payment, and the credits ledger. Throws a plain Error that names an invalid option.
+ * Opens billing with a provider: checkouts, subscriptions, the credits ledger, and a webhook that
+ * grants credits once for each payment. Throws a plain Error that names an invalid option.
  *
  * @example
  * ```ts

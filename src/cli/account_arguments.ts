@@ -142,7 +142,6 @@ function faultOf(
 
 type Values = Readonly<Record<string, string | boolean | undefined>>;
 
-/** Parses the action of a `keys` command. Returns an error message for invalid arguments. */
 function keysAction(
   verb: string,
   rest: readonly string[],
@@ -167,7 +166,6 @@ function keysAction(
   }
 }
 
-/** Parses the action of a `users` command. Returns an error message for invalid arguments. */
 function usersAction(
   verb: string,
   [email, ...more]: readonly string[],

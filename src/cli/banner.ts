@@ -2,7 +2,7 @@ import { urlOf } from "../listen/listener.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { CliRights } from "./cli_rights.ts";
 
-/** The facts that the banner shows at the start of the command line. */
+/** The facts in the banner, which the command line prints when the service starts. */
 export interface BannerFacts {
   readonly version: string;
   /** The text after "Serving" in the banner, for example `shop.db, read-only`. */
@@ -28,8 +28,8 @@ export interface BannerFacts {
 }
 
 /**
- * Returns the banner, the first output of the command line. The banner shows the served resources,
- * their address, the token, and an example command that works.
+ * Returns the banner, which the command line prints first. It shows the resources, their address,
+ * the token, and an example command that works.
  */
 export function banner(facts: BannerFacts): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
@@ -120,8 +120,8 @@ function exampleCommand(url: string, rights: CliRights | null): string {
 }
 
 /**
- * Quotes a string for the example command of the banner. In every POSIX shell, single quotes make
- * all characters literal except the quote itself.
+ * Quotes a string for the banner's example command. Within single quotes, POSIX shells treat only
+ * the quote itself specially.
  */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;

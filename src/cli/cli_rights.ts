@@ -36,16 +36,14 @@ export function decideCliRights(facts: CliRightsOptions, token: string): CliRigh
 /** The result of comparing the `Authorization` header of a request with the token. */
 export type TokenStatus = "absent" | "right" | "wrong";
 
-/** Compares the bearer token of a request with that of the command line, in constant time. */
+/** Compares the bearer token of a request with the service's token, in constant time. */
 export function checkToken(authorization: string | undefined, token: string): TokenStatus {
   if (authorization === undefined) return "absent";
   const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
 }
 
-/**
- * Creates a token of 192 random bits. The prefix prevents commands from parsing it as an option.
- */
+/** Creates a token of 192 random bits. The prefix distinguishes the token from an option. */
 export function makeServiceToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }

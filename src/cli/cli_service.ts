@@ -67,10 +67,7 @@ function ofWriters({ id, roles = [] }: User): Filter {
   return id === operatorId || roles.includes(writerRole) ? all() : none();
 }
 
-/**
- * Rejects writes and live streams if the database is read-only. The error message names the option
- * that allows them.
- */
+/** Rejects writes and streams if the database is read-only. The error names the option to set. */
 export async function refuseWrites(
   context: Context<AppEnv>,
   next: () => Promise<void>,

@@ -13,7 +13,7 @@ export type CommandOptions = Readonly<
 export interface CommandWords {
   readonly values: Readonly<Record<string, unknown>>;
   readonly positionals: readonly string[];
-  /** Returns an error in the options of `command`, or null. `names` are allowed. Default: all. */
+  /** Returns an error message for an option that is invalid or not in `names`, or null. */
   fault(command: string, names?: readonly string[]): string | null;
 }
 

@@ -70,8 +70,8 @@ export async function findCommandStore(
 }
 
 /**
- * Runs a command that needs only a key-value store. Returns exit code 2 if the store cannot be
- * used, and 1 if the command fails.
+ * Runs a command that needs only a store. Returns exit code 2 if the store cannot be used, and 1 if
+ * the command fails.
  */
 export async function runOverStore(
   given: StoreArguments,
@@ -104,9 +104,7 @@ export async function runOverStore(
   }
 }
 
-/**
- * Returns the error of a command that cannot access its store. `advice` says what the user can do.
- */
+/** Returns the error for an inaccessible store. `advice` says what the user can do. */
 export function inMemory(action: string, advice: string): Error {
   const reason = "the key-value store is the memory of the service";
   return new Error(`Cannot ${action}: ${reason} (${advice})`);

@@ -68,7 +68,6 @@ export async function prepareService(
   return withDashboard(service, command);
 }
 
-/** Adds a dashboard if the command has the option `--ui`. */
 function withDashboard(service: CliService, { ui }: ServeCommand): CliService {
   if (!ui) return service;
   const readOnly = service.rights?.writable !== true;

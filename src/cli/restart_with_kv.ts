@@ -37,8 +37,8 @@ export async function restartWithKv(
 }
 
 /**
- * Stops this process when the parent that restarted this process has ended. A killed parent does
- * not stop its child. The children of this process do not inherit the variable.
+ * Stops this process when the parent that restarted this process has ended, because a killed parent
+ * does not stop its child. Children of this process do not inherit the parent's id.
  */
 export function exitWithParent(clock: Clock): void {
   const parent = Deno.env.get(parentVariable);

@@ -64,7 +64,7 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
 
 const action = "change accounts or API keys";
 
-/** Returns false for verbs that need existing entries, because a new store has no entries. */
+/** Returns true if the command may create a store. Other commands need existing entries. */
 function createsStore(verb: AccountCommand["action"]["verb"]): boolean {
   return verb === "add" || verb === "create";
 }

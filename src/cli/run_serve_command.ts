@@ -31,8 +31,7 @@ export async function runServeCommand(command: ServeCommand, version: string): P
         ...config,
         host,
         port,
-        // The banner is plain text on the standard output. Observations are JSON on the standard
-        // error.
+        // The banner goes to the standard output. Observations are JSON on the standard error.
         onListen(server) {
           console.log(bannerOf(opened, { version, host, port: server.port }));
           config.onListen?.(server);

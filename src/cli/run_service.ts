@@ -46,8 +46,8 @@ export function bannerOf(
 }
 
 /**
- * Opens a service and serves until a signal stops the process. Returns the exit code. If the
- * service cannot start, prints the reason.
+ * Opens a service and serves until a signal stops the process. Returns the exit code. Prints the
+ * reason if the service cannot start.
  */
 export async function runService(
   open: () => Promise<OpenService>,

@@ -2,8 +2,8 @@
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**
- * Calls `stop` when this process must end. The arguments are the signal, and true if the child
- * processes have received the signal too. Returns a function that removes the listeners.
+ * Calls `stop` when this process must end. The second argument is true if the child processes have
+ * received the signal too. Returns a function that removes the listeners.
  */
 export function onStopSignals(
   stop: (signal: StopSignal, reachedChildren: boolean) => void,

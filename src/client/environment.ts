@@ -19,7 +19,6 @@ export function browserEnvironment(): ClientEnvironment {
     isOnline: () => navigator?.onLine ?? true,
     isHidden: () => !!document?.hidden,
     onWake(run) {
-      // Aborting this controller removes all listeners.
       const ending = new AbortController();
       // The window receives `visibilitychange` too, because the event bubbles from the document.
       for (const event of ["online", "pageshow", "visibilitychange"]) {
@@ -33,7 +32,6 @@ export function browserEnvironment(): ClientEnvironment {
   };
 }
 
-/** The browser globals that the client uses. Every other runtime lacks some of them. */
 interface BrowserGlobals {
   readonly document: { readonly hidden: boolean };
   readonly navigator: { readonly onLine?: boolean; readonly locks?: WebLocks };

@@ -16,7 +16,7 @@ export interface AccountState {
 export interface OpenHold {
   readonly id: string;
   readonly amount: number;
-  /** The balance directly after the reservation. */
+  /** The balance of the account directly after the reservation. */
   readonly balance: number;
   /** Time at which the reservation expires, in milliseconds since 1970. */
   readonly expiresAt: number;
@@ -41,7 +41,7 @@ export class Posting {
   /** The entries that the operation has added so far. */
   readonly entries: LedgerEntry[] = [];
 
-  /** Starts from the current state. `now` is in milliseconds since 1970. */
+  /** Starts with the current state of an account. `now` is in milliseconds since 1970. */
   constructor(state: AccountState, now: number) {
     this.#state = state;
     this.#at = new Date(now).toISOString();

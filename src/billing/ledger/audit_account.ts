@@ -3,7 +3,7 @@ import type { AccountState } from "./account_state.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 
-/** The result of summing the entries of one account again. */
+/** The result of an audit of one account, which sums the entries of the account. */
 export interface AccountAudit {
   /** The name of the audited account. */
   readonly account: string;

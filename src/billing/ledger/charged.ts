@@ -19,15 +19,16 @@ export interface ChargeOptions<Context, Input> {
 export interface CallContext {
   /** The user who calls, or null for an anonymous caller. */
   readonly user: { readonly id: string } | null;
-  /** Registers work for the end of the call. Absent if the call ends when the handler returns. */
+  /** Registers work that runs when the call ends. Absent if the call ends with the handler. */
   readonly onEnd?: (work: (isAnswered: boolean) => Promise<void>) => void;
 }
 
 /**
  * Wraps a procedure handler so that each call costs credits. The credits are reserved before the
  * handler runs, and charged when the response is sent. If the handler throws or the output is
- * invalid, the credits return to the account. If the process ends, they return after a timeout. A
- * call without enough credits fails with 402 `insufficient-credits`, and the handler does not run.
+ * invalid, the credits return to the account. If the process ends, the credits return after a
+ * timeout. A call without enough credits fails with 402 `insufficient-credits`, and the handler
+ * does not run.
  *
  * @example
  * ```ts
@@ -65,7 +66,7 @@ export function charged<Context extends CallContext, Input, Output>(
     }
     const end = async (isAnswered: boolean) => {
       if (isAnswered) return await keep(credits, reservation, { account, amount, reason });
-      // If the store fails now, the credits return when the reservation expires.
+      // If the store fails here, the credits return when the reservation expires.
       await credits.release(reservation).catch(() => undefined);
     };
     let output: Output;
@@ -93,7 +94,7 @@ async function keep(
 ): Promise<void> {
   const { ok } = await credits.commit(reservation);
   if (ok) return;
-  // If the reservation expired while the handler ran, this consumes the credits again.
+  // If the reservation expired while the handler ran, its credits have returned. Consumes them now.
   const key = `outlived:${reservation.id}`;
   await credits.consume(account, amount, { reason, key, allowNegative: true });
 }

@@ -17,7 +17,7 @@ export interface LedgerNote {
 
 /** Options for consuming credits. */
 export interface ConsumeOptions extends LedgerNote {
-  /** True to consume more than the balance, which then is negative. Default: false. */
+  /** True to consume more than the balance, which then becomes negative. Default: false. */
   readonly allowNegative?: boolean | undefined;
 }
 
@@ -39,8 +39,8 @@ export interface Reservation {
   readonly expiresAt: string;
   /**
    * State of the reservation. It is `open`, unless `reserve` was repeated with a key whose
-   * reservation has ended. Only an open reservation holds credits. To reserve again after its end,
-   * use another key.
+   * reservation has ended. Only an open reservation holds credits. To reserve again, use another
+   * key.
    */
   readonly state: ReservationState;
 }
@@ -100,8 +100,8 @@ export interface CreditsLedger {
   /** Returns entries of an account, newest first. Default: the last 50 entries. */
   history(account: string, page?: number | HistoryPage): Promise<readonly LedgerEntry[]>;
   /**
-   * Reserves credits until `commit`, `release` or the expiry. Repeating a call with its key returns
-   * the first reservation, even if that has ended: see its `state`.
+   * Reserves credits until `commit`, `release` or the expiry. A second call with the same key
+   * returns the first reservation with its current `state`.
    */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
   /** Ends a reservation and charges used credits. `ok` is false after a release or the expiry. */

@@ -40,7 +40,6 @@ import {
   transfer,
 } from "./ledger_operations.ts";
 
-/** The result of one operation, and the records to write in addition to the entries. */
 interface Posted<Result> {
   readonly result: Result;
   readonly records: readonly KeyValueMutation[];
@@ -56,7 +55,7 @@ export class KvLedger implements CreditsLedger {
   readonly #grants: GrantKeys;
   readonly #closeStore: () => Promise<void>;
 
-  /** Creates the ledger without calling the store. `close` calls `closeStore`, if it is passed. */
+  /** Creates the ledger without calling the store. `close` calls `closeStore`, if present. */
   constructor(
     store: KeyValue,
     runtime: Pick<Runtime, "clock" | "random">,
@@ -142,7 +141,8 @@ export class KvLedger implements CreditsLedger {
       };
       return {
         result: { ...done.result, reservation: done.result.ok ? reservation : null },
-        // The record is kept as long as a client may ask for the reservation.
+        // The record outlives the reservation, so that a repeated request still finds the
+        // reservation.
         records: setting(record, done.record, keepMs + given.lifetimeMs),
       };
     });
@@ -273,7 +273,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in a commit. These need half of the bytes that a commit may have. */
+/** Maximum number of changes in a commit. 128 changes need half of the bytes of a commit. */
 const maxChanges = 128;
 
 /** How long the keys of consumptions and ended reservations are kept, in milliseconds. */

@@ -1,10 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { showValue } from "../../problem/show_value.ts";
 
-/**
- * Parses an amount of credits: a whole number from 1 to 2^53 − 1. Throws a 422 for any other value,
- * because amounts often come from requests.
- */
+/** Parses an amount of credits. Throws a 422 unless it is a whole number from 1 to 2^53 − 1. */
 export function parseAmount(given: unknown, path: string = "amount"): number {
   if (typeof given === "number" && Number.isSafeInteger(given) && given >= 1) return given;
   throw wrongInput(path, `must be a whole number from 1 to 2^53 - 1, not ${showValue(given)}`);

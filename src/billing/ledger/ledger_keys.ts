@@ -29,9 +29,9 @@ export const ledgerKeys = {
 } as const;
 
 /**
- * Returns the part of a key for an account: its name, or a hash if the name is long. The size of
- * the keys in a commit is limited. Hashes are bytes and names are strings, so a name never equals a
- * hash.
+ * Returns the part of a store key that identifies an account: the name, or a hash of a long name.
+ * The size of the keys in a commit is limited. Hashes are bytes and names are strings, so a name
+ * never equals a hash.
  */
 function partOf(account: string): KeyValueKeyPart {
   return Buffer.byteLength(account) <= maxAccountBytes ? account : digest(account);

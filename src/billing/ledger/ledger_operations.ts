@@ -75,7 +75,9 @@ export function transfer(posting: Posting, given: Transfer, keyed: Keyed | null)
   );
 }
 
-/** A reversal of a grant. Without an `amount`, all credits that are not yet reversed. */
+/**
+ * A reversal of a grant. Without an `amount`, it reverses all credits that are not yet reversed.
+ */
 export interface Reversal {
   readonly grantKey: string;
   readonly amount: number | null;
@@ -129,10 +131,7 @@ export interface ReserveOutcome {
   readonly record: ReservationRecord | null;
 }
 
-/**
- * Reserves credits. If a reservation with the same id and amount exists, it is returned unchanged,
- * in any state.
- */
+/** Reserves credits. A repeated call with an equal id and amount returns the first reservation. */
 export function reserve(
   posting: Posting,
   wanted: Omit<OpenHold, "balance">,
@@ -175,11 +174,11 @@ export function reserve(
   };
 }
 
-/** How a reservation is ended. */
+/** The end of a reservation, by a commit or a release. */
 export interface ReservationEnd {
   readonly id: string;
   readonly state: "committed" | "released";
-  /** Number of credits that the commit charges, or null for all. */
+  /** Number of credits that the commit charges, or null for all reserved credits. */
   readonly used: number | null;
 }
 
@@ -222,7 +221,7 @@ export function endReservation(
   };
 }
 
-/** Ends expired reservations: their credits return to the balance. Returns records by id. */
+/** Ends expired reservations and returns their credits. Returns the changed records by id. */
 export function expire(
   posting: Posting,
   now: number,
@@ -250,7 +249,7 @@ function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }
 
-/** Maximum number of open reservations, because one record contains the state of an account. */
+/** Maximum number of open reservations of an account, which one record of the store contains. */
 const maxHolds = 100;
 
 function replayed(keyed: Keyed | null, fingerprint: string): Outcome | null {

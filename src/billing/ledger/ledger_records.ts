@@ -13,7 +13,9 @@ export function asReservation(value: unknown): ReservationRecord | undefined {
   return value as ReservationRecord | undefined;
 }
 
-/** Returns the mutation that writes a record, or an empty list for null, which means unchanged. */
+/**
+ * Returns a list with the mutation that writes a record, or an empty list if the record is null.
+ */
 export function setting(
   key: KeyValueKey,
   value: unknown,

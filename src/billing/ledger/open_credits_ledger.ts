@@ -11,8 +11,8 @@ import { KvLedger } from "./kv_ledger.ts";
 /** The options of {@link openCreditsLedger}. */
 export interface CreditsLedgerOptions {
   /**
-   * The store of the balances. It is a path, `:memory:`, a URL of KV Connect, a `Deno.Kv` or a
-   * `KeyValue`. The app may use the same store.
+   * The store of the balances, for instance a path, `:memory:` or a `Deno.Kv`. The app may use the
+   * same store.
    */
   readonly kv: KeyValueOption;
   /** Clock, randomness, environment and observer. Default: those of the platform. */

@@ -24,7 +24,7 @@ export interface CheckoutItem {
   readonly quantity: number;
 }
 
-/** A checkout that a provider shall create. */
+/** A checkout for the provider to create. */
 export interface ProviderCheckout {
   /** Subscription or single payment. */
   readonly mode: CheckoutMode;
@@ -40,7 +40,9 @@ export interface ProviderCheckout {
   readonly customerEmail: string | undefined;
   /** The account that receives the credits of the purchase. */
   readonly accountId: string;
-  /** Metadata, which names the account. Set it wherever the provider copies it to the invoice. */
+  /**
+   * Metadata that names the account. Send it in every field that the provider copies to invoices.
+   */
   readonly metadata: Readonly<Record<string, string>>;
   /** Idempotency key. Repetitions of one checkout have the same key. */
   readonly idempotencyKey: string;
@@ -68,7 +70,7 @@ export interface WebhookDelivery {
   readonly now: number;
 }
 
-/** A price that was paid. A plan may refer to the price by any of its ids. */
+/** A price that was paid. A plan may contain any of the ids of the price. */
 export interface PaidPrice {
   /** The ids of the price at the provider. At least one. */
   readonly ids: readonly string[];
@@ -86,19 +88,23 @@ export interface VendorPayment extends BillingPayment {
   readonly prices: readonly PaidPrice[];
   /** True if the event omits some prices, which {@link BillingProvider.findPrices} can return. */
   readonly hasMorePrices?: boolean;
-  /** False if the payment grants no credits, because it is no purchase and for no whole period. */
+  /** False if the payment grants no credits: it is no purchase, and not for a whole period. */
   readonly isForCredits: boolean;
   /** Charged amount after discounts and before any customer balance. Default: `amount`. */
   readonly netAmount?: number;
   /** Time of the purchase in RFC 3339 and UTC. Default: the time of the event. */
   readonly boughtAt?: string;
-  /** True for the first payment of a subscription if the event names no prices. */
+  /**
+   * True for the first payment of a subscription. Only for providers whose events name no prices.
+   */
   readonly isFirst?: boolean;
-  /** True for a payment for a changed subscription if the event names no prices. */
+  /** True if the subscription was changed. Only for providers whose events name no prices. */
   readonly isChange?: boolean;
   /** True if the payment is for a change of plan, and a balance or credit paid a part of it. */
   readonly isPaidByCredit?: boolean;
-  /** True if this event must not grant credits of subscriptions, because a separate event does. */
+  /**
+   * True if this event grants no credits of subscriptions, because a separate event grants them.
+   */
   readonly isOnlyForOneTime: boolean;
 }
 
@@ -110,11 +116,11 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly payment?: VendorPayment;
   /** The provider's id of the subscription that the event concerns. */
   readonly subscriptionId?: string;
-  /** Since when the subscription has its price and quantity, if the provider reports it. */
+  /** Time since which the subscription has had its price and quantity, if reported. */
   readonly itemChangedAt?: string;
   /**
-   * True if only a server with a key of the provider can have set the metadata. Otherwise the
-   * metadata is trusted only if it has the code of a checkout of this service.
+   * True if only a server with an API key can set the metadata. Other metadata is trusted only with
+   * the code of a checkout of this service.
    */
   readonly isMetadataOfServer?: boolean;
   /** True if the checkout is complete, but the payment has not arrived yet. */
@@ -133,7 +139,7 @@ export interface ReadTerms extends Pick<VendorEvent, "itemChangedAt"> {
 export interface VendorDelivery {
   /** Id of the delivery. Repeated deliveries of one event have the same id. */
   readonly id: string;
-  /** True for real money, false for a test, or null if the provider does not report it. */
+  /** True in live mode, false in test mode, or null if the provider does not report the mode. */
   readonly isLive: boolean | null;
   /** The events of the delivery. At least one; a paid checkout has two. */
   readonly events: readonly VendorEvent[];
@@ -149,7 +155,7 @@ export interface BillingProvider {
   readonly name: string;
   /** True if a secret is configured that verifies deliveries. */
   readonly isSigned: boolean;
-  /** True for real money, false for tests, or null if deliveries do not show it. */
+  /** True in live mode, false in test mode, or null if deliveries do not show the mode. */
   readonly isLive: boolean | null;
   /**
    * True if the provider finds an existing customer by the email address that a buyer enters. The
@@ -183,6 +189,6 @@ export interface BillingProvider {
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
   /** Returns the state of a subscription whose payments name no prices, or null if unknown. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns all prices of a payment whose event omits some, or an empty list for too many. */
+  /** Returns all prices of a payment whose event omits some. Returns none if there are too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }

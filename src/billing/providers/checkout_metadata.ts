@@ -1,8 +1,8 @@
 import type { CheckoutItem, PaidPrice } from "./billing_provider.ts";
 
 /**
- * The names of metadata that only the service may set, so values from a browser are removed.
- * `userId` is included, because it identifies the account if `accountId` is missing.
+ * The metadata names that only the service may set. The service removes them from the metadata of a
+ * browser. `userId` is included, because it identifies the account if `accountId` is missing.
  */
 export const reservedMetadata = [
   ...["accountId", "userId", "planKey", "prices", "checkoutCode"] as const,

@@ -1,6 +1,6 @@
 /**
- * The fields of a JSON object that a provider sent. Each method reads a field as one type, and
- * returns undefined if the field has another type.
+ * The fields of a JSON object from a provider. Each method returns a field of one type, or
+ * undefined if the field has another type.
  */
 export class JsonFields {
   /** The JSON value whose fields are read. */
@@ -30,7 +30,7 @@ export class JsonFields {
     return value === undefined ? 1 : typeof value === "number" ? value : NaN;
   }
 
-  /** Returns a quantity from a provider that documents null for prices without a quantity. */
+  /** Returns the quantity 1 for null, which the provider sends for prices without a quantity. */
   quantityOrNull(name = "quantity"): number {
     return this.#own(name) === null ? 1 : this.quantity(name);
   }
@@ -40,7 +40,7 @@ export class JsonFields {
     return typeof value === "boolean" ? value : undefined;
   }
 
-  /** Returns the fields of a nested object. The result has no fields for any other value. */
+  /** Returns the fields of a nested object. If the field is no object, the result has no fields. */
   at(name: string): JsonFields {
     return new JsonFields(this.#own(name));
   }
@@ -51,14 +51,14 @@ export class JsonFields {
     return Array.isArray(value) ? value.map((one) => new JsonFields(one)) : [];
   }
 
-  /** Returns an id from a field with a string, a number, or an object that has the id. */
+  /** Returns the id in a field that contains a string, a number, or an object with an `id`. */
   id(name: string): string | undefined {
     const value = this.#own(name);
     if (typeof value === "number") return String(value);
     return typeof value === "object" ? new JsonFields(value).text("id") : this.text(name);
   }
 
-  /** Returns an object of metadata. String, number and boolean fields become strings. */
+  /** Returns an object of metadata, in which strings, numbers and booleans become strings. */
   texts(name: string): Readonly<Record<string, string>> {
     const value = this.#own(name);
     if (typeof value !== "object" || value === null) return {};

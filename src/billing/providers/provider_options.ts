@@ -4,8 +4,8 @@ import { callback, other, timerMs } from "../../options/option_kinds.ts";
 /** The options that all billing providers have. */
 export interface ProviderOptions {
   /**
-   * The webhook secret as the provider shows it, or a list during a rotation. Without a secret,
-   * deliveries are not verified, and the start fails in production.
+   * The webhook secret as the provider shows it, or the old and new secrets in a list. Without a
+   * secret, deliveries are not verified, and the start fails in production.
    */
   readonly webhookSecret?: string | readonly string[] | undefined;
   /** Maximum difference between the clock and a delivery's time, in ms. Default: 300,000. */
@@ -30,7 +30,7 @@ export const providerOptions = {
   timeoutMs: timerMs().default(10_000),
 } satisfies Described<ProviderOptions>;
 
-/** Describes a secret or key. Spaces and line breaks are rejected, as mistakes in copying. */
+/** Describes an option for a secret or key. Rejects spaces and line breaks as copying mistakes. */
 export function secretText(): Option<string | undefined> {
   return other<string>(
     "a text as the provider gave it, without spaces",

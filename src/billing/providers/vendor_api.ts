@@ -81,7 +81,7 @@ export class VendorApi {
       if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 500)}`);
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
-      // The cause of the error is the network, the provider or the response, not this program.
+      // The network, the provider or the response caused the error, not this program.
       throw billingFailed(provider, error);
     }
   }
@@ -92,7 +92,7 @@ export const maxListed = 1_000;
 
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-/** Returns the Problem for a failed provider. The cause is observed, not sent to the client. */
+/** Returns the Problem for a failed provider. The observer sees the cause, the client does not. */
 export function billingFailed(provider: string, cause: unknown): Problem {
   return new Problem("billing-failed", `Cannot do this: the billing provider ${provider} failed`, {
     cause,

@@ -64,7 +64,7 @@ export function refusedDelivery(reason: string): Problem {
   );
 }
 
-/** Returns a required header, which must occur once. Throws a 400. */
+/** Returns a required header. Throws a 400 if it is missing or longer than 4,096 characters. */
 export function headerOf({ headers }: WebhookDelivery, name: string): string {
   const value = headers.get(name);
   if (value === null || value === "") throw refusedDelivery(`the header ${name} is missing`);
@@ -86,7 +86,7 @@ export function hexCodes(texts: readonly string[]): readonly Uint8Array<ArrayBuf
     .map((text) => new Uint8Array(hexToBytes(text)));
 }
 
-/** Returns the HMAC keys for secrets whose characters are the key, without decoding. */
+/** Returns the HMAC keys for secrets. The key is the secret in UTF-8, without decoding. */
 export function keysOf(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.map((secret) => new TextEncoder().encode(secret));
 }

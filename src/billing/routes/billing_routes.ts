@@ -22,7 +22,7 @@ export interface BillingResolvers {
   readonly account?: UserResolver | undefined;
   /** Returns the provider's id of the customer. Default: the customer that paid for the account. */
   readonly customerId?: UserResolver | undefined;
-  /** Returns the email address to prefill. Default: the user's, or else the request's. */
+  /** Returns the email address to prefill. Default: the address of the user or of the request. */
   readonly customerEmail?: UserResolver | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface BillingRoutesOptions {
   readonly clock: Clock;
 }
 
-/** Creates the billing routes. The app that mounts them provides the user of a request. */
+/** Creates the billing routes. The app that mounts the routes provides the user of a request. */
 export function createBillingRoutes(options: BillingRoutesOptions): Hono {
   const { operations, credits, webhook, resolvers, clock } = options;
   const routes = new Hono();
@@ -135,7 +135,7 @@ function requireUser(context: Context): User {
   return user;
 }
 
-/** Returns a request's user. Counts the request against the user's limit of provider calls. */
+/** Returns the user of a request. Counts the request for the limit of calls to the provider. */
 async function limitedUser(
   context: Context,
   { rateLimiter, clock }: BillingRoutesOptions,
@@ -160,7 +160,7 @@ async function accountOf(
   return name;
 }
 
-/** Requires JSON, because a foreign page can send a form, but not JSON, with the user's cookies. */
+/** Rejects forms, which foreign pages can send with the user's cookies, unlike JSON. */
 function requireJson({ req }: Context): void {
   const [type = ""] = (req.header("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === "application/json") return;

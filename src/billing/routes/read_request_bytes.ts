@@ -5,9 +5,9 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /**
- * Returns the raw bytes of a request's body, because a signature may cover them. They come from
- * Hono's cache if a middleware has read them, and otherwise from the request. Throws a 400, 408 or
- * 413. Throws a plain Error if a middleware has consumed the body.
+ * Returns the raw bytes of a request's body, because a signature may cover them. The bytes come
+ * from Hono's cache if a middleware has read them, and otherwise from the request. Throws a 400,
+ * 408 or 413. Throws a plain Error if a middleware has consumed the body.
  */
 export async function readRequestBytes(
   { req }: Context,

@@ -1,9 +1,9 @@
 import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
- * Requires that the URL to return to has one of these origins. Otherwise the provider's page, which
- * the customer trusts, could lead to any site. Returns the parsed URL, because a provider or
- * browser might parse the same string differently. Throws a 422.
+ * Requires that a return URL has one of these origins. Otherwise the provider's page, which the
+ * customer trusts, could lead to any site. Returns the parsed URL, because a provider or browser
+ * might parse the same string differently. Throws a 422.
  */
 export function requireReturnUrl(
   path: string,
@@ -12,7 +12,7 @@ export function requireReturnUrl(
 ): string | undefined {
   if (url === undefined) return undefined;
   const parsed = URL.parse(url);
-  // Browsers treat a backslash as a slash. RFC 3986 allows it in a user name, which moves the host.
+  // Browsers treat a backslash as a slash. Other parsers do not, and could find another host.
   const isAllowed = parsed !== null && !url.includes("\\") && /^https?:$/.test(parsed.protocol) &&
     parsed.username === "" && parsed.password === "" && origins.includes(parsed.origin);
   if (isAllowed) return withPlaceholders(parsed.href);

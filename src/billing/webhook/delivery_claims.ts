@@ -9,7 +9,7 @@ export interface DeliveryClaim {
   readonly owner: string;
 }
 
-/** A claim, or the reason why there is none: `done` or `in-flight`, here or in another process. */
+/** A claim, or the reason why there is no claim: `done` or `in-flight`, in any process. */
 export type ClaimOutcome = DeliveryClaim | "done" | "in-flight";
 
 interface DeliveryRecord {
@@ -20,8 +20,8 @@ interface DeliveryRecord {
 
 /**
  * Claims of webhook deliveries. Deliveries of one event are handled one at a time, in any number of
- * processes, and later deliveries are not handled after one delivery has succeeded. The claim of a
- * process that died expires after a minute.
+ * processes, and none is handled after a success. The claim of a process that died expires after a
+ * minute.
  */
 export class DeliveryClaims {
   readonly #provider: string;
@@ -51,7 +51,9 @@ export class DeliveryClaims {
     }
   }
 
-  /** Records that the event was handled, for longer than the provider repeats the event. */
+  /**
+   * Records that the event was handled. The record lasts longer than the provider's repetitions.
+   */
   async finish(claim: DeliveryClaim): Promise<void> {
     await this.#whileHeld(
       claim,

@@ -3,13 +3,13 @@ import type { BillingSubscription } from "../billing_event.ts";
 import { billingKeys } from "./billing_keys.ts";
 import { addTerms, type SubscriptionTerms, subscriptionTerms } from "./subscription_terms.ts";
 
-/** A state of a subscription, with facts about the event that reported it. */
+/** A reported state of a subscription, with facts about its source. */
 export interface ReportedSubscription {
   readonly subscription: BillingSubscription;
   /** Time of the event, in RFC 3339 and UTC. */
   readonly occurredAt: string;
   readonly deliveryId: string;
-  /** Since when the subscription has its price and quantity, if the provider reports it. */
+  /** Time since which the subscription has had its price and quantity, if reported. */
   readonly itemChangedAt?: string;
   /** True if the event reports the creation of the subscription. */
   readonly isFirst?: boolean;
@@ -17,17 +17,16 @@ export interface ReportedSubscription {
   readonly isRead?: boolean;
 }
 
-/** The stored record of a subscription: the newest state, and the terms so far. */
 interface KeptSubscription extends ReportedSubscription {
   /** The terms of the subscription, oldest first. Absent in records of earlier versions. */
   readonly terms?: readonly SubscriptionTerms[];
 }
 
-/** Reads the current state from the provider. Returns null if the provider does not respond. */
+/** Reads a subscription's current state. Returns null if the provider does not respond. */
 export type ReadNow = (id: string) => Promise<BillingSubscription | null>;
 
 /**
- * Keeps the newest state of each subscription, by the provider's clock. Events arrive in any order,
+ * Stores the newest state of each subscription by the provider's clock. Events arrive in any order,
  * and a late event must not revive a canceled subscription.
  */
 export class NewestSubscriptions {
@@ -48,7 +47,7 @@ export class NewestSubscriptions {
     return asKept(value)?.subscription ?? null;
   }
 
-  /** Returns the terms of a subscription, oldest first. A payment is for the terms at its time. */
+  /** Returns the terms of a subscription, oldest first. A payment is for the terms at that time. */
   async terms(id: string): Promise<readonly SubscriptionTerms[]> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return knownTerms(asKept(value));
@@ -78,7 +77,7 @@ export class NewestSubscriptions {
    * Returns the newer of two states. Stripe's times have whole seconds, and a subscription may
    * change twice in one second. If two times are equal, the service reads the state from the
    * provider. That state may be newer than events that have not arrived yet, so the service reads
-   * it again for these events.
+   * the state again for these events.
    */
   async #newer(
     known: ReportedSubscription,

@@ -30,8 +30,8 @@ type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
 /**
  * Returns the plan of a payment and the credits that the plan grants, or the reason why it grants
- * none. Only the bought lines decide, with their prices at the time of the payment. The source of
- * the money does not matter.
+ * none. Only the bought lines determine the credits, with their prices at the time of the payment.
+ * The source of the money does not matter.
  */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
@@ -84,7 +84,7 @@ function creditsOf(
   return sum === 0 ? "no-credits" : sum;
 }
 
-/** Returns the lines of a payment, or without lines the subscription's terms at that time. */
+/** Returns the lines of a payment. Without lines, returns the subscription's terms at that time. */
 async function linesOf(
   event: VendorEvent,
   payment: VendorPayment,

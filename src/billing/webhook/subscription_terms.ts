@@ -4,7 +4,7 @@ import { present } from "../providers/json_fields.ts";
 /** The price, quantity and period that a subscription has from a time on. */
 export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
-  /** Start of the terms in RFC 3339. Empty for the terms at the creation of the subscription. */
+  /** Start of the terms in RFC 3339, or an empty string for the creation of the subscription. */
   readonly since: string;
   /** An earlier start of the same price and quantity, if the provider has reported one. */
   readonly heldFrom?: string;
@@ -29,9 +29,9 @@ export function subscriptionTerms(
 }
 
 /**
- * Adds terms to a history at the right place. Events arrive in any order, so terms that are already
- * outdated are kept too. The history keeps the first terms and the newest 50, and the time from
- * which the first terms may be wrong.
+ * Adds terms to a history in the order of their start. Events arrive in any order, so terms that
+ * are already outdated are added too. The history contains the first terms, the newest 50, and the
+ * time from which terms may be missing.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],
@@ -65,7 +65,7 @@ export function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/** Returns the change of price for which an invoice is, or undefined if no change is known. */
+/** Returns the terms after the change of price that an invoice bills, or undefined if unknown. */
 export function changeAt(
   history: readonly SubscriptionTerms[],
   at: string,

@@ -22,8 +22,8 @@ import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 /** Functions of the deployer that a webhook calls for events. */
 export interface WebhookCallbacks {
   /**
-   * Called at least once for each event, after its credits were granted. If the function throws,
-   * the provider repeats the event.
+   * Called at least once for each event, after the credits were granted. If it throws, the provider
+   * repeats the event.
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
@@ -65,7 +65,7 @@ export class Webhook {
   /** The deliveries that this process is handling. A repetition waits for the result. */
   readonly #running = new Map<string, Promise<void>>();
 
-  /** Creates the webhook without any call. */
+  /** Creates the object without calling the provider or the store. */
   constructor(options: WebhookOptions) {
     this.#options = options;
   }
@@ -140,7 +140,7 @@ export class Webhook {
       for (const event of delivery.events) await this.#handle(event, delivery.id);
     } catch (error) {
       await claims.release(claim).catch((error) => {
-        // If the release fails, the claim expires after a minute by contract.
+        // If the release fails, the claim expires after a minute.
         observe({ kind: "webhook_claim_kept", provider: provider.name, error });
       });
       throw asServerFault(error);
@@ -206,7 +206,7 @@ export class Webhook {
     return await this.#options.links.accountOf(customerId) ?? customerId;
   }
 
-  /** Grants the credits of a payment once. Its first event determines account and amount. */
+  /** Grants the credits of a payment once. The payment's first event determines the grant. */
   async #grant(event: BillingEvent): Promise<void> {
     const { credits, provider, observe } = this.#options;
     const { type, payment, accountId, creditsToGrant, planKey, notGranted } = event;
@@ -244,7 +244,7 @@ function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): voi
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
 }
 
-/** Returns the members of an event that the deployer's event also has. */
+/** Returns the members that the event for `onEvent` copies from the provider's event. */
 function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
   const { id, type, occurredAt, raw, customerId, metadata } = event;
   return { id, type, occurredAt, ...present({ customerId, metadata }), raw };
@@ -257,7 +257,7 @@ interface NamedAccount {
 
 type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;
 
-/** Returns true if money was paid, not for a trial: anyone can start one with any address. */
+/** Returns true if money was paid. Anyone can start a trial, with any email address. */
 function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }

@@ -102,7 +102,6 @@ const allowedOptions: Readonly<Record<string, readonly string[]>> = {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Parses the action of a `credits` command. Returns an error message for invalid arguments. */
 function actionOf(
   verb: string,
   [subject, amount, ...more]: readonly string[],

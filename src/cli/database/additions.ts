@@ -9,14 +9,14 @@ export const additionOptions = {
   extension: { type: "string", multiple: true },
 } as const;
 
-/** The section of `--help` about these options. `serve_options.ts` defines the same options. */
+/** The section of `--help` about SQL functions and extensions. */
 export const additionsHelp =
   `The commands import, mcp, search reindex and migrate take --functions FILE and --extension FILE with
 a SQLite file.`;
 
 /** The SQL functions and extensions that a command adds to the SQLite file. */
 export interface GivenAdditions {
-  /** Absent if the arguments contain neither option. */
+  /** Absent if the arguments name neither functions nor extensions. */
   readonly additions?: SqliteAdditions;
 }
 
@@ -41,7 +41,7 @@ export function additionsByPath(
   };
 }
 
-/** Returns an error message for additions without a database. Otherwise returns null. */
+/** Returns an error message for functions or extensions without a database, or null. */
 export function loneAdditions(
   { additions }: GivenAdditions,
   database: string | null,

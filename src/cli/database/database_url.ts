@@ -1,8 +1,8 @@
 import { pathExists } from "../path_exists.ts";
 
 /**
- * Returns the URL of a database from the command line. A path without a scheme is a SQLite file.
- * Throws a plain Error for a missing file, because opening would create the file.
+ * Returns the URL of a database that the command line names. A path without a scheme is a SQLite
+ * file. Throws a plain Error for a missing file, because opening would create the file.
  */
 export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);
@@ -13,7 +13,7 @@ export async function databaseUrl(place: string): Promise<string> {
   return url;
 }
 
-/** Returns the URL of a file that may be missing. A dry run uses an empty database instead. */
+/** Returns the URL of a database. In a dry run, replaces a missing file by an empty database. */
 export async function newDatabaseUrl(place: string, dryRun: boolean): Promise<string> {
   const url = urlOf(place);
   const path = filePathOf(url);

@@ -7,7 +7,7 @@ import type { Database } from "../../db/database.ts";
 
 /**
  * Finds the tables to serve, and reports every table and schema that is omitted. If there is no
- * table, closes the database and throws an Error that names a place with tables.
+ * table, closes the database and throws an Error that suggests schemas with tables.
  */
 export async function findTables(
   db: Database,
@@ -44,7 +44,7 @@ export async function findTables(
   }
 }
 
-/** Suggests a place with tables to serve if the requested place contains none. */
+/** Suggests schemas with tables if the requested schemas contain no tables. */
 function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   const open = schemas.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return "";
@@ -57,7 +57,7 @@ function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
 const maxNamed = 5;
 const maxLines = 20;
 
-/** Returns the text after "the schema … is left out: ". */
+/** Returns the reason why a schema is omitted, as the end of a sentence. */
 function reasonOf(schema: LeftOutSchema): string {
   return schema.isOpen
     ? `${countOf(schema)}; ${optionFor(schema)} serves ${schema.tables === 1 ? "it" : "them"}`

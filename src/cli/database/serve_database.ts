@@ -109,7 +109,7 @@ export async function serveDatabase(
   };
 }
 
-/** Returns the sentence about live streams, and names the tables without a stream. */
+/** Returns a sentence about live streams, which names the tables without a stream. */
 function streamsExcept(
   { streams, changes }: Recording,
   limits: ReadonlyMap<TableInfo, RoleLimits>,

@@ -10,8 +10,8 @@ import type { DescribeCommand } from "./describe_arguments.ts";
 import { reportFailure } from "../report_failure.ts";
 
 /**
- * Runs a command that prints a description of a service, or compares a file with it. Returns the
- * exit code, which is 1 if the file differs.
+ * Runs a command that prints a description of a service or compares a file with the description.
+ * Returns the exit code, which is 1 if the file differs.
  */
 export async function runDescribeCommand(command: DescribeCommand): Promise<number> {
   let text: string;

@@ -48,7 +48,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
 
 const readBytes = 256 * 1024;
 
-/** Prints the errors of each line, and the rows that were written despite the errors. */
+/** Prints the errors by line, the lines that were not written, and the number of written rows. */
 function reportLines({ message, details = {} }: Problem): void {
   const { errors, unwritten, rows, written } = details;
   const named = Array.isArray(errors) ? errors : [];

@@ -70,7 +70,7 @@ export async function migrateDatabase(
   dialogue.print(isApplied ? "Done." : "Another process has done it.");
 }
 
-/** Adds the renames that the user has confirmed. Columns without a confirmation are kept. */
+/** Asks whether columns were renamed. Columns without a confirmed rename are kept. */
 function answered(
   run: MigrationRun,
   questions: readonly PossibleRename[],
@@ -103,8 +103,7 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateDialog
   if (plan.steps.length === 0 && plan.refusals.length === 0) {
     print(`${label} is as its tables are declared.`);
   }
-  // The statements of a rejected plan are not printed, because they must not look as if they could
-  // run.
+  // The statements of a rejected plan are not printed, because the user could run them.
   for (const { sql, purpose, loses } of plan.refusals.length === 0 ? plan.steps : []) {
     print(`-- ${purpose}${loses === null ? "" : `: VALUES OF ${loses} ARE LOST`}\n${sql};`);
   }

@@ -29,8 +29,8 @@ export interface Looks {
 }
 
 /**
- * Creates an app that can be replaced. After a failed read, the app checks the tables and repeats
- * the read. The app also checks the tables before it describes them.
+ * Creates an app that can be replaced. The app checks the tables before it describes them, and
+ * repeats a failed read after a check.
  */
 export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
@@ -57,7 +57,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // The tables may have changed and changed back, so an equal column does not prove anything.
+    // If the tables changed and changed back, the app is the same, but the version is different.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
@@ -108,7 +108,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   };
 }
 
-/** Returns true if the request failed in a way that a new table or key might change. */
+/** Returns true for a 404 or 405 that a new table or a new key could prevent. */
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;

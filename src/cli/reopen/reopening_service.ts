@@ -44,14 +44,13 @@ class ReopeningService {
   /** The schema version at the last check, or null if the database did not respond. */
   #version: string | null = null;
   #look: Promise<void> | null = null;
-  /** The part of a check after its pause, if it is running. It may open the service again. */
+  /** The part of a check after its pause, or null. This part may open the service again. */
   #comparing: Promise<void> | null = null;
   /** True if the next check must open the service again, even without a change. */
   #isAsked = false;
-  /** The pause between checks after failures, in milliseconds. It doubles while nothing changes. */
+  /** The pause between checks after failures, in ms. The pause doubles while nothing changes. */
   #pauseMs = minPauseMs;
   #lookedAt = -Infinity;
-  /** Resolves when the last started version check has ended. */
   #lastCheck = Promise.resolve();
   #nextCheck: Promise<void> | null = null;
   /** The earliest time for the next check. */
@@ -104,7 +103,7 @@ class ReopeningService {
     return { ...opened, app: { ...app, close }, current: () => this.#lookIfChanged() };
   }
 
-  /** Opens the service. The runtime reports to the app whether another service has replaced it. */
+  /** Opens the service. Its runtime reports whether another service has replaced this service. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
@@ -126,7 +125,6 @@ class ReopeningService {
     cancel();
   }
 
-  /** Repeats the checks until the watch time is over. */
   #watch(): void {
     this.#cancelWatch();
     const { clock } = this.#runtime;
@@ -158,8 +156,7 @@ class ReopeningService {
   }
 
   /**
-   * Checks the tables after a pause. The pause limits the load, because any client can cause
-   * failures.
+   * Checks the tables after a pause. Any client can cause failures, so the pause limits the load.
    */
   async #lookAfterPause(failure: "changed" | "unknown"): Promise<void> {
     const pauseMs = this.#lookedAt + this.#pauseMs - this.#runtime.clock.elapsedMs();
@@ -172,8 +169,9 @@ class ReopeningService {
 
   /**
    * Checks the tables if the schema version has changed. Any client can cause version checks.
-   * Therefore only one runs at a time, and the checks take at most 10 % of the time. A running
-   * check may have started before the tables changed, so new requests wait for the next check.
+   * Therefore one version check runs at a time, and the checks take at most 10 % of the time. A
+   * running check may have started before the tables changed, so new requests wait for the next
+   * check.
    */
   #lookIfChanged(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);

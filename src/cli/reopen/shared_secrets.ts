@@ -6,13 +6,14 @@ import type { CliService } from "../cli_service.ts";
 /** A random secret that several apps share if none is configured. */
 export interface SharedSecret {
   readonly secret: string;
-  /** The event that ends the secret, for the warning. Null if the warning was already printed. */
+  /** The noun after "cursors end with" in the warning, or null for no warning. */
   readonly endsWith: string | null;
 }
 
 /**
  * Returns the configuration of one app in a service with several apps. In development, unset
- * secrets get random values that all apps share. In production, an unset secret fails the start.
+ * secrets get random values that all apps share. In production, the service does not start without
+ * a secret.
  */
 export function withSharedSecrets(
   config: CliService["config"],

@@ -3,10 +3,7 @@ import type { ReindexProgress } from "../../search/search_indexes.ts";
 
 const width = 30;
 
-/**
- * Prints the progress of indexes to the standard error: a bar on a terminal, otherwise a line for
- * each finished index.
- */
+/** Prints the progress of indexes to the standard error: a bar on a terminal, otherwise lines. */
 export class ProgressBar {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #indexes = new Map<string, boolean>();

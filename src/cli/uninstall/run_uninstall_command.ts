@@ -15,8 +15,8 @@ export async function runUninstallCommand({ database }: UninstallCommand): Promi
 }
 
 /**
- * Removes everything that the service has added to a database. Passes `print` the list of additions
- * before the removal, and the counts afterwards.
+ * Removes everything that the service has added to a database. Passes the list of additions and
+ * then the counts to `print`.
  */
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);

@@ -7,7 +7,7 @@ export interface ClientAddresses {
   answer: Listenable["fetch"];
 }
 
-/** Creates the client table of an app. A port's next connection replaces the port's entry. */
+/** Creates the table of client addresses. A port's next connection replaces the port's entry. */
 export function clientAddresses(fetch: Listenable["fetch"]): ClientAddresses {
   const clients = new Map<number, string>();
   return {
@@ -30,7 +30,7 @@ class PassedInfo implements Deno.ServeHandlerInfo {
     this.remoteAddr = { transport: "tcp", hostname, port: 0 };
   }
 
-  /** Deno creates the promise lazily. */
+  /** The property is a getter, because Deno creates the promise lazily. */
   get completed(): Promise<void> {
     return this.#info.completed;
   }

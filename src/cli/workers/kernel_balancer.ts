@@ -10,7 +10,7 @@ import type { WorkerProcess } from "./worker_process.ts";
 export function kernelBalancer(host: string, wanted: number): Balancer {
   if (wanted !== 0) requireFree(host, wanted);
   let port = wanted;
-  /** The sockets in kernel order (socket(7)). The last socket gets the index of a closed one. */
+  /** The sockets in kernel order (socket(7)). The last socket gets the index of a closed socket. */
   const sockets: WorkerProcess[] = [];
   let leftOut: WorkerProcess | null = null;
 

@@ -74,7 +74,6 @@ export function proxyBalancer(host: string, port: number, observe: Observer): Ba
   };
 }
 
-/** A worker that receives connections. */
 interface Target {
   readonly worker: WorkerProcess;
   /** The worker's port on the loopback address. */

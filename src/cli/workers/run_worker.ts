@@ -115,7 +115,6 @@ function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
 }
 
 interface WorkerState {
-  /** True if another worker replaces this worker. */
   isReplaced: boolean;
 }
 
@@ -163,9 +162,7 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   }
 }
 
-/**
- * Excludes this worker from new connections. Without a filter, queued connections would be reset.
- */
+/** Excludes this worker from new connections, because closing would reset queued connections. */
 function filterPort(
   { server: { port }, runtime }: ServingWorker,
   apply: (filter: PortFilter) => void,
@@ -179,8 +176,8 @@ function filterPort(
 }
 
 /**
- * How long a replaced worker still serves requests, in milliseconds. During this time, it serves
- * queued connections and one more request on each open connection.
+ * How long a replaced worker still serves requests, in milliseconds. It serves queued connections
+ * and one more request on each open connection.
  */
 const quietMs = 1_000;
 

@@ -20,10 +20,7 @@ export function requireSharedState(config: CliService["config"]): void {
   }
 }
 
-/**
- * Returns true if the store is in memory. Deno without its flag also uses memory for a path or a
- * URL.
- */
+/** Returns true if the store is in memory. Without the KV flag, Deno replaces files by memory. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && platformOpenKv() === undefined;

@@ -19,7 +19,7 @@ export class Supervisor {
   readonly #group: WorkerGroup;
   readonly #runtime: Runtime;
   readonly #slots: Slot[] = [];
-  /** One round of replacements runs at a time. One more round may wait for its start. */
+  /** One round of replacements runs at a time, and one more round may wait. */
   readonly #rounds = new Semaphore(1, 1);
   readonly #exitCode = Promise.withResolvers<number>();
   /** The number of consecutive workers that ended soon after their start. */
@@ -31,10 +31,7 @@ export class Supervisor {
     this.#runtime = runtime;
   }
 
-  /**
-   * Starts the workers and prints the banner. Resolves with the exit code when the workers were
-   * stopped or keep failing.
-   */
+  /** Starts the workers and prints the banner. Resolves to the exit code. */
   async run(count: number): Promise<number> {
     try {
       // The first worker starts alone. If a worker cannot start, the reason is printed only once.
@@ -131,15 +128,13 @@ export class Supervisor {
   }
 }
 
-/** A worker that ends within this time counts as a quick end, in milliseconds. */
+/** A worker that ends within this time after its start ended quickly, in milliseconds. */
 const quickMs = 10_000;
 
-/** After this number of quick ends, the supervisor starts no further worker. */
+/** After this number of workers that ended quickly, the supervisor starts no further worker. */
 const maxQuickEnds = 5;
 
 const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };
 
-/**
- * Repeated signals within this time (in ms) count once: a parent may forward a terminal's signal.
- */
+/** Signals within this time, in ms, count once: a parent may forward a terminal's signal. */
 const sameSignalMs = 100;

@@ -49,9 +49,7 @@ export class WorkerGroup {
     return worker;
   }
 
-  /**
-   * Starts a replacement worker, which listens once it is ready. Rejects if the worker ends first.
-   */
+  /** Starts a replacement that listens when it is ready. Rejects if the worker ends before that. */
   async startReady(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
     await worker.prepared;

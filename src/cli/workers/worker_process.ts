@@ -46,7 +46,7 @@ export interface WorkerProcess {
   kill(reason?: string): void;
 }
 
-/** Callbacks for a worker's use of the port. */
+/** The callbacks for a worker that opens or leaves the port. */
 export interface PortEvents {
   /** Called when the worker listens at this port, or listens again after a failure. */
   onListening(port: number): void;
@@ -97,8 +97,7 @@ export function startWorker(
     events.onLeft();
     ended.resolve(how);
     for (const { promise, reject } of [prepared, listening, ready]) {
-      // Unhandled rejections must not end the process, because not all of these promises are
-      // awaited.
+      // Not every promise is awaited, and an unhandled rejection would end the process.
       promise.catch(() => {});
       reject(new WorkerEnded(how));
     }

@@ -1,4 +1,4 @@
-/** Data that a supervisor passes to each of its workers, so that they act as one service. */
+/** The data that a supervisor passes to its workers, so that they act as one service. */
 export interface WorkerShare {
   /** The number of the worker, starting at 1. A replacement worker keeps the number. */
   readonly number: number;
@@ -12,17 +12,17 @@ export interface WorkerShare {
   readonly kv: string;
 }
 
-/** The environment variable with the share. Every user could read command-line arguments. */
+/** The environment variable with the worker's data. All users can read a process's arguments. */
 const variable = "SERVICE_WORKER";
 
-/** Returns the environment variable with the share for a child process. */
+/** Returns the environment variable that passes the data to a child process. */
 export function shareVariable(share: WorkerShare): Record<string, string> {
   return { [variable]: JSON.stringify(share) };
 }
 
 /**
- * Removes the share from the environment, because children inherit the environment. Returns null if
- * this process is not a worker.
+ * Removes the worker's data from the environment, which children inherit, and returns the data.
+ * Returns null if this process is not a worker.
  */
 export function takeShare(): WorkerShare | null {
   if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return null;

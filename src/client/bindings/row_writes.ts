@@ -70,8 +70,7 @@ export function createRowWrites(transport: Transport): RowWrites {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-        // A write that moves the row out of the filter causes no event. Only a new stream confirms
-        // it.
+        // If the row has left the filter, no event confirms the write, but a new stream does.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();

@@ -95,8 +95,7 @@ export function liveCollectionOptions<
     onInsert: ({ transaction }) =>
       send(transaction, ({ key, modified: { _etag, ...row } }) =>
         writes.send(String(key), _etag, {
-          // The cast is necessary, because the compiler cannot infer that a row without `_etag` is
-          // a row.
+          // The cast is necessary: the compiler cannot infer that a row without `_etag` is a row.
           ...{ method: "POST", path, body: createBody?.(row as Row) ?? row },
         })),
     onUpdate: ({ transaction }) =>

@@ -27,7 +27,6 @@ export class DirectConnection implements LiveConnection {
   #failures = 0;
   /** The minimum delay before the next stream, in milliseconds, as the service last requested. */
   #retryMs = 1_000;
-  /** No stream is opened before this time. */
   #pausedUntil = 0;
   /** A page that becomes visible cannot end a pause before this time. */
   #limitedUntil = 0;
@@ -144,7 +143,6 @@ export class DirectConnection implements LiveConnection {
     });
   }
 
-  /** Returns a function that passes the blocks of one stream to the right subscribers. */
   #createReader(subscriptions: readonly AskedSubscription[]): (block: EventBlock) => void {
     const asked = ++openListsOf(this.#transport).asked;
     let current = "";
@@ -186,7 +184,6 @@ export class DirectConnection implements LiveConnection {
     return Math.max(error?.retryAfterMs ?? 0, this.#retryMs, jitter);
   }
 
-  /** Handles a stream that ended after `lastedMs` milliseconds or could not be opened. */
   #ended(stream: AbortController, lastedMs: number, error: unknown): void {
     const { now, isOnline } = this.#transport.environment;
     this.#failures = lastedMs > longLifeMs ? 0 : this.#failures + 1;

@@ -18,8 +18,7 @@ export async function readEvents(
   signal: AbortSignal,
   { take, arrived }: StreamListener,
 ): Promise<void> {
-  // Node ignores the signal after the request is garbage-collected, so the reader has the signal
-  // too.
+  // Node ignores the signal after it has collected the request, so the reader has the signal too.
   const reader = body.pipeThrough(new TextDecoderStream(), { signal }).getReader();
   for (let text = "";;) {
     const { done, value } = await reader.read();

@@ -33,15 +33,15 @@ export interface LiveListOptions<
   /** The result of `prefetch`, for instance from a server. The list continues after these rows. */
   readonly seed?: LiveSeed | undefined;
   /**
-   * Returns true if an unconfirmed row belongs to the list. Default: new rows are shown only in a
-   * list without a filter, and changed rows stay.
+   * Returns true if an unconfirmed row belongs to the list. Default: new rows belong to a list
+   * without a filter, and changed rows remain.
    */
   readonly accepts?: ((row: R["row"]) => boolean) | undefined;
 }
 
 /** A live list of rows. The list has an open stream while it has listeners. */
 export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
-  /** Returns the present rows as a seed for another process. Null before the first rows. */
+  /** Returns the current rows as a seed for another process. Null before the first rows. */
   seed(): LiveSeed | null;
 }
 

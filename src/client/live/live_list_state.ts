@@ -9,10 +9,7 @@ export interface LiveListState<Row = LiveRow> {
   readonly status: LiveStatus;
   /** The number of unconfirmed writes that the list shows. */
   readonly pending: number;
-  /**
-   * The reason for `limited`, `needs-auth`, `closed` or `stale`. Null if the service has sent no
-   * reason.
-   */
+  /** The reason for `limited`, `needs-auth`, `closed` or `stale`, or null without a reason. */
   readonly error: ServiceError | null;
 }
 

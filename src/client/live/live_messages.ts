@@ -19,8 +19,8 @@ export interface RowDescription {
 export type FieldTypes = Readonly<Record<string, FieldType>>;
 
 /**
- * The type of a field. For a list, the type of the elements. `any` for numbers and strings. For a
- * Postgres enum, the labels in order.
+ * The type of a field. A list has the type of its elements, and `any` means numbers and strings.
+ * For a Postgres enum, the type is the list of labels in order.
  */
 export type FieldType = string | readonly string[];
 
@@ -82,7 +82,7 @@ export type SetMessage =
   | RefusedSubscription
   | { readonly type: "ended"; readonly key: string };
 
-/** A subscription that the service refused, with the problem of a `/subscribe` request. */
+/** A subscription that the service refused, with the same problem as a `/subscribe` request. */
 export interface RefusedSubscription {
   readonly type: "refused";
   readonly key: string;
@@ -120,9 +120,7 @@ export interface Subscriber {
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /**
-   * Opens new streams from the subscribers' tokens. The new streams contain every earlier commit.
-   */
+  /** Opens new streams from the subscribers' tokens. They contain all earlier commits. */
   reopen(): void;
   /** Ends the pause of refused subscriptions, for instance after a sign-in. */
   wake(): void;

@@ -7,7 +7,7 @@ export interface OpenList {
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
   readonly set: RowSet;
-  /** Returns true if an unconfirmed row belongs to the list. Undefined if not configured. */
+  /** Returns true if an unconfirmed row belongs to the list. Undefined if the option is not set. */
   readonly accepts: ((row: never) => boolean) | undefined;
   /** True if the list shows unconfirmed new rows. */
   readonly takesNew: boolean;
@@ -31,8 +31,7 @@ export interface OpenLists {
   /** The overlays of unconfirmed writes. Null if the client has no optimistic writes. */
   overlays: ShownOverlays | null;
   /**
-   * The number of requested streams. A stream contains all writes that were acknowledged before its
-   * request.
+   * The number of requested streams. A stream contains all writes acknowledged before its request.
    */
   asked: number;
 }

@@ -74,7 +74,7 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
 
 /**
  * Returns the double that is nearest to a number, or NaN for any other value. In a column of
- * numbers and strings, digits in quotes are a string.
+ * numbers and strings, a string is never a number.
  */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||
@@ -82,7 +82,7 @@ function doubleOf(value: unknown, type: FieldType | undefined): number {
   return isNumber ? Number(plain(value)) : NaN;
 }
 
-/** Returns the digits of a marked number. The service marks each number that no double equals. */
+/** Returns the digits of a number that no double equals, and any other value unchanged. */
 function plain(value: unknown): unknown {
   // The cast is safe: only marked numbers have this member.
   return (value as { readonly $number?: string }).$number ?? value;

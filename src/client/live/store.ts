@@ -1,6 +1,6 @@
 /**
- * A value that changes over time. React's `useSyncExternalStore`, Svelte's stores and the signals
- * of other frameworks can bind to it.
+ * A value that changes over time. React's `useSyncExternalStore`, Svelte's stores and signals can
+ * bind to this interface.
  */
 export interface Store<T> {
   /** Returns the current value. The object changes only when the value changes. */
@@ -44,10 +44,7 @@ export function createStore<T>(
   }];
 }
 
-/**
- * Throws an error later, outside the caller. An error of one list must not end the stream of all
- * lists.
- */
+/** Throws an error outside the caller, because the other lists of a stream must continue. */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

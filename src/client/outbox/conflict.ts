@@ -4,7 +4,7 @@ import { asSent } from "./new_job.ts";
 import { isRefusal, rowOf } from "./send_job.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A conflict: the row of a waiting write has changed since the user saw it. */
+/** A conflict: the row of a waiting write has changed since the user saw the row. */
 export interface JobConflict {
   /** The waiting write in conflict. */
   readonly job: Job;
@@ -17,8 +17,8 @@ export interface JobConflict {
 }
 
 /**
- * Resolves a conflict by returning the fields to send. For a delete, any result except null deletes
- * the current row. Null makes the write a dead letter.
+ * Resolves a conflict: returns the fields to send. For a delete, any result except null deletes the
+ * row. Null makes the write a dead letter.
  */
 export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;
 

@@ -24,7 +24,9 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   return openOutbox(api[handle].transport, options) as Outbox;
 }
 
-/** Without an identity, a job keeps its user's token. The next user cannot send the job. */
+/**
+ * Without an identity, a job keeps its user's token. Therefore the next user cannot send the job.
+ */
 function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const { environment, environment: { indexedDB, locks } } = transport;
   const { identity, maxAgeMs = 82_800_000, onConflict, onDead } = options;
@@ -34,7 +36,8 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   // A browser may refuse its database, for instance in private windows.
   const opening = storage
     ? Promise.resolve(storage)
-    : indexedDbStorage(indexedDB as WebDatabases, name).catch(memoryStorage); // See `isKept`.
+    // The cast is safe: without `storage`, `isKept` has found IndexedDB.
+    : indexedDbStorage(indexedDB as WebDatabases, name).catch(memoryStorage);
   const channel = storage?.isShared === false ? null : environment.channel(name);
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();

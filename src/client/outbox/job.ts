@@ -17,10 +17,7 @@ export interface Job {
   readonly kind: "create" | "update" | "replace" | "delete";
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
-  /**
-   * The path of the row, for example `/api/posts/7`. Until the row exists, the path of the
-   * resource.
-   */
+  /** The path of the row, for example `/api/posts/7`. For a new row, the path of the resource. */
   readonly path: string;
   /** The id of the job that creates the row, possibly of this job. Null if the row exists. */
   readonly of: string | null;
@@ -34,17 +31,17 @@ export interface Job {
   readonly createdAt: number;
   /**
    * The idempotency key of the earlier request whose effect the user saw when this job was added.
-   * When that request has been sent, its resulting tag becomes `ifMatch`, and this member becomes
-   * null. Null without such a request.
+   * When that request has been sent, the new tag of the row becomes `ifMatch`, and this member
+   * becomes null. Null without such a request.
    */
   readonly after: string | null;
-  /** How often the row had changed since the user saw it. */
+  /** How often `onConflict` has resolved a refusal of this job. */
   readonly conflicts: number;
   /** How often the job was sent with its key, including attempts with an unknown outcome. */
   readonly attempts: number;
   /**
-   * The state of the job. A `dead` job was refused, and stays stored until it is revived or
-   * discarded. Sent and discarded jobs are removed.
+   * The state of the job. A `dead` job was refused, and is stored until it is revived or discarded.
+   * Sent and discarded jobs are removed.
    */
   readonly state: "waiting" | "dead" | "sent" | "discarded";
   /** Why the job was refused or discarded, or null for any other job. */
@@ -68,10 +65,7 @@ export interface JobProblem {
 /** A job that is not stored yet. The storage assigns its position. */
 export type NewJob = Omit<Job, "order">;
 
-/**
- * Stores jobs, so that they survive when the page is closed. Operations take effect, and resolve,
- * in the order of the calls.
- */
+/** Stores the jobs of an outbox. Operations take effect and resolve in the order of the calls. */
 export interface JobStorage {
   /** True if other tabs or processes use the same jobs. */
   readonly isShared: boolean;
@@ -142,7 +136,9 @@ export function revivedJob(
   );
 }
 
-/** Returns the lane of a job: row path or creating job. Jobs in one lane are sent in sequence. */
+/**
+ * Returns a job's lane, by its row or creating job. Jobs of one lane are sent one after the other.
+ */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,

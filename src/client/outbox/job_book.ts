@@ -19,8 +19,8 @@ export interface JobBook extends Store<OutboxState> {
   /** Shows a job immediately and stores it. */
   add(job: Job): void;
   /**
-   * Stores and shows a new state of a job. Returns undefined and changes nothing if another tab has
-   * already replaced or removed the job.
+   * Stores and shows a new state of a job. If another tab has replaced or removed the job, changes
+   * nothing and returns undefined.
    */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
   /** Sets the path and tag of a job from the results of earlier jobs. Counts the attempt. */
@@ -76,7 +76,7 @@ export function createJobBook(
       if (job.order === Infinity || ids.has(job.id)) continue;
       jobs.set(job.id, { ...job, order: Infinity });
       environment.after(1_000, () => {
-        // The job is gone without a report, because the sending tab was closed or this tab slept.
+        // No message reported the end of the job: the sending tab was closed, or this tab slept.
         const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
         if (isGone) show({ ...job, state: "sent" });
       });
@@ -116,8 +116,8 @@ export function createJobBook(
   }
 
   /**
-   * Updates the jobs that depend on a request that has been sent or will never be sent. If the
-   * request is never sent, those jobs depend on its predecessor instead.
+   * Updates the jobs that depend on a request, after the request was sent or given up. If the
+   * request was given up, those jobs then depend on its predecessor.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -143,8 +143,7 @@ export function createJobBook(
 
   async function end(job: Job, row: JobRow | null = null): Promise<void> {
     if (job.state === "sent") view.learn(job, row);
-    // The release comes first: after a crash before the removal, the job is sent and recorded
-    // again.
+    // The release comes first. After a crash before the removal, the job is sent again.
     await release(job);
     await queue(async (storage) => {
       await storage.remove(jobs.get(job.id)?.order ?? job.order);
@@ -168,7 +167,7 @@ export function createJobBook(
     add(job) {
       show(job);
       const { order: _order, ...added } = job;
-      // The storing does not wait for the queue, because the user may leave the page.
+      // Storing does not wait for the queue, because the user may leave the page.
       const adding = opening.then((storage) => {
         const place = storage.add(added);
         announce(null);

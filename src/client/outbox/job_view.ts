@@ -72,7 +72,8 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
       if (state === "waiting") {
         if (isKnown) return;
         const key = path === resource ? null : rowKey(path);
-        // Removes instructions about related rows, because they are not values of the row.
+        // Removes instructions about related rows, because such instructions are not values of the
+        // row.
         const fields = Object.fromEntries(
           Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
         );
@@ -98,8 +99,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
         waiters.set(id, { resolve, reject })
       );
       const forget = () => void waiters.delete(id);
-      // The program may ignore the promise of a write. An ignored rejection must not end the
-      // process.
+      // The program may ignore the promise, and an ignored rejection must not end the process.
       done.then(forget, forget);
       return done;
     },

@@ -57,9 +57,9 @@ export function newJob(
 }
 
 /**
- * Returns the tag of a row after the sent requests that are still shown on top of the listed row.
- * If a list contains a newer row, the user sees a mixture of both. In this case the result is an
- * outdated tag, which causes a conflict.
+ * Returns the tag that a row has after the sent requests. Lists show those requests on top of the
+ * row. If a list already has a newer row, the result is outdated and causes a conflict, because the
+ * user sees a mixture of both rows.
  */
 function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]): string | null {
   let present = listed;

@@ -51,10 +51,7 @@ export type Target<R extends ApiResource> = R["key"] | Write<R["row"]> | NewRow;
 
 /** The options of a write to a row. */
 export interface OutboxWriteOptions<R extends ApiResource> {
-  /**
-   * The row that the user saw, with its `_etag`. Default: the row that a live list of the client
-   * shows.
-   */
+  /** The row that the user saw, with its `_etag`. Default: the row that a live list shows. */
   readonly base?: (Partial<R["row"]> & WithTag) | undefined;
 }
 

@@ -108,7 +108,7 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
 
 /**
  * Returns the only token with which a job may be sent, or undefined for any token. Throws if the
- * job must not be sent any more.
+ * job must not be sent.
  */
 async function tokenOf(
   { id, createdAt }: Job,

@@ -11,7 +11,6 @@ import { idOf, idText } from "../live/row_set.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A write with its overlay, and the progress of its confirmation. */
 interface ShownWrite {
   readonly overlay: Overlay;
   readonly has: Set<OpenList>;
@@ -161,8 +160,7 @@ export class Overlays implements ShownOverlays {
   }
 
   /**
-   * Returns the row id of an overlay as a string. For a new row, returns a mark with the id of the
-   * creating overlay.
+   * Returns the row id as a string. For a new row, returns `newMark` and the creating overlay's id.
    */
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;

@@ -8,7 +8,7 @@ export interface SolveOptions {
   /** Aborts the search. The promise then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * The number of workers for a difficult challenge. Default: at most 8, one less than the cores.
+   * The number of workers for difficult challenges. Default: one less than the cores, at most 8.
    */
   readonly workers?: number | undefined;
   /** Creates a worker that runs a script. Default: a worker from a `data:` URL. */
@@ -80,10 +80,7 @@ function dataWorker(script: string): Worker {
   return new Worker(`data:text/javascript,${encodeURIComponent(script)}`, { type: "module" });
 }
 
-/**
- * Lets the thread do other work. A timer is used because Deno handles dozens of messages before
- * other tasks.
- */
+/** Lets other tasks run. Uses a timer, because messages would delay other tasks in Deno. */
 function nextTurn(): Promise<void> {
   // deno-lint-ignore project/no-ambient -- a client has no Runtime: it lives in browsers too
   return new Promise((resolve) => setTimeout(resolve, 0));

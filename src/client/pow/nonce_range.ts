@@ -3,8 +3,8 @@ import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.
 
 /**
  * A range of 65,536 nonces that differ only in their last four characters. These characters form
- * one word of the last block. Therefore the rest of the hash is computed only once for the whole
- * range.
+ * one word (32 bits) of the last block that is hashed. Therefore the rest of the hash is computed
+ * only once for the whole range.
  */
 export interface NonceRange {
   /** The common prefix of the nonces. */
@@ -13,7 +13,7 @@ export interface NonceRange {
   readonly midstate: Midstate;
   /** The 16 words of the last block, including padding and length. */
   readonly block: Int32Array;
-  /** The index of the varying word in the block. */
+  /** The index of the varying word in the last block. */
   readonly at: number;
 }
 
@@ -27,7 +27,7 @@ export type Scan = (range: NonceRange, part: RangePart) => number;
 export interface RangePart {
   readonly difficulty: number;
   readonly from: number;
-  /** The index after the part. Like `from`, a multiple of four. */
+  /** The index after the last nonce of the part. Like `from`, a multiple of four. */
   readonly to: number;
 }
 

@@ -28,7 +28,7 @@ export interface NonceSearch {
   wake(): void;
 }
 
-/** A {@link Scan} that is faster than the plain scan, for ranges whose varying word is `at`. */
+/** A {@link Scan} that is faster than the plain scan. It works only for one index `at`. */
 export interface FastScan {
   readonly at: number;
   readonly scan: Scan;

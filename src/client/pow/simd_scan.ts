@@ -2,9 +2,9 @@ import { type NonceRange, type Scan, zeroBits } from "./nonce_range.ts";
 import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 
 /**
- * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word is
- * `at`. Returns null if WebAssembly SIMD is missing, as in old browsers. Also returns null if a
- * content security policy forbids WebAssembly. The caller then searches without SIMD.
+ * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word has the
+ * index `at`. Returns null if WebAssembly SIMD is missing, as in old browsers. Also returns null if
+ * a content security policy forbids WebAssembly. The caller then searches without SIMD.
  */
 export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {
   try {
@@ -15,9 +15,7 @@ export async function compileSearch(at: number): Promise<WebAssembly.Module | nu
   }
 }
 
-/**
- * Returns a SIMD {@link Scan} from a compiled module, only for ranges whose varying word is `at`.
- */
+/** Returns a SIMD {@link Scan} from a module that was compiled for the word with the index `at`. */
 export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> {
   const { exports } = await WebAssembly.instantiate(module);
   // The cast is safe: `simdModule` exports exactly these two members.

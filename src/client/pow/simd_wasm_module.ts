@@ -13,17 +13,16 @@ import {
   type WasmCode,
 } from "./wasm_instructions.ts";
 
-/**
- * The byte offsets of the input in the memory of the SIMD module. `searchInput` returns this input.
- */
+/** The byte offsets of the three parts of `searchInput` in the memory of the SIMD module. */
 export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
 
 /**
  * Returns the SIMD WebAssembly module that hashes four nonces at a time, for blocks whose varying
- * word is `at`. The code builds the module from instructions instead of shipping a binary, so that
- * a reader can verify the module. Its function `scan(from, to)` returns an index or -1. The 64
- * rounds are unrolled, and each letter of the hash state keeps its local. The rounds before `at`,
- * and all schedule words that do not depend on `at`, are computed once for each call.
+ * word has the index `at`. The code builds the module from instructions instead of shipping a
+ * binary, so that a reader can verify the module. Its function `scan(from, to)` returns an index or
+ * -1. The 64 rounds are unrolled, and each variable of the hash state keeps its WebAssembly local.
+ * The rounds before `at`, and all schedule words that do not depend on `at`, are computed once for
+ * each call.
  */
 export function simdModule(at: number): Uint8Array<ArrayBuffer> {
   const varies = varyingWords(at);
@@ -68,7 +67,7 @@ function varyingWords(at: number): readonly boolean[] {
   return varies;
 }
 
-/** Returns the terms that a schedule word adds: earlier words, some through a sigma function. */
+/** Returns the terms whose sum is a schedule word: earlier words, some through a sigma function. */
 function sources(
   t: number,
 ): readonly (readonly [source: number, form: (x: WasmCode) => WasmCode])[] {
@@ -116,7 +115,7 @@ function mainRounds(at: number, varies: readonly boolean[]): WasmCode {
   return code;
 }
 
-/** Returns the code of one round. The round rotates the locals instead of moving the letters. */
+/** Returns the code of one round. The round renames the locals instead of moving their values. */
 function round(t: number, base: number, term: WasmCode): WasmCode {
   const local = (letter: number) => base + (letter - t + 64) % 8;
   const [a, b, c] = [localGet(local(0)), localGet(local(1)), localGet(local(2))];
@@ -132,7 +131,7 @@ function round(t: number, base: number, term: WasmCode): WasmCode {
   ];
 }
 
-/** Returns four successive varying words. The last bits of the index select one of the letters. */
+/** Returns the code for the varying words of four successive nonces, as one vector. */
 function fourWords(): WasmCode {
   const nibble = (mask: number, shift: number) =>
     i32.shiftLeft(i32.and(localGet(index), i32.constant(mask)), shift);
@@ -178,7 +177,7 @@ function eachLetter(write: (letter: number) => WasmCode): WasmCode {
   return [0, 1, 2, 3, 4, 5, 6, 7].map(write);
 }
 
-/** Returns a module that exports one page of `memory` and the function `scan` (chapter 5.5). */
+/** Returns a module that exports one page of `memory` and the function `scan`. */
 function moduleOf(body: WasmCode): Uint8Array<ArrayBuffer> {
   const i32Type = 0x7f;
   const v128Type = 0x7b;
@@ -201,7 +200,6 @@ function constantBytes(): WasmCode[] {
     .flat().map((byte) => [byte]);
 }
 
-/** Returns a section that contains one entry. */
 function section(id: number, entry: WasmCode): WasmCode {
   return [id, sized(vector([entry]))];
 }

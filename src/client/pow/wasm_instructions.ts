@@ -76,7 +76,7 @@ export const v128 = {
   and: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x4e)],
   or: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x50)],
   xor: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x51)],
-  /** Selects bits of `x` where the mask has ones, and bits of `y` elsewhere. */
+  /** Selects the bits of `x` where the mask has ones, and the bits of `y` where it has zeros. */
   select: (x: WasmCode, y: WasmCode, mask: WasmCode): WasmCode => [x, y, mask, simd(0x52)],
   shiftLeft: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xab)],
   shiftRight: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xad)],
@@ -91,10 +91,7 @@ function simd(instruction: number): WasmCode {
   return [0xfd, unsigned(instruction)];
 }
 
-/**
- * Returns the code of a loop. The loop runs at least once, and repeats while `condition` is not
- * zero.
- */
+/** Returns the code of a loop that runs once and repeats while `condition` is not zero. */
 export function repeat(body: WasmCode, condition: WasmCode): WasmCode {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }

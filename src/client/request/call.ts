@@ -53,7 +53,7 @@ export function createCalls({ transport, path }: Handle): MakeCall {
   };
 }
 
-/** Converts a call so that it returns only the value, or only the named member of the value. */
+/** Converts a call so that the result is only the value, or only one member of the value. */
 export function valueOf(call: Call<CallResult>, member?: string): Call<unknown> {
   return async (options, body) => {
     const { value } = await call(options, body);

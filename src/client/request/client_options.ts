@@ -16,9 +16,7 @@ export interface CreateClientOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sends the requests instead of the global `fetch`, for example `app.fetch`. */
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
-  /**
-   * Timeout of a request with its response body, in milliseconds. Default: 30,000. 0 disables it.
-   */
+  /** Timeout of a request with its body, in milliseconds. 0 means no timeout. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
   /** The settings for proof of work. */
   readonly pow?: ClientPow | undefined;

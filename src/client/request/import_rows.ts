@@ -54,8 +54,7 @@ export async function importRows(
 
 /** Returns a smaller number of rows for a part. Returns null if the part was not too large. */
 function smallerSize(error: unknown, size: number): number | null {
-  // Thrown values that are not a `ServiceError` have no slug. Importing the class would load it
-  // twice.
+  // A value without a slug is no `ServiceError`. Importing the class would load its code twice.
   const { slug, problem } = error as Partial<ServiceError>;
   const limit = slug === "batch-limit-exceeded"
     ? Number(problem?.details?.limit)

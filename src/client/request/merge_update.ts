@@ -37,8 +37,7 @@ export async function mergeUpdate(
     try {
       return await patch(key, options, mine);
     } catch (error) {
-      // Thrown values that are not a `ServiceError` have no such slug. Importing the class would
-      // load it twice.
+      // A value without this slug is no `ConflictError`. Importing the class would load it twice.
       const { slug } = error as Partial<ServiceError>;
       if (slug !== "precondition-failed" || attempt > maxMerges) throw error;
       const { value: theirs, etag } = await get(key, { signal, timeoutMs });

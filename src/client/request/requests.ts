@@ -12,7 +12,7 @@ import type { UpdateOptions } from "./merge_update.ts";
 export function createRequests(own: Handle) {
   const call = createCalls(own);
 
-  // In an asynchronous function, an impossible key rejects instead of throwing.
+  // An asynchronous function rejects for an invalid key instead of throwing.
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>
@@ -61,7 +61,7 @@ export function createRequests(own: Handle) {
     replace: (key: KeyInput, body: unknown, options?: CallOptions) =>
       ofRow("PUT")(key, options, body),
     delete: ofRow("DELETE"),
-    // Sends a JSON body, because the service rejects cross-origin requests by their content type.
+    // Sends an empty object, because the service rejects cross-origin writes that are not JSON.
     restore: (key: KeyInput, options?: CallOptions) => ofRow("POST", "/restore")(key, options, {}),
     createBatch,
     upsertBatch,

@@ -8,7 +8,7 @@ export interface FilterExpression {
   toString(): string;
 }
 
-/** A number that no double equals, in the form that documents and other columns contain. */
+/** A number that no double equals, in the form in which responses contain such numbers. */
 export interface MarkedNumber {
   /** The number as JSON text. */
   readonly $number: string;
@@ -61,7 +61,7 @@ export function filterTemplate(
 /** Matches a quoted string that contains no value. */
 const quoted = /(["'])(\\[^\0]|[^\\\0])*?\1/g;
 
-/** Matches a value within quotes or a value next to other characters of a word. */
+/** Matches a value within quotes, or a value directly next to other characters of a word. */
 const misplaced = /(["']|[^ \t\r\n=<>(,;[]\0|\0[^ \t\r\n),;\]]|\0\s*[=!<>]).*/;
 
 function operand(value: unknown): string {

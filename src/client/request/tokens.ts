@@ -12,13 +12,13 @@ export interface Token {
 export interface Tokens {
   /** Returns the token for a new request. */
   current(): Promise<Token>;
-  /** Returns the token after a refusal. If there is no new token, its `value` is missing. */
+  /** Returns the token after a refusal of `refused`. Without a new token, `value` is missing. */
   after(refused: Token): Promise<Token>;
 }
 
 /**
- * Creates tokens from a source. The source is called for each request, and once for all requests
- * that were refused together.
+ * Creates tokens from a source. The source is called once for each request, and once for all
+ * requests that were refused together.
  */
 export function createTokens(source: CreateClientOptions["token"]): Tokens {
   let refreshes = 0;

@@ -20,7 +20,8 @@ export function createTransport(options: CreateClientOptions): Transport {
   const tokens = createTokens(options.token);
 
   async function send(request: ClientRequest): Promise<Response> {
-    const body: string | undefined = JSON.stringify(request.body); // Undefined without a body.
+    // Undefined for a request without a body.
+    const body: string | undefined = JSON.stringify(request.body);
     let token = await tokens.current();
     let isRefreshed = false;
     let solution: RequestHeaders = {};

@@ -4,7 +4,7 @@ import { TabConnection } from "./tab_connection.ts";
 
 /** The options that determine which tabs share a stream. */
 export interface ShareTabsOptions {
-  /** The identity of the user, whose rights the stream has. Different users share no stream. */
+  /** The identity of the user. Tabs of different users share no stream, because rights differ. */
   readonly identity: string;
 }
 

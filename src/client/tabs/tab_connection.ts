@@ -154,7 +154,7 @@ export class TabConnection implements LiveConnection {
     }
   }
 
-  /** Delivers an event of the leader. An event for an earlier request is ignored as outdated. */
+  /** Delivers an event of the leader. An event for an earlier request is outdated and ignored. */
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;

@@ -53,11 +53,11 @@ export const lemonSqueezyOptions = group(
 ).required();
 
 /**
- * Lemon Squeezy: `priceId` is the id of a variant. A checkout has one item. Throws a plain Error
- * for an invalid option.
+ * The billing provider Lemon Squeezy. The `priceId` of a plan is the id of a variant. A checkout
+ * has one item. Throws a plain Error for an invalid option.
  *
- * Its deliveries have neither an id nor a time, so old and new deliveries cannot be distinguished.
- * Credits are therefore granted once for each order or invoice, for ever.
+ * Deliveries of Lemon Squeezy have neither an id nor a time, so old and new deliveries cannot be
+ * distinguished. Credits are therefore granted once for each order or invoice, for ever.
  *
  * @example
  * ```ts
@@ -149,7 +149,7 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   return { subscription: subscriptionOf(data), ...present({ changedAt, itemChangedAt }) };
 }
 
-/** Returns the ordered prices for a subscription's first invoice. Later invoices have none. */
+/** Returns the prices of the order that started a subscription, for the first invoice only. */
 async function findOrdered(
   api: VendorApi,
   { subscriptionId, payment }: VendorEvent,

@@ -8,8 +8,8 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 export const lemonSqueezyName = "lemon-squeezy";
 
 /**
- * Reads an event of Lemon Squeezy. Events have no id, so a repeated delivery is recognized by its
- * object and content. Throws a 400 if the body is not an event.
+ * Reads an event of Lemon Squeezy. Events have no id. Therefore the object and content of an event
+ * identify repeated deliveries. Throws a 400 if the body is not an event.
  */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
   const [meta, data] = [body.at("meta"), body.at("data")];
@@ -80,7 +80,7 @@ function eventsOf(
   }
 }
 
-/** Returns the payment of an order. A subscription's invoice event reports the payment instead. */
+/** Returns the payment of an order. For a subscription, the invoice's event reports the payment. */
 function orderPayment({ id, attributes }: EventObject): VendorPayment {
   const item = attributes.at("first_order_item");
   const variant = item.id("variant_id");
@@ -121,7 +121,7 @@ function amountOf(
 ): Pick<VendorPayment, "amount" | "currency" | "netAmount"> {
   const subtotal = attributes.number("subtotal");
   return present({
-    // The net amount includes credit from a change to a smaller plan, because it was charged.
+    // The net amount includes the part that was paid by credit from a change to a smaller plan.
     netAmount: subtotal === undefined
       ? undefined
       : subtotal - (attributes.number("discount_total") ?? 0),
@@ -139,7 +139,7 @@ function subscriptionFacts(
   return { subscription, subscriptionId: subscription.id, ...present({ itemChangedAt }) };
 }
 
-/** Returns since when a subscription has its variant and quantity, if the data shows it. */
+/** Returns the time since which a subscription has had its variant and quantity, if reported. */
 export function lemonSqueezyItemChangedAt(data: JsonFields): string | undefined {
   return timeOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
 }

@@ -46,7 +46,7 @@ export const paddleOptions = group(
 ).required();
 
 /**
- * The billing provider Paddle. `priceId` of a plan is the id of a price, `pri_…`. Paddle has no
+ * The billing provider Paddle. The `priceId` of a plan is the id of a price, `pri_…`. Paddle has no
  * hosted portal, and usage cannot be reported. Throws a plain Error for an invalid option.
  *
  * @example
@@ -117,8 +117,9 @@ export function paddle(options: PaddleOptions): BillingProvider {
 
 /**
  * Verifies `paddle-signature`: `ts=<seconds>;h1=<hex>`, with several `h1` during a rotation
- * (https://developer.paddle.com/webhooks/signature-verification). Throws a 400. Paddle's own
- * library is not used, because it checks only the last `h1` and accepts any time in the future.
+ * (https://developer.paddle.com/webhooks/signature-verification). Throws a 400 for an invalid
+ * signature. Paddle's library is not used, because it checks only the last `h1` and accepts any
+ * time in the future.
  */
 async function verifyPaddleSignature(
   delivery: WebhookDelivery,

@@ -76,7 +76,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   return {
     payment: {
       id,
-      // A change that costs nothing, for instance of the payment method, contains no paid prices.
+      // A change that costs nothing, such as a new payment method, must grant no credits.
       prices: prices.map((line) =>
         isChange && (line.amount ?? netAmount ?? 1) <= 0 ? { ...line, isProration: true } : line
       ),

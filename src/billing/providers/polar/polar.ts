@@ -48,8 +48,8 @@ export const polarOptions = group(
 ).required();
 
 /**
- * The billing provider Polar. `priceId` of a plan is the id of a product, or of one of its prices
- * for credits. Throws a plain Error for an invalid option.
+ * The billing provider Polar. The `priceId` of a plan is the id of a product, or of one of its
+ * prices for credits. Throws a plain Error for an invalid option.
  *
  * @example
  * ```ts
@@ -121,8 +121,8 @@ export function polar(options: PolarOptions): BillingProvider {
 }
 
 /**
- * Returns the possible HMAC keys of secrets. Polar uses the bytes of the whole secret, including
- * its prefix. Standard Webhooks and its libraries decode the part after `whsec_`.
+ * Returns the possible HMAC keys for secrets. Polar uses the bytes of the whole secret with its
+ * prefix. Standard Webhooks and its libraries decode the part after `whsec_`.
  */
 function polarKeys(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.flatMap((secret) => [...keysOf([secret]), ...decodedKey(secret)]);
@@ -132,7 +132,7 @@ function decodedKey(secret: string): readonly Uint8Array<ArrayBuffer>[] {
   return decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0);
 }
 
-/** Decodes base64. Returns no key for an invalid string, which then cannot match. */
+/** Decodes base64. Returns an empty list for an invalid string. */
 function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
   try {
     return [new Uint8Array(base64ToBytes(text))];
@@ -144,7 +144,8 @@ function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
 
 /**
  * Verifies `webhook-signature` of Standard Webhooks. The header has one or more `v1,<base64>`,
- * separated by spaces (https://github.com/standard-webhooks/standard-webhooks). Throws a 400.
+ * separated by spaces (https://github.com/standard-webhooks/standard-webhooks). Throws a 400 for an
+ * invalid signature.
  */
 async function verifyStandardWebhook(
   delivery: WebhookDelivery,

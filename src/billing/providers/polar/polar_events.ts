@@ -6,10 +6,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 /** The provider name of Polar in stored keys and events. */
 export const polarName = "polar";
 
-/**
- * Reads an event of Polar. The delivery contains the id of the event in a header. Throws a 400 if
- * the body is not an event.
- */
+/** Reads an event of Polar. `id` is from a header. Throws a 400 if the body is not an event. */
 export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
   const type = body.text("type");
   const data = body.at("data");
@@ -89,8 +86,8 @@ function isPaidByCredit(data: JsonFields): boolean {
 }
 
 /**
- * Returns the prices of an order, which is for one product. An order for a change of plan has only
- * proration items, unless the change starts a new period.
+ * Returns the prices of an order, which is for one product. A change of plan within a period is an
+ * order with only proration items.
  */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const items = data.list("items");

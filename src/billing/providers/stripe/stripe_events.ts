@@ -71,7 +71,7 @@ function eventsOf(type: string, object: JsonFields, base: EventBase): readonly V
   }
 }
 
-/** Objects that only a server with a secret key can create, unlike payment methods or tokens. */
+/** The types of objects that only a server with a secret key can create. */
 const serverObjects: ReadonlySet<string> = new Set([
   ...["charge", "checkout.session", "credit_note", "customer", "dispute", "invoice"],
   ...["payment_intent", "refund", "subscription", "subscription_schedule"],
@@ -120,8 +120,8 @@ const changeReasons: ReadonlySet<string> = new Set([
 
 /**
  * Returns true if the invoice is for a change of plan, and a customer balance paid a part of it.
- * Otherwise a customer could change to monthly billing and back, and get credits for a year at the
- * price of the rest.
+ * Otherwise a customer could change to monthly billing and back, and get a year's credits for a
+ * small payment.
  */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
@@ -142,8 +142,9 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * Returns the prices of an invoice's lines. Only the lines matter, not the reason of the invoice. A
- * change of interval bills a whole period of the new price, and the proration of the old one.
+ * Returns the prices of an invoice's lines. The lines determine the credits, not the reason for the
+ * invoice. A change of interval bills a whole period of the new price and the proration of the old
+ * price.
  */
 export function invoiceLines(
   invoice: JsonFields,
@@ -170,7 +171,7 @@ export function invoiceLines(
   });
 }
 
-/** Returns the amount before any balance; in versions without totals, the paid amount. */
+/** Returns the amount before any balance, or in versions without totals the paid amount. */
 function netAmountOf(invoice: JsonFields): number | undefined {
   const total = invoice.number("total");
   return total === undefined ? invoice.number("amount_paid") : total - creditNotes(invoice);
@@ -197,7 +198,7 @@ function sessionFacts(session: JsonFields): EventFacts {
   };
 }
 
-/** Returns the payment of a session. If the session has an invoice, a separate event reports it. */
+/** Returns the payment of a session without an invoice. A separate event reports an invoice. */
 function sessionPayment(session: JsonFields): EventFacts {
   const id = session.id("payment_intent") ?? session.text("id");
   if (session.text("mode") !== "payment" || session.id("invoice") !== undefined) return {};
@@ -218,8 +219,8 @@ function sessionPayment(session: JsonFields): EventFacts {
 
 /**
  * Returns the facts of a payment intent. If it belongs to an invoice, the event of the invoice
- * grants the credits. Current API versions do not name the invoice, but such an intent has no
- * metadata. An intent that names an account is a separate payment.
+ * grants the credits. In current API versions, the intent does not name its invoice. Only an intent
+ * without an invoice names an account.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");

@@ -24,8 +24,9 @@ import { verifyStripeSignature } from "./stripe_signature.ts";
 export type { StripeOptions } from "./stripe_options.ts";
 
 /**
- * Stripe: `priceId` is the id of a price, `price_…`. A test key accepts only test deliveries, and a
- * live key only live deliveries. Throws a plain Error for an invalid option.
+ * The billing provider Stripe. The `priceId` of a plan is the id of a price, `price_…`. A test key
+ * accepts only test deliveries, and a live key only live deliveries. Throws a plain Error for an
+ * invalid option.
  *
  * @example
  * ```ts
@@ -170,8 +171,8 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
 }
 
 /**
- * Returns all prices of an event. An invoice's event has only the first ten lines. A payment link
- * is created elsewhere, so the metadata of its session has no prices.
+ * Returns all prices of an event. An invoice's event has only the first ten lines. The metadata of
+ * a payment link has no prices, because the service did not create the link.
  */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
@@ -193,7 +194,7 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
   );
 }
 
-/** Returns a string that a response must contain. The library does not validate responses. */
+/** Returns a member that a response must contain. The library does not validate responses. */
 function answered(object: object, name: string): string {
   const text = new JsonFields(object).text(name);
   if (text === undefined) throw new Error(`Stripe's answer has no ${name}`);

@@ -10,8 +10,8 @@ import {
 
 /**
  * Verifies `stripe-signature`: `t=<seconds>,v1=<hex>`, with several `v1` during a rotation
- * (https://docs.stripe.com/webhooks#verify-manually). Throws a 400. Stripe's own library is not
- * used, because it accepts any time in the future.
+ * (https://docs.stripe.com/webhooks#verify-manually). Throws a 400 for an invalid signature.
+ * Stripe's library is not used, because it accepts any time in the future.
  */
 export async function verifyStripeSignature(
   delivery: WebhookDelivery,
