@@ -25,9 +25,9 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "compares a field with a value of another type. details.position is the offset of the first " +
     "invalid character. details.expected describes the expected input.",
   "cursor-invalid":
-    "The service did not create this cursor, the cursor belongs to another resource or another " +
-    "order, or its key is no longer in use. The row after which the page begins may also have " +
-    "been changed or deleted. Start again with the first page.",
+    "The service did not create this cursor, the cursor belongs to another resource or order, " +
+    "or the key that encrypted the cursor is no longer in use. The row after which the page " +
+    "begins may also have been changed or deleted. Start again with the first page.",
   "batch-limit-exceeded":
     "The batch contains more items than this resource allows, its filter matches too many rows, " +
     "or the body embeds too many rows. Nothing was written. Send smaller batches.",
@@ -42,10 +42,11 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "details.balance is the balance of the account. Buy more credits, then repeat the request.",
   "forbidden":
     "The user is known, but may not perform this operation, or not on this row. The database " +
-    "may also deny the service the right to perform it. Signing in again does not help.",
+    "may also deny the service the right to perform the operation. Signing in again does not " +
+    "help.",
   "request-timeout":
     "The complete request did not arrive in time. Nothing was written, except for the chunks of " +
-    "an import that `details.written` counts. Send the rest again.",
+    "an import that `details.written` counts. Send the data that was not written again.",
   "conflict":
     "The write conflicts with stored data: a unique value is already in use, a referenced row " +
     "is missing or still in use, or concurrent writes collided repeatedly. If the fields are " +
@@ -56,8 +57,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "request to get its stored response.",
   "idempotency-answer-not-kept":
     "The service executed the request with this Idempotency-Key, and does not execute it again. " +
-    "The response was too large to store. If they are known, details.status is the status of " +
-    "the response, and details.location is the URL of the new row. Read the written data.",
+    "The response was too large to store. details.status, if present, is the status of the " +
+    "response, and details.location, if present, is the URL of the new row. Read the written data.",
   "precondition-failed":
     "The row has changed since the client read the ETag in If-Match, or the ETag is malformed. " +
     "The row was not written. details.currentETag is the current ETag of the row. Fetch the row " +
@@ -73,7 +74,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "refused-by-database":
     "A trigger or a function of the database rejected the write with a custom error code. The " +
     "detail is the message of this error. The status is 422, unless the error code contains a " +
-    "status: PT402 is a 402.",
+    "status, as PT402 does (402).",
   "idempotency-key-reused":
     "An earlier request used this Idempotency-Key with a different body, query or If-Match. Use " +
     "a new key for a new request.",
@@ -109,8 +110,9 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "billing-failed":
     "The billing provider rejected the call or could not be reached. Try again later.",
   "overloaded":
-    "The service is at its limit. Too many requests are waiting, or clients have not received " +
-    "too many large responses yet. Wait for the number of seconds in Retry-After.",
+    "The service cannot accept more requests at the moment. Too many requests are waiting, or " +
+    "clients have not received too many large responses yet. Wait for the number of seconds in " +
+    "Retry-After.",
   "identity-unavailable":
     "The service cannot verify the token, because it could not fetch the keys of the identity " +
     "provider yet. Wait for the number of seconds in Retry-After.",
@@ -129,7 +131,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "check them. Wait for the number of seconds in Retry-After.",
   "search-unavailable":
     "The search index does not respond, or the rows are still being indexed. Lists and filters " +
-    "work without the index. Wait for the number of seconds in Retry-After.",
+    "work without the search index. Wait for the number of seconds in Retry-After.",
   "captcha-unavailable":
     "The CAPTCHA provider does not respond. The service could not verify the token and rejected " +
     "the request. Wait for the number of seconds in Retry-After, then repeat the request. The " +
