@@ -110,9 +110,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "billing-failed":
     "The billing provider rejected the call or could not be reached. Try again later.",
   "overloaded":
-    "The service cannot accept more requests at the moment. Too many requests are waiting, or " +
-    "clients have not received too many large responses yet. Wait for the number of seconds in " +
-    "Retry-After.",
+    "The service has reached one of its limits. Too many requests are waiting, or clients have " +
+    "not received too many large responses yet. Wait for the number of seconds in Retry-After.",
   "identity-unavailable":
     "The service cannot verify the token, because it could not fetch the keys of the identity " +
     "provider yet. Wait for the number of seconds in Retry-After.",
