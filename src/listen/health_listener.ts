@@ -4,7 +4,7 @@ import type { Clock } from "../runtime/runtime.ts";
 
 /** A listener that replaces another listener. */
 export interface HealthListener {
-  /** Closes the listener and its connections. Resolves once its port is free. */
+  /** Closes the listener and its connections. Resolves when its port is free. */
   close(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
   const { address, address: { hostname, port }, maxWaiting, clock } = options;
   const listener = Deno.listen(address);
   const open = new Set<Deno.TcpConn>();
-  /** The connections that have not sent their head. */
+  /** The connections that have not sent the head of their request. */
   const waiting = new Set<Deno.TcpConn>();
   let isClosed = false;
 
@@ -71,7 +71,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
 
   async function acceptAll(): Promise<void> {
     while (!isClosed) {
-      // `accept` fails without any free descriptor, and once the listener is closed.
+      // `accept` fails if no descriptor is free, and after the listener is closed.
       const connection = await listener.accept().catch(() => null);
       if (connection !== null) void answer(connection);
       else if (!isClosed) await sleep(acceptAgainInMs);
@@ -94,7 +94,6 @@ const acceptAgainInMs = 20;
 const maxMs = 1_000;
 const maxHeadBytes = 8_192;
 
-/** The parts of a request's head that the listener needs. */
 interface HealthRequest {
   readonly isForHealth: boolean;
   readonly isHead: boolean;

@@ -15,7 +15,7 @@ export interface Listenable {
    * response. The app must end its streams.
    */
   drain(): void;
-  /** Called once connections are accepted. */
+  /** Called when the listener begins to accept connections. */
   warmUp?(): void;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export interface ListenOptions {
    * `--unstable-net`.
    */
   readonly reusePort?: boolean | undefined;
-  /** Called once when connections are accepted, instead of the observation. */
+  /** Called once when connections are accepted. It replaces the observation of the start. */
   readonly onListen?: ((server: Server) => void) | undefined;
   /** Maximum time for requests in flight after `stop()`, in milliseconds. Default: 10,000. */
   readonly stopDeadlineMs?: number | undefined;
@@ -189,7 +189,7 @@ function firstSocket(address: Address, serving: Serving): Socket {
   }
 }
 
-/** Returns true if processes can share a port. Deno defines this function only with the flag. */
+/** Returns true if processes can share a port, which Deno needs `--unstable-net` for. */
 export function canReusePorts(): boolean {
   return "listenDatagram" in Deno;
 }
@@ -214,8 +214,7 @@ function openSocket(address: Address, { answer, runtime }: Serving): Socket {
     ...address,
     // Suppresses Deno's message in the output of every test and every container.
     onListen() {},
-    // The app handles its own failures. The response to any other error must not contain a stack
-    // trace.
+    // The app handles its failures. The response to another error must show no stack trace.
     onError(error) {
       if (!(error instanceof ResponseAborted)) {
         runtime.observe({ kind: "request_failed", method: "?", path: "?", error });

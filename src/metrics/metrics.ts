@@ -4,8 +4,8 @@ import { textFormat } from "./text_format.ts";
 
 /**
  * The metrics of a process: families of counters, gauges and histograms, read as Prometheus text.
- * The metrics of an app are `app.metrics`. Metrics that were created earlier are passed to it by
- * `observability: { metrics: { registry } }`.
+ * The metrics of an app are `app.metrics`. Metrics that were created earlier are passed to an app
+ * by `observability: { metrics: { registry } }`.
  */
 export interface Metrics {
   /**
@@ -22,9 +22,9 @@ export interface Metrics {
    * `update`, and rejects if `update` rejects. The returned function ends the calls.
    */
   onRead(update: () => void | Promise<void>): () => void;
-  /** Reads everything. */
+  /** Reads all metrics. */
   snapshot(): Promise<readonly MetricReading[]>;
-  /** Reads everything, as the text format of Prometheus, version 0.0.4. */
+  /** Reads all metrics, as the text format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
 }
 
@@ -32,13 +32,13 @@ export interface Metrics {
 export interface MetricOptions {
   /** Meaning of the metric, as a sentence. */
   readonly help: string;
-  /** Names of its labels. Default: none. */
+  /** Names of the labels of the metric. Default: none. */
   readonly labels?: readonly string[] | undefined;
 }
 
 /** The options of a histogram. */
 export interface HistogramOptions extends MetricOptions {
-  /** Upper bounds of its buckets, ascending. Default: bounds for durations from 1 ms to 10 s. */
+  /** Upper bounds of the buckets, ascending. Default: bounds for durations from 1 ms to 10 s. */
   readonly buckets?: readonly number[] | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface MetricFamily<Series> {
 }
 
 /**
- * Creates metrics without families.
+ * Creates an empty collection of metrics.
  *
  * @example
  * ```ts

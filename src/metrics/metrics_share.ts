@@ -2,14 +2,14 @@ import type { MetricFamily, Metrics } from "./metrics.ts";
 import type { Counter, Gauge, GaugeShare } from "./series.ts";
 
 /**
- * The part of one of several sources in shared metrics. It does not overwrite the other parts, and
- * leaves nothing in gauges after its end.
+ * The share of one source in metrics that several sources report. The share does not overwrite
+ * other shares, and leaves nothing in gauges after its end.
  */
 export class MetricsShare {
   readonly #metrics: Metrics;
   readonly #ends: (() => void)[] = [];
 
-  /** Adds nothing yet. */
+  /** Creates a share that adds nothing yet. */
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
   }

@@ -20,9 +20,7 @@ export class Counter {
     if (total > this.#value) this.#value = total;
   }
 
-  /**
-   * Returns a function that takes the running total of one of several sources, and adds its growth.
-   */
+  /** Returns a function that takes the running total of one source, and adds its growth. */
   follow(): (total: number) => void {
     let last = 0;
     return (total) => {
@@ -64,7 +62,10 @@ export class Gauge {
 
 /** The share of one of several sources in a gauge. */
 export interface GaugeShare {
-  /** Initially 0. The gauge shows NaN while a share is NaN, for an unmeasurable value. */
+  /**
+   * The value of the share, initially 0. The gauge shows NaN while any share is NaN, for a value
+   * that cannot be measured.
+   */
   value: number;
   /** Removes the share. */
   end(): void;

@@ -32,7 +32,7 @@ export interface OptionRules {
    * other values.
    */
   readonly advice?: (given: unknown) => string | null;
-  /** True if messages may show an invalid string. Not for options with a secret. */
+  /** True if messages may show an invalid string. False or absent for a secret. */
   readonly showsTexts?: boolean;
   readonly isRequired?: boolean;
   /** The default value, in the form in which a caller sets the option. */
@@ -183,7 +183,7 @@ export function listOf<T>(
   });
 }
 
-/** Describes an option with two alternative forms. The first that accepts a value reads it. */
+/** Describes an option with two forms. The first form that accepts a value reads the value. */
 export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B> {
   const options = [first, second];
   return new Option({

@@ -95,8 +95,8 @@ export function callback<Callback>(takes = "a function"): Option<Callback | unde
 }
 
 /**
- * Describes a synchronous function. An asynchronous one is rejected, because the caller would use
- * the promise as the result.
+ * Describes a synchronous function. An asynchronous function is rejected, because the caller would
+ * use the promise as the result.
  */
 export function synchronous<Callback>(): Option<Callback | undefined> {
   return new Option({

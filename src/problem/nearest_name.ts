@@ -46,14 +46,11 @@ const maxComparedLength = 100;
  */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
-  // The name is quoted as in a selector.
+  // The name is quoted as in a filter.
   return near === null ? "" : `. Did you mean ${JSON.stringify(near)}?`;
 }
 
-/**
- * Returns the number of characters to add, remove, change or swap with the next one, to turn one
- * string into the other.
- */
+/** Counts the characters to add, remove, change or swap to turn one string into the other. */
 function editDistance(from: string, to: string): number {
   let above: readonly number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

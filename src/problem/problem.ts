@@ -9,7 +9,7 @@ import type { Reply } from "../protocol/reply.ts";
 
 /** The options of a problem in addition to its message. */
 export interface ProblemOptions {
-  /** Machine-readable facts for the response's `details`. Never a hidden value, never SQL. */
+  /** Machine-readable `details` of the response, without hidden values and SQL. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** The status of the response. Default: the status of the problem code. */
   readonly status?: number | undefined;
@@ -20,7 +20,7 @@ export interface ProblemOptions {
 }
 
 /**
- * A problem: an error of the caller, with a code from the table. It is the only error that code
+ * A problem: an error of the caller, with one of the problem codes. It is the only error that code
  * throws on purpose. Any other error becomes a 500 and an observation.
  *
  * @example
@@ -41,9 +41,7 @@ export class Problem extends Error {
   /** Headers of the response. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /**
-   * Creates a problem. The caller sees `detail`, which must contain no SQL and no hidden values.
-   */
+  /** Creates a problem. `detail` is sent, so it must contain no SQL and no hidden values. */
   constructor(slug: ProblemSlug, detail: string, options: ProblemOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "Problem";

@@ -8,9 +8,7 @@ import type { Resource } from "./model/resource.ts";
 import { narrowedFor } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
-/**
- * The accesses for which an operation needs related grants, besides the grant of its own access.
- */
+/** The rights that an operation needs in addition to its main access. */
 export interface RelatedAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;
@@ -18,10 +16,9 @@ export interface RelatedAccess {
 }
 
 /**
- * Authorizes the related grants of a request, in addition to the grant of its own access. An
- * operation fails with 401 or 403 if the user lacks the operation's second access, or the right to
- * other rows that the operation writes. The failure precedes every hook and write. A related
- * resource that the user may not read counts as empty.
+ * Authorizes what an operation does in addition to its main access. Throws a 401 or 403 if the user
+ * lacks the second access, or the right to write related rows. At that time no hook has run and
+ * nothing is written. A related resource that the user may not read is treated as empty.
  */
 export async function authorizeRelated(
   { alsoAccess, reached, writes }: RelatedAccess,
@@ -74,7 +71,7 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   try {
     intent = operation.parse(request(), resource);
   } catch (error) {
-    // The stored reply is the refusal of this request, so the request needs no further grants.
+    // The stored reply is the same refusal, so the user may receive it without further checks.
     if (error instanceof Problem) return;
     throw error;
   }

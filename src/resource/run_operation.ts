@@ -60,10 +60,7 @@ function runStages<Intent, Plan, Outcome>(
     }));
 }
 
-/**
- * Returns the resource with the caller's fields. Most resources have the same fields for every
- * caller.
- */
+/** Returns the resource as the user may see it. Most resources are the same for every user. */
 function resourceFor(
   user: User | null,
   served: Resource,
@@ -73,12 +70,11 @@ function resourceFor(
 }
 
 interface Grants {
-  /** The grant for the operation's own access. */
   readonly grant: Grant;
   readonly related: RelatedGrants;
 }
 
-/** Public access is granted immediately. Throws or rejects with a 401 or 403. */
+/** Authorizes an operation, synchronously if it is public. Throws or rejects with a 401 or 403. */
 function authorizeAll<Intent, Plan, Outcome>(
   { access, alsoAccess, readsFrom, relatedWrites }: Operation<Intent, Plan, Outcome>,
   intent: Intent,
@@ -107,7 +103,7 @@ function charge<Intent, Plan, Outcome>(
   return debit.charge(items(intent), writes.length === 0 ? undefined : protectedItems(writes));
 }
 
-/** Returns the function that stores the reply in the write's transaction, or null. */
+/** Returns a function that stores the reply in the transaction of the write, or null. */
 function recorder<Outcome>(
   { record }: ResourceRequest,
   shape: (outcome: Outcome) => ShapedReply,

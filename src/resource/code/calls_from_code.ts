@@ -34,22 +34,18 @@ export interface CallsFromCode<Api> {
   asSystem<Own = Api>(): CodeApi<Own>;
 }
 
-/** Creates the calls of an app from its APIs in code. */
+/** Creates the functions through which code calls the operations of an app. */
 export function callsFromCode<Api>(apiOf: (caller: CodeCaller) => unknown): CallsFromCode<Api> {
   const outside = { raw: null, depth: 0, within: null };
   return {
     as: <Own>(user: User | null) =>
-      // The cast is safe: the types of the configuration, or the caller's type argument, describe
-      // the calls.
+      // The compiler cannot check `Own`: it comes from the configuration's type or from the caller.
       apiOf({ ...outside, user: requireCodeUser(user), isSystem: false }) as CodeApi<Own>,
     asSystem: <Own>() => apiOf({ ...outside, user: null, isSystem: true }) as CodeApi<Own>,
   };
 }
 
-/**
- * Returns a copy of the user. The caller may change the object later, and a hook must not change
- * the object of the caller.
- */
+/** Copies the user, so that changes by the caller and by hooks do not affect each other. */
 function requireCodeUser(user: User | null): User | null {
   if (user === null) return null;
   if (parseUser(user) === null) {

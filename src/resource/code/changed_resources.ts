@@ -8,8 +8,8 @@ import type { TransactionPart } from "../model/code_caller.ts";
 export type ChangedResource = (resource: Resource) => Resource;
 
 /**
- * Returns the resources of an app within a part of an open transaction. Resources of other
- * databases are unchanged.
+ * Returns a function that makes the resources of a database use an open transaction of that
+ * database. The function leaves resources of other databases unchanged.
  */
 export function resourcesWithin(part: TransactionPart, base: Resource["driver"]): ChangedResource {
   return changedResources((resource) =>
@@ -18,9 +18,9 @@ export function resourcesWithin(part: TransactionPart, base: Resource["driver"])
 }
 
 /**
- * Returns the resources of an app for the system: all rows and fields, and the operations that the
- * tables allow. The ETags of their rows equal the ETags that users see, so that a program can
- * compare them.
+ * Returns a function that changes resources for calls by the system: all rows and fields, and the
+ * operations that the tables allow. The ETags of their rows equal the ETags that users see, so that
+ * a program can compare them.
  */
 export function resourcesOfSystem(): ChangedResource {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
@@ -56,10 +56,7 @@ const allAccesses: ReadonlySet<Access> = new Set(
 );
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/**
- * The relations of a changed resource lead to changed resources, because the rights of a call apply
- * to all resources that the call reaches.
- */
+/** Changes the related resources too, because the rights of a call apply to them as well. */
 function changedResources(
   change: (resource: Resource) => Partial<Resource> | null,
 ): ChangedResource {

@@ -22,13 +22,12 @@ import { createCodeCalls } from "./create_code_calls.ts";
 /** The maximum depth of nested calls from code. The hooks of a call may make further calls. */
 const maxDepth = 16;
 
-/** A resource that code calls, and its operations by method and path. */
 interface CalledResource {
   readonly resource: Resource;
   readonly endpoints: ReadonlyMap<string, Endpoint>;
 }
 
-/** Creates the APIs in code of an app, one for each caller. */
+/** Creates the objects through which callers in code use the resources of an app. */
 export class CodeApis {
   readonly #resources: ReadonlyMap<string, Resource>;
   readonly #runtime: Runtime;
@@ -42,7 +41,7 @@ export class CodeApis {
     this.#runtime = runtime;
   }
 
-  /** Returns the API of a caller, whose transactions run in `driver`. */
+  /** Returns the API for a caller. The API runs its transactions on `driver`. */
   of(caller: CodeCaller, driver: Driver): CodeApi<AnyApi> {
     const members: Record<PropertyKey, unknown> = {
       // A resource may have a name like `constructor`, which every ordinary object has as a member.
@@ -60,7 +59,7 @@ export class CodeApis {
         return known[name] ??= this.#callsOf(name, caller);
       },
     });
-    // By contract, each path of `Api` has a resource with the operations of this type.
+    // The proxy creates its members on access, so the compiler cannot check its type.
     return api as unknown as CodeApi<AnyApi>;
   }
 
@@ -135,8 +134,8 @@ export class CodeApis {
     try {
       return await run(base);
     } catch (error) {
-      // An error at the beginning, at the commit or after the last attempt was not caused by a
-      // statement of the caller.
+      // A failed BEGIN or COMMIT, or the failure of the last attempt, is not an error of the
+      // caller's own statement.
       const isOwn = error === failure && !isRetryable(error);
       throw isOwn ? error : databaseProblem(error, "update");
     }
@@ -163,8 +162,7 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // An aborted read fails with the error of a timeout. The caller receives the signal's reason
-    // instead.
+    // The service reports an aborted read as a timeout. The caller receives the signal's reason.
     requireWanted();
     throw error;
   }

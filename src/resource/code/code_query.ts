@@ -8,7 +8,7 @@ import type { Query } from "../http/query_parameters.ts";
 /** The options that a caller passes to an operation, whichever operation it is. */
 export type GivenOptions = Readonly<Record<string, unknown>>;
 
-/** The options of calls that become query parameters. `filter` and `having` are filters. */
+/** The options that `list` and `aggregate` have in common. */
 const ofReads: readonly string[] = ["filter", "limit", "orderBy"];
 
 /** The options of each operation, besides `signal`. */
@@ -25,7 +25,7 @@ const optionsOf = {
   rpc: [],
 } satisfies Record<string, readonly string[]>;
 
-/** Operations by the options that they take. */
+/** The names of the calls whose options are checked. */
 export type CallName = keyof typeof optionsOf;
 
 /** Options that are headers of a request. */
@@ -37,9 +37,9 @@ const nameLists: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the query of a call: its options as the parameters of a request, with lists as strings.
- * Throws a TypeError for an option that the operation does not support, because the option would
- * otherwise be ignored.
+ * Returns the options of a call as the parameters of a request, with arrays as strings. Throws a
+ * TypeError for an option that the operation does not support, because the option would otherwise
+ * be ignored.
  */
 export function queryOf(
   name: CallName,

@@ -21,8 +21,8 @@ export interface CodeCall {
 }
 
 /**
- * Returns the request of a call from code, for the stages of its operation. The request has no
- * price, and is neither sent nor stored.
+ * Returns the request of a call from code, for the stages of its operation. The request costs no
+ * budget, has no client address, and its reply is not stored.
  */
 export function codeRequest(
   call: CodeCall,
@@ -48,7 +48,7 @@ export function codeRequest(
 
 /** Returns the key as the id in the path of a request. Messages contain this id, too. */
 function segmentOf(key: unknown, { table }: Resource): string {
-  // The value of a simple key may be a list itself.
+  // The value of a key of one column may itself be an array.
   const values: unknown[] = table.primaryKey.length === 1 ? [key] : [key].flat();
   if (values.some((value) => value === undefined || value === null)) {
     throw new TypeError(`Cannot use ${showValue(key)} as the key of a row`);

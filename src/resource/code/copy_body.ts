@@ -3,7 +3,7 @@ import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { isExactNumber } from "../../schema/exact_number.ts";
 import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 
-/** The maximum depth of a value, equal to the maximum in the body of a request. */
+/** The maximum nesting depth of a value, as in the body of a request. */
 const maxLevels = 32;
 
 /**

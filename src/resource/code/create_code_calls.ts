@@ -89,7 +89,6 @@ export function createCodeCalls(run: RunCall) {
   };
 }
 
-/** Returns the body of a reply; null for a reply without a body. */
 function dataOf(reply: ShapedReply): unknown {
   return reply instanceof DataReply ? reply.fittingData() : null;
 }
@@ -102,7 +101,6 @@ function member(reply: ShapedReply, name: string): unknown {
   return memberOf(dataOf(reply), name);
 }
 
-/** Returns a member of the object that an operation returns. */
 function memberOf(data: unknown, name: string): unknown {
   return Object(data)[name];
 }

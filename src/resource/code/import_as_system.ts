@@ -54,7 +54,7 @@ export interface ImportsFromCodeOptions {
   readonly bodyLimit: number;
 }
 
-/** Creates the imports of an app. */
+/** Creates the object through which code imports rows into the resources of an app. */
 export function importsFromCode(
   { resources, ofSystem, bodyLimit }: ImportsFromCodeOptions,
 ): ImportsFromCode {
@@ -110,8 +110,7 @@ async function* readAhead(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
       const { done, value } = await next;
       if (done === true) return;
       next = reader.next();
-      // If no code awaits this promise any more, a rejection must not become an unhandled
-      // rejection.
+      // If nothing awaits this promise any more, its rejection must not count as unhandled.
       next.catch(() => {});
       yield value;
     }

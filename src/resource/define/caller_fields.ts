@@ -6,7 +6,7 @@ import type { FieldPolicy } from "../model/field_policy.ts";
 import type { CallerTags, EtagPolicy } from "../http/etag.ts";
 import type { CallerFields, FieldsOfCaller } from "../model/caller_fields.ts";
 
-/** The fields from which the fields of callers are derived. */
+/** The fields of a resource before the limits of a caller apply, and the ETags of its rows. */
 export interface WidestFields {
   readonly table: TableInfo;
   readonly widest: FieldPolicy;
@@ -16,9 +16,9 @@ export interface WidestFields {
 }
 
 /**
- * Returns the parts of a resource that depend on the fields of a caller. The parts are created once
- * for all callers with the same lists, because readers of rows cache their results by the list of
- * columns.
+ * Returns a function that creates the parts of a resource that depend on the fields of a caller.
+ * The parts are created once for all callers with the same lists, because readers of rows cache
+ * their results by the list of columns.
  */
 export function createCallerFields(
   of: FieldsOfCaller,

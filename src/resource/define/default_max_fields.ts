@@ -17,18 +17,14 @@ export interface LargestBodies {
 export function defaultMaxFields(bodies: LargestBodies): number {
   const { table, batch, relations, nestedWrites } = bodies;
   const items = Math.max(batch.create, batch.update, batch.replace, batch.delete);
-  // In addition to its columns, an item can contain its precondition and the names of its
-  // relations.
+  // In addition to its columns, an item can contain its precondition and its relations' names.
   const ofItems = items * (table.columns.length + relations.size + 1);
   const widths = [...relations.values()].map(({ target }) => target.columns.length);
   const ofEmbedded = nestedWrites ? batch.create * embeddedPerItem * Math.max(0, ...widths) : 0;
   return Math.max(least, ofItems + ofEmbedded);
 }
 
-/**
- * The default is never less than this, because documents in json columns and inputs of procedures
- * may have many fields.
- */
+/** Never fewer, because json documents and inputs of procedures may have many fields. */
 const least = 20_000;
 
 /** The number of rows that a body may embed for each item that a batch may contain. */

@@ -51,8 +51,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // For a key within one table, the table's name cannot distinguish the two directions of the
-    // relation.
+    // Within one table, the table's name cannot distinguish the two directions of the relation.
     table.name,
     "__proto__",
   ]);
@@ -63,8 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * Keys whose two tables are in one schema come first. Within each group, keys that are named after
- * their table come first.
+ * Orders relations to many rows. Keys between tables of one schema precede all other keys. Among
+ * each of the two, keys that are named after their table come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
@@ -119,10 +118,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/**
- * Returns the name for rows of another table. The name contains the schema, unless the schema is
- * the viewer's own or the first one.
- */
+/** Returns the table's name, with the schema unless it is the viewer's or the default schema. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }
@@ -162,9 +158,7 @@ function toMany(key: ServedKey): Candidate {
   };
 }
 
-/**
- * Returns the relation through the link table of a key to the target of the link table's other key.
- */
+/** Returns the many-to-many relation through the key's table, if that is a pure link table. */
 function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly Candidate[] {
   const link = near.from;
   const far = foreignKeys(link, others).find(({ index }) => index !== near.index);
@@ -186,9 +180,9 @@ function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly 
 }
 
 /**
- * Returns true if the rows of a table only link two other tables. Its key consists of the columns
- * of its two foreign keys, and every other column is a timestamp. A column such as a quantity or a
- * price makes it an ordinary table.
+ * Returns true if a table only links two other tables. The primary key of such a table consists of
+ * the columns of its two foreign keys, and every other column is a timestamp. A table with a column
+ * such as a quantity or a price is an ordinary table.
  */
 function isPureLink(
   { primaryKey, columns, foreignKeys }: TableInfo,

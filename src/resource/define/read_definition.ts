@@ -80,9 +80,7 @@ function writesArePrivate(given: unknown): string | null {
   return write === undefined ? null : `cannot open ${write}: only read and subscribe can be public`;
 }
 
-/**
- * RFC 3986, 3.3. In the path of a request, every other character of a segment is percent-encoded.
- */
+/** RFC 3986, 3.3. Every other character of a path segment is percent-encoded. */
 const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
 
 const path = textLike("", /^[^/]/).fitting(
@@ -90,10 +88,7 @@ const path = textLike("", /^[^/]/).fitting(
   (path) => path.split("/").every(isSegment),
 );
 
-/**
- * Returns true for a segment in the spelling of encodeURIComponent. Paths of requests are
- * normalized to this spelling, so no other spelling would match.
- */
+/** Returns true for a segment as encodeURIComponent writes it. Request paths are normalized so. */
 function isSegment(segment: string): boolean {
   if (!segmentPattern.test(segment)) return false;
   if (!segment.includes("%")) return true;

@@ -20,9 +20,7 @@ export interface ChangeRecording {
   readonly changes: ResolvedChangesOptions;
 }
 
-/**
- * The resource definitions of an app and its database, to resolve the recording of changes from.
- */
+/** The resource definitions of an app and its database, to resolve how changes are recorded. */
 export interface ServedDefinitions {
   readonly resources: readonly ResourceDefinition[];
   /** The database of definitions without `db`. */
@@ -61,7 +59,6 @@ export async function resolveChangeRecordings(
   return recordings;
 }
 
-/** The link tables of the relations of a resource. */
 function linksOf({ options }: ResourceDefinition): readonly TableInfo[] {
   return Object.values(options.relations ?? {}).flatMap(({ through }) =>
     through === undefined ? [] : requireTableInfo(through)

@@ -41,5 +41,5 @@ interface Failures {
   suppressed: number;
 }
 
-/** How long further failures of a field are only counted, in milliseconds. */
+/** The time in which further failures of a field are only counted, in milliseconds. */
 const intervalMs = 60_000;

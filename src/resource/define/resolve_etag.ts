@@ -4,7 +4,7 @@ import type { ColumnResolver } from "./column_resolver.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 import type { EtagPolicy, TagKeys } from "../http/etag.ts";
 
-/** Derives the keys that resolved ETag policies hash with from the secrets. */
+/** Derives the keys for hashes in ETags from the secrets. */
 export function createTagKeys(secrets: readonly string[]): TagKeys {
   const [current, ...older] = secrets.map((secret) => deriveKey(secret, "etag"));
   if (current === undefined) throw new Error("Cannot make tags without a secret");
@@ -53,10 +53,7 @@ export function resolveEtag(
   };
 }
 
-/**
- * Requires that the option agrees with the table. A table that declares a timestamp of changes has
- * only one such column.
- */
+/** Throws a plain Error if `etag.updatedAtField` contradicts the timestamps of the table. */
 function requireDeclared(updatedAtField: ColumnInfo | null, table: TableInfo): void {
   const declared = table.columns.filter(({ writeTimestamp }) => writeTimestamp === "updated");
   const agrees = updatedAtField === null || updatedAtField.writeTimestamp === "updated" ||

@@ -52,8 +52,8 @@ export function resolveFieldLists(
   const readable = widest("readable", columns);
   const lists = {
     readable,
-    // A client that may write the deletion mark can delete rows without the right to delete.
-    // Therefore the option must name the mark, and also the timestamps that the service fills in.
+    // A client that may write the soft-deletion column can delete rows without the right to delete.
+    // Therefore the option must name that column, and the timestamps that the service fills in.
     writable: widest(
       "writable",
       columns.filter((column) => column !== softDelete?.field && column.writeTimestamp === null),
@@ -116,7 +116,7 @@ export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
   return Object.values(options).some((list) => functionOf(list) !== null);
 }
 
-/** Returns the columns that a list never exceeds, or null if only a function limits it. */
+/** Returns the columns to which a list is always limited, or null if only a function limits it. */
 export function pickWidest<Picked>(
   list: NonNullable<List>,
   pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,

@@ -35,10 +35,7 @@ function foreignKeys({ type, steps: [first, second] }: Relation): readonly Colum
   return [...first.other, ...(second === undefined ? [] : second.own)];
 }
 
-/**
- * Requires that each column of a link table can be filled. If a resource serves the link table, the
- * rules of that resource apply instead.
- */
+/** Requires that the columns of a link table can be filled, unless a resource serves the table. */
 function requireFillableLink(relation: Relation, served: ReadonlySet<TableInfo>): void {
   const link = relation.steps[0].table;
   if (relation.type !== "manyToMany" || served.has(link)) return;

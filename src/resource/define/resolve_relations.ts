@@ -83,10 +83,7 @@ function resolveRelation(
   return relation;
 }
 
-/**
- * Matches an unusable name: a name with a character that is syntax in `include` or in dotted names,
- * or a name that would set a prototype.
- */
+/** Matches a name with syntax of `include` or dotted names, or a name that sets a prototype. */
 const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 
 function requireName(

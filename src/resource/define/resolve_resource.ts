@@ -51,7 +51,7 @@ export interface ResourceContext {
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
   /** Definitions whose fields depend on the caller, or whose relations lead to such resources. */
   readonly varying: ReadonlySet<ResourceDefinition>;
-  /** The map is filled once every resource is resolved. */
+  /** The resources by table. The map is filled after every resource is resolved. */
   readonly served: ResourcesByTable;
   /**
    * Returns true if an index begins with the column. Called only after the indexes of the database
@@ -59,11 +59,11 @@ export interface ResourceContext {
    */
   isIndexed(column: ColumnInfo): boolean;
   /**
-   * The tables that define how a violated constraint is resolved. The set is filled once the
-   * database was queried.
+   * The tables whose constraints define how a conflict is resolved, such as `ON CONFLICT REPLACE`.
+   * The set is filled after the database was queried.
    */
   readonly conflicting: ReadonlySet<TableInfo>;
-  /** The rights of roles, read once the database was queried. */
+  /** The rights of database roles, read after the database was queried. */
   readonly roleRights: RoleRights;
   /** Returns the open hub of a driver; null if no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
@@ -96,7 +96,8 @@ export function resolveResource(
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const sqlPlans = new SqlPlans();
   const relations: Relations = context.relations.get(definition) ?? new Map();
-  // For another table, the names of a path are relations of the resource that serves that table.
+  // A path can lead through another table. Its relations are those of the resource that serves the
+  // table.
   const relation = (from: TableInfo, name: string) =>
     (from === table ? relations : served.get(from)?.relations)?.get(name);
   checkKey(options.id, table, find);
@@ -183,8 +184,8 @@ export function resolveResource(
     capabilities: {
       ...capabilities,
       enableRestore: softDelete !== null && capabilities.enableDelete,
-      // The role of the service cannot create the index, because the index would contain rows that
-      // policies hide.
+      // If policies hide rows from the service's role, the role cannot create the index, because
+      // the index would contain those rows.
       get enableSearch() {
         return search !== null && context.roleRights.known(table)?.hidesRows !== true;
       },
@@ -228,10 +229,7 @@ export function resolveResource(
 
 const none: ReadonlySet<ColumnInfo> = new Set();
 
-/**
- * Observes an invalid value once for each column, because a whole table of invalid values must not
- * flood the log.
- */
+/** Observes one invalid value per column, because a whole table of them would flood the log. */
 function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidValue {
   const observed = new Set<ColumnInfo>();
   return (column) => {
@@ -241,10 +239,7 @@ function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidVal
   };
 }
 
-/**
- * Returns the capabilities that the table allows. Rows of a view can only be read, and no log
- * contains its changes.
- */
+/** Returns what the table allows. A view is read-only, and no log contains its changes. */
 function possibleCapabilities(
   wanted: Options["capabilities"],
   { readOnly }: TableInfo,
@@ -283,7 +278,7 @@ function resolvePage({ pagination }: Options, table: TableInfo): PageLimits {
   return { defaultLimit, maxLimit };
 }
 
-/** The columns of new rows that another source fills. */
+/** The columns of new rows that receive a value, by the source of the value. */
 interface Filled {
   readonly writable: ReadonlySet<ColumnInfo>;
   readonly generated: ReadonlySet<ColumnInfo>;
@@ -291,7 +286,7 @@ interface Filled {
   readonly softDelete: SoftDelete | null;
 }
 
-/** Requires that every required column has a source. Otherwise every POST would fail. */
+/** Requires a value for every required column. Otherwise every POST would fail. */
 function requireCreatable(
   { auth, capabilities, hooks }: Options,
   table: TableInfo,

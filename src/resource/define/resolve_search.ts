@@ -47,10 +47,7 @@ export function resolveSearch(
   return indexes.open(index, options);
 }
 
-/**
- * Resolves the searched fields, which must be readable. Otherwise a caller could find out the
- * content of a hidden field letter by letter.
- */
+/** Resolves the searched fields. Searching a hidden field would reveal it letter by letter. */
 function resolveFields(
   given: Options["fields"],
   { table, readable, find }: SearchedResource,

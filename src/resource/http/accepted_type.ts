@@ -18,7 +18,8 @@ export function acceptedType(
   if (header.length > maxAcceptLength) return first;
   // The parameter `numbers=safe` asks for a format of numbers. Any type may have the parameter.
   const accept = header.replace(/;\s*numbers=safe/g, "");
-  // The types include the parameter, because a range that names it matches no type without it.
+  // The offered types include the parameter, because a media range with a parameter matches no type
+  // without the parameter.
   const accepted = accepts(
     { headers: new Headers({ accept }) },
     ...offered.map((type) => type + charset),

@@ -15,9 +15,7 @@ export interface AnswerBytes {
 
 /** A part of a response. The error of a response that is too large names the part. */
 export interface AnswerPart {
-  /**
-   * The name in the details: `rows`, `groups`, or the path of an include, such as `author.posts`.
-   */
+  /** The name in the details: `rows`, `groups`, or the path of an include like `author.posts`. */
   readonly name: string;
   readonly subject: string;
   readonly advice: string;
@@ -66,18 +64,16 @@ export function responseTooLarge(limit: number, { name, subject, advice }: Answe
   );
 }
 
-/**
- * Converts the error of a read that exceeded the limit of bytes to a problem that names the part.
- */
+/** Converts the error of a read beyond the limit of bytes to a problem that names the part. */
 export function namingPart(error: unknown, limit: number, part: AnswerPart): unknown {
   const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
   return isTooLarge ? responseTooLarge(limit, part) : error;
 }
 
 /**
- * Creates the function that counts the bytes of a row in the response. A JSON document counts with
- * the memory of its arrays and objects. Empty or nested arrays and objects need many times the
- * memory of their text.
+ * Creates the function that counts the bytes of a row in the response. For a JSON document, the
+ * function counts the memory of its arrays and objects, because empty or nested arrays and objects
+ * need many times the memory of their text.
  */
 export function shownBytes(
   read: readonly ColumnInfo[],
@@ -105,18 +101,12 @@ function isDocument({ kind }: ColumnInfo): boolean {
 
 /** The smallest size of an array or object in memory, in bytes. */
 const bytesOfContainer = 32;
-/**
- * The maximum length of a document, in characters, up to which the document needs little memory
- * whatever it contains.
- */
+/** Documents of up to this many characters need little memory, whatever they contain. */
 const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/**
- * Returns the size of arrays and objects. Brackets in strings count too, because skipping them
- * would take longer.
- */
+/** Estimates the memory of arrays and objects. Brackets in strings count too, which is faster. */
 function containerBytes(document: SqlValue): number {
   if (typeof document !== "string" || document.length < shortDocument) return 0;
   let count = 0;
@@ -127,7 +117,7 @@ function containerBytes(document: SqlValue): number {
   return bytesOfContainer * count;
 }
 
-/** Counts rows that the response shows once. Throws a 422 if they are too large. */
+/** Counts the bytes of rows that the response contains once. Throws a 422 if they are too many. */
 export function countRows(
   bytes: AnswerBytes,
   rows: readonly (readonly SqlValue[])[],
@@ -138,12 +128,10 @@ export function countRows(
   if (bytes.left < 0) throw responseTooLarge(bytes.limit, part);
 }
 
-/** The size of one value of a group, with the names of the value, in bytes. */
+/** The assumed size of one value of a group, including its names in the JSON, in bytes. */
 const bytesOfValue = 64;
 
-/**
- * Returns the approximate size of the groups of an aggregate, which contain strings and numbers.
- */
+/** Returns the approximate size in bytes of an aggregate's groups of strings and numbers. */
 export function bytesOfGroups(groups: readonly AggregateGroup[]): number {
   let bytes = 0;
   for (const { key, metrics } of groups) {

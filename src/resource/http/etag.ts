@@ -33,8 +33,8 @@ export interface CallerTags {
   /** The columns that a hash covers. */
   readonly hashed: readonly ColumnInfo[];
   /**
-   * The suffix of every ETag. A response with other fields is another state of a cached response,
-   * so it needs another ETag.
+   * The suffix of every ETag. It depends on the fields of the caller, because responses with
+   * different fields need different ETags.
    */
   readonly ending: string;
 }
@@ -77,9 +77,7 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
   return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));
 }
 
-/**
- * The `If-Match` header of a write, which the ETag of its row must match; null without the header.
- */
+/** The `If-Match` header of a write, to match with the row's ETag; null if there is none. */
 export type Precondition = string | null;
 
 /**
@@ -129,16 +127,11 @@ export function preconditionFailed(currentETag: string | null): Problem {
   });
 }
 
-/** The part of a resource that preconditions depend on. */
 interface EtagOwner {
-  /** Null if the resource has no tags. */
   readonly etag: EtagPolicy | null;
 }
 
-/**
- * The value that distinguishes one state of a row from the row's other states, and whether the
- * caller may read that value.
- */
+/** A value that identifies the state of a row, and whether the caller may read the value. */
 interface State {
   readonly text: string;
   readonly isShown: boolean;
@@ -187,8 +180,8 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
 }
 
 /**
- * Returns the tags of a version. For a write, a version that the caller may read is the state,
- * whatever fields were read with it.
+ * Returns the tag of a row's version if the caller may read the version. For a write, this tag
+ * matches with any suffix, so it does not depend on the fields that were read.
  */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];
@@ -213,9 +206,7 @@ const maxHeaderLength = 8_192;
 /** One member of a list of ETags. A member may be empty (RFC 9110, 5.6.1). */
 const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
 
-/**
- * Returns the ETags in a list. For a malformed list it returns none, so the header matches nothing.
- */
+/** Returns the ETags in a list, or none for a malformed list. Then the header matches no ETag. */
 function listedTags(header: string): readonly string[] {
   const tags: string[] = [];
   if (header.length > maxHeaderLength) return tags;

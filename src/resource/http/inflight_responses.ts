@@ -6,9 +6,7 @@ import type { Reply } from "../../protocol/reply.ts";
 import { FairSemaphore } from "../../runtime/queues/fair_semaphore.ts";
 import type { LargeReply, WritingTurns } from "./large_reply.ts";
 
-/**
- * The limit of the total size of all responses that their clients have not received yet, in bytes.
- */
+/** The limit for all responses that their clients have not received yet, in bytes. */
 const maxSendingBytes = 128 * 1024 * 1024;
 
 /** The delivery of the response of an operation to its client. */
@@ -32,20 +30,20 @@ export interface AnswerDelivery extends WritingTurns {
  */
 export class InflightResponses {
   #bytes = 0;
-  /** The bytes of each identity with undelivered responses. */
+  /** The total size of the undelivered responses of each identity, in bytes. */
   readonly #byIdentity = new Map<string, number>();
   /** Replies are written one at a time, because each holds its source and its result in memory. */
   readonly #writing = new FairSemaphore(1);
 
-  /** The remaining bytes for another response. */
+  /** The number of bytes that further responses may have. */
   get room(): number {
     return maxSendingBytes - this.#bytes;
   }
 
   /**
    * Counts a long string until it is delivered. A shorter string fits into the buffers of its
-   * socket, and does not count. Throws a 503 beyond the limit, unless the request has written. Such
-   * a request always gets its response, because only the response confirms the write.
+   * socket, and does not count. Throws a 503 beyond the limit, unless the request is a write. A
+   * write always gets its response, because only the response confirms the write.
    */
   add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
@@ -82,8 +80,7 @@ export class InflightResponses {
 
   /** Returns the 503 for a response that cannot be sent to an identity now. */
   refusal(identity: string): Problem {
-    // The database was read in vain. A client that does not read its other responses is charged for
-    // the read.
+    // The database was read for nothing. A client that does not read its responses pays for it.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(
       "overloaded",
@@ -112,20 +109,14 @@ export class InflightResponses {
     else this.#byIdentity.set(identity, own);
   }
 
-  /**
-   * Returns true if the undelivered responses of an identity are at least as large as the average
-   * of all identities.
-   */
+  /** Returns true if an identity has at least the average size of undelivered responses. */
   #holdsItsShare(identity: string): boolean {
     const own = this.#byIdentity.get(identity) ?? 0;
     return own > 0 && own * this.#byIdentity.size >= this.#bytes;
   }
 }
 
-/**
- * Returns the size of a string in memory. A string with a character beyond Latin-1 needs two bytes
- * for each character.
- */
+/** Returns the memory of a string: two bytes a character if any is beyond Latin-1, else one. */
 function heldBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

@@ -12,9 +12,7 @@ export class DataReply {
   readonly status: number;
   readonly headers: Reply["headers"];
   readonly data: unknown;
-  /**
-   * The size of the reply, or null for the reply to a write, because such a reply is not limited.
-   */
+  /** The size of the reply, or null for the reply to a write, whose size is not limited. */
   readonly size: ReplySize | null;
 
   /** Creates the reply without writing its body. */
@@ -30,7 +28,7 @@ export class DataReply {
     this.size = size;
   }
 
-  /** Returns the data, for code. Throws a 422 if the written reply would be too large. */
+  /** Returns the data for a call from code. Throws a 422 if the JSON would be too large. */
   fittingData(): unknown {
     if (this.size !== null && !isSmall(this.size)) requireFitting(this.data, this.size);
     return this.data;
@@ -48,7 +46,7 @@ export class DataReply {
     if (isLarge) return new LargeReply({ status, headers }, data, size);
     if (!isSmall(size)) requireFitting(data, size);
     const reply = this.writeAll();
-    // The counted values do not include computed fields.
+    // The bytes were counted without computed fields, so the written body is checked again.
     const { body: text } = reply;
     if (text.length * maxBytesOfCharacter > limit && !textFits(text, limit)) {
       throw responseTooLarge(limit, part);
@@ -71,7 +69,8 @@ function requireFitting(data: unknown, { limit, part }: ReplySize): void {
 }
 
 /**
- * The `Cache-Control` of JSON replies. Shared caches may not store them: they depend on the user.
+ * The `Cache-Control` of JSON replies. Shared caches may not store the replies, because they depend
+ * on the user.
  */
 export const cacheControl = "private, no-cache";
 
@@ -101,7 +100,7 @@ export function limitedReply(
 }
 
 function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers"] {
-  // A literal is built faster than one with a spread object.
+  // An object literal without a spread is created faster.
   const fixed = { "content-type": jsonType, "cache-control": cacheControl, vary: "Accept" };
   return headers === undefined ? fixed : { ...fixed, ...headers };
 }

@@ -4,15 +4,9 @@ import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 
-/**
- * The limit of the total size of the bodies of requests that run at the same time, in bytes. A
- * single request may exceed the limit.
- */
+/** The limit for the bodies of running requests, in bytes. A single request may exceed it. */
 const maxRunningBytes = 2 * 1024 * 1024;
-/**
- * The maximum time for which a request counts as running, in milliseconds. A request that takes
- * longer waits for something else, so it no longer delays other requests.
- */
+/** A request that takes longer, in milliseconds, is waiting and no longer counts as running. */
 const maxHeldMs = 250;
 /** The limit of the total size of the waiting bodies, in bytes. Each waiting body is in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;
@@ -38,7 +32,10 @@ export class LargeBodies {
     this.#clock = clock;
   }
 
-  /** Runs the work for a body in its identity's turn. Rejects with a 503 if too many wait. */
+  /**
+   * Runs the work of a request when it is the turn of its identity. Rejects with a 503 if too many
+   * requests wait.
+   */
   async run<T>(identity: string, bytes: number, work: () => MaybePromise<T>): Promise<T> {
     if (this.#waiting.size > 0 || !this.#fits(bytes)) await this.#wait(identity, bytes);
     else this.#runningBytes += bytes;
@@ -69,8 +66,8 @@ export class LargeBodies {
   #end(bytes: number): void {
     this.#runningBytes -= bytes;
     for (;;) {
-      // Only the next request in turn may begin. Otherwise smaller bodies would overtake a body
-      // that does not fit for ever.
+      // Only the next request in turn may begin. Otherwise smaller bodies could overtake a larger
+      // body for ever.
       let isNext = true;
       const next = this.#waiting.take((waiter) => {
         const begins = isNext && this.#fits(waiter.bytes);
@@ -100,7 +97,7 @@ export interface RequestQueues {
 }
 
 /**
- * The size from which the request of a body always waits for its turn, in bytes. Parsing such a
+ * A request whose body has at least this size, in bytes, always waits for its turn. Parsing such a
  * body takes as long as handling a small request.
  */
 export const largeBodyBytes = 32 * 1024;

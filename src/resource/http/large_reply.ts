@@ -5,9 +5,7 @@ import { type AnswerPart, responseTooLarge } from "./answer_bytes.ts";
 /** The limits of the size of the JSON reply to a read. */
 export interface ReplySize {
   readonly limit: number;
-  /**
-   * The size of the values that were read for the reply, in bytes; null if they were not counted.
-   */
+  /** The bytes of the values that were read for the reply; null if they were not counted. */
   readonly counted: number | null;
   readonly part: AnswerPart;
 }
@@ -76,8 +74,8 @@ export interface WrittenReply {
 
 const encoder = new TextEncoder();
 /**
- * The size of a chunk, in bytes. Bytes that a socket has not accepted count as undelivered, so it
- * gets no larger chunk.
+ * The size of a chunk, in bytes. Bytes that a socket has not accepted count as undelivered, so no
+ * chunk is larger.
  */
 const bytesOfChunk = 64 * 1024;
 

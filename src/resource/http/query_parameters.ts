@@ -3,9 +3,7 @@ import type { Filter } from "../../filter/filter.ts";
 import { namesByPlain, nearMissOf, plainName } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/**
- * The known query parameters of a request's URL, decoded, or the parameters of a call from code.
- */
+/** The known query parameters of a URL, decoded, or the parameters of a call from code. */
 export interface Query extends ReadonlyMap<string, string> {
   /** The filter of a call from code if it is not a string. */
   readonly codeFilter?: Filter | FilterText;
@@ -72,7 +70,8 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
     const name = decode(equals < 0 ? segment : segment.slice(0, equals));
     const value = equals < 0 ? "" : decode(segment.slice(equals + 1));
     if (!knownParameters.has(name) && !more.has(name)) {
-      // The next comparison of a filter follows `&&`.
+      // An `&&` between two comparisons of a filter that was not encoded looks like an empty
+      // parameter.
       if (isAfterEmpty || looksLikeFilter(name, value)) throw unencoded();
       if (strict) refuseNearMiss(name, more);
       if (strict && ++unknown > maxUnknown) throw tooManyUnknown();
@@ -95,9 +94,7 @@ export function parseFlag(query: Query, name: string): boolean {
   throw new Problem("invalid-parameter", `Cannot use "${name}": it must be true or false`);
 }
 
-/**
- * The limits of the query parameter `limit`: the default and the largest page size of a resource.
- */
+/** The default and the maximum of the query parameter `limit` of a resource. */
 export interface PageLimits {
   readonly defaultLimit: number;
   readonly maxLimit: number;

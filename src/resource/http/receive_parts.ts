@@ -14,14 +14,12 @@ export interface ReceivePartsOptions {
 /** The memory limit for the import of one body, in bytes, except for the parts of one record. */
 const bytesInMemory = 4 * 1024 * 1024;
 
-/**
- * The bytes that a client must send within each timeout of a body. Even a modem reaches this rate.
- */
+/** The bytes that a client must send within each body timeout. Even a modem is that fast. */
 const bytesPerTimeout = 64 * 1024;
 
 /**
- * The number of parts that are read without waiting for a turn. With a turn for each part, a
- * chunked body of single bytes would need a turn for each byte.
+ * The number of parts that a body may have in addition to one part for every 64 bytes. A chunked
+ * body of single bytes would need a turn of the event loop for each byte.
  */
 const freeParts = 1_024;
 const bytesOfPart = 64;
@@ -57,8 +55,7 @@ export async function* receiveParts(
     for (let parts = 1;; parts++) {
       const turn = held.nextPart();
       const ahead = turn === undefined ? reader.read() : null;
-      // If no code awaits this promise any more, a rejection must not become an unhandled
-      // rejection.
+      // If nothing awaits this promise any more, its rejection must not count as unhandled.
       ahead?.catch(() => {});
       if (part !== null) yield part;
       if (turn !== undefined) await turn;
@@ -81,10 +78,7 @@ export async function* receiveParts(
   }
 }
 
-/**
- * The remaining time of a client. The time counts only while the service waits for the client, not
- * for the database.
- */
+/** The remaining time of a client. It decreases only while the service waits for the client. */
 class ClientTime {
   readonly #clock: Clock;
   readonly #timeoutMs: number;

@@ -2,26 +2,25 @@ import { Problem } from "../../problem/problem.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** The largest sum of all bodies that are being received, in bytes. */
+/** The largest total size of all bodies that are being received, in bytes. */
 const maxReceivingBytes = 64 * 1024 * 1024;
-/** The size up to which a body is received in any case, in bytes. */
+/** A body of up to this size, in bytes, is received even if the limit is reached. */
 export const smallBodyBytes = 64 * 1024;
 
 /**
- * The number of parts of large bodies, of up to 64 KiB each, that are read per millisecond, or per
- * turn of the event loop if more parts are available. Otherwise Deno would poll its other sockets
- * only occasionally.
+ * The number of parts of large bodies, of up to 64 KiB each, that are read in one turn of the event
+ * loop. With more parts, Deno would poll its other sockets only occasionally.
  */
 const partsOfTurn = 4;
 const turnMs = 1;
 
 /** A body while it is received. */
 export interface HeldBody {
-  /** Counts this number of bytes for the body, instead of the previous one. May throw a 503. */
+  /** Sets the number of bytes that count for the body. May throw a 503. */
   hold(bytes: number): void;
   /** Resolves when the next part may be read; undefined if that is now. */
   nextPart(): Promise<void> | undefined;
-  /** Counts no bytes of the body any more. */
+  /** Stops counting the bytes of the body. */
   end(): void;
 }
 
@@ -42,7 +41,7 @@ export class ReceivingBodies {
     this.#clock = clock;
   }
 
-  /** Begins with a body, of which no bytes count yet. */
+  /** Registers a body, with no bytes yet. */
   begin(): HeldBody {
     let held = 0;
     const count = (bytes: number) => {
@@ -66,8 +65,8 @@ export class ReceivingBodies {
       this.#turnBeganAt = now;
       this.#partsOfTurn = 0;
     }
-    // A part that is never sent does not delay other parts, because a part counts only when its
-    // read begins.
+    // A part counts when its read begins. Therefore a slow client does not delay the parts of other
+    // clients.
     if (this.#waiting.length === 0 && this.#partsOfTurn++ < partsOfTurn) return undefined;
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) void this.#serveWaiting();
@@ -76,7 +75,7 @@ export class ReceivingBodies {
 
   async #serveWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Only after a real timer has Deno handled all I/O (see `createYieldTurn`).
+      // Deno has handled all I/O only after a real timer (see `createYieldTurn`).
       await sleep(0);
       for (const resolve of this.#waiting.splice(0, partsOfTurn)) resolve();
     }

@@ -11,17 +11,15 @@ export interface BodyLimits {
    * the body is read.
    */
   readonly bodyLimit: number;
-  /** The longest time until the last byte, in milliseconds. A slower body is a 408. */
+  /** The longest time until the last byte, in milliseconds. A slower body fails with 408. */
   readonly bodyTimeoutMs: number;
-  /** The limit of all bodies that are being received. */
+  /** The shared limit for all bodies that are being received. */
   readonly receiving: ReceivingBodies;
 }
 
 const maxDepth = 32;
 
-/**
- * Maximum digits of a number, more than any column stores. A million would take 200 ms to parse.
- */
+/** The maximum digits of a number. No column stores more. A million digits would take 200 ms. */
 const maxDigits = 1_000;
 
 export function bodyJsonLimits(maxFields: number): JsonLimits {
@@ -49,8 +47,8 @@ export function readBody(
   limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // This check comes first. A body whose read fails before it is awaited would cause an unhandled
-  // rejection, which ends the process.
+  // This check comes first. If a read failed before the code awaits it, the unhandled rejection
+  // would end the process.
   requireJson((name) => request.headers.get(name));
   const received = receiver.receivedBody();
   if (received === null) return receiveBody(request, limits, clock);

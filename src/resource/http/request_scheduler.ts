@@ -9,14 +9,11 @@ import type { Clock } from "../../runtime/runtime.ts";
 export interface WaitingRequest {
   /** The user or the address that has sent the request. */
   readonly identity: string;
-  /** Aborted when the client has left. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/**
- * The limit of the total duration of the requests that begin in one turn of the event loop, in
- * milliseconds. Durations are estimated from earlier requests.
- */
+/** The maximum estimated duration of requests in one turn of the event loop, in milliseconds. */
 const turnMs = 10;
 /**
  * The limit of the total duration of short requests in one turn, in milliseconds. With a lower
@@ -25,7 +22,7 @@ const turnMs = 10;
 const quickTurnMs = 25;
 /** The expected time of a request before any was measured, in milliseconds. */
 const unknownCostMs = 1;
-/** The time from which requests are slow, in milliseconds. Many of them delay other requests. */
+/** The duration from which a request is slow, in milliseconds. It then delays other requests. */
 const expensiveFromMs = 1;
 /**
  * The time after the begin of a turn in which the scheduler does not look for the turn's end, in
@@ -35,10 +32,7 @@ const expensiveFromMs = 1;
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;
-/**
- * The time after which a waiting request gets an abort signal, in milliseconds. Most requests wait
- * for less time than creating the signal takes.
- */
+/** The wait after which a request gets an abort signal, in milliseconds. Most waits are shorter. */
 const lookForClientAfterMs = 250;
 
 interface Waiter {
@@ -51,14 +45,13 @@ interface Waiter {
  * passes on all requests that have arrived, one after the other. Fifty requests of ten milliseconds
  * would delay every other request by half a second. Therefore a turn of the event loop begins only
  * as many requests as it has time for. The other requests wait in a queue in which the identities
- * alternate. Between two turns the event loop handles all other work. No request waits as long as
- * requests are short, or few.
+ * alternate. Between two turns the event loop handles all other work. While requests are short or
+ * few, no request waits.
  */
 export class RequestScheduler {
   readonly #clock: Clock;
   readonly #waiting: FairQueue<Waiter> = new FairQueue<Waiter>({ maxWaiting });
   #someWait = false;
-  /** The measured time of a request, in milliseconds. */
   #costMs = unknownCostMs;
   #lastMs = unknownCostMs;
   /** True if a turn is over that was too short for all waiting requests. */
@@ -111,19 +104,13 @@ export class RequestScheduler {
     if (this.#someWait && !this.#isResting) void this.#continue();
   }
 
-  /**
-   * Stores the lower of the last two measured times, because the process may have been paused
-   * during one of the measurements.
-   */
+  /** Stores the lower of the last two times, because a pause of the process may lengthen one. */
   #measured(costMs: number): void {
     this.#costMs = Math.min(costMs, this.#lastMs);
     this.#lastMs = costMs;
   }
 
-  /**
-   * Continues after a real timer. Only then has Deno handled all I/O (see `createYieldTurn`), which
-   * takes time.
-   */
+  /** Continues after a real timer. Only then has Deno handled all I/O (see `createYieldTurn`). */
   async #continue(): Promise<void> {
     this.#isResting = true;
     await (this.#costMs < expensiveFromMs ? new Promise<void>(afterPendingIo) : sleep(0));

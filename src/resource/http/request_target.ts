@@ -54,7 +54,7 @@ export function createHostCheck(): (request: Request) => boolean {
   };
 }
 
-/** The refusal of a request that fails the host check. */
+/** Returns the problem for a request that fails the host check. */
 export function invalidHost(): Problem {
   return new Problem(
     "invalid-parameter",
@@ -62,10 +62,7 @@ export function invalidHost(): Problem {
   );
 }
 
-/**
- * Returns true for a host that `new URL()` accepts. A host can match the pattern and still have an
- * invalid address or a port above 65535.
- */
+/** Returns true for a host that `new URL()` accepts. The pattern allows ports above 65535. */
 function isPlain(host: string): boolean {
   return plainHost.test(host) && URL.canParse(`http://${host}/`);
 }

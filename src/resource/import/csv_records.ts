@@ -34,10 +34,7 @@ export async function* csvRecords(
   }
 }
 
-/**
- * Returns true for an empty line. In a CSV with only one field, an empty line is a row with NULL
- * instead.
- */
+/** Returns true for an empty line. With only one field, such a line is a row with NULL instead. */
 function isBlank({ fields: [first, ...others] }: CsvRecord, fields: readonly Field[]): boolean {
   return first === null && others.length === 0 && fields.length > 1;
 }
@@ -49,10 +46,7 @@ interface Field {
   readonly column: ColumnInfo | null;
 }
 
-/**
- * Parses the names in the header. An unknown name is an error, because otherwise the values of that
- * field would be lost in every row.
- */
+/** Parses the header. An unknown name is an error, because all its values would be lost. */
 function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Field[] {
   const { maxFields } = resource;
   if (fields.length > maxFields) {
@@ -117,10 +111,7 @@ function recordOf(
   return new ImportRecord(line, size, body);
 }
 
-/**
- * Converts an exported string to its JSON value. Any other string is returned unchanged, and later
- * fails as invalid.
- */
+/** Converts an exported string to its JSON value. Other strings stay, and later fail as invalid. */
 function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
   if (databaseType?.shape.kind === "any") return numberOf(text);
   if (databaseType !== undefined) {

@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 
 /** An error in a row of an import: its line in the body, the field and a message. */
 export interface LineError {
-  /** The line where the row begins, counted from 1. The header of a CSV is line 1. */
+  /** The line where the row begins, counted from 1. In a CSV, the header is line 1. */
   readonly line: number;
   /** The field, or a path into it. Empty for the row as a whole. */
   readonly path: string;

@@ -32,7 +32,8 @@ export async function* ndjsonRecords(
         records.push(safeNumbers ? withMarksRead(record) : record);
       }
       line++;
-      // An invalid line takes many times as long as a valid one.
+      // Records are yielded in small groups, because an invalid line takes many times as long as a
+      // valid line.
       if (records.length < recordsAtOnce) continue;
       yield records;
       records = [];

@@ -1,5 +1,5 @@
 export interface CsvRecord {
-  /** The fields. Null is an empty field without quotes. */
+  /** The fields of the record. An empty field without quotes is null. */
   readonly fields: readonly (string | null)[];
   /** The line where the record begins, counted from 1. */
   readonly line: number;
@@ -62,10 +62,7 @@ const comma = 0x2c;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/**
- * Returns true if a field ends before the character with this code. The code is NaN at the end of
- * the string.
- */
+/** Returns true if a field ends before this character code, which is NaN at the end. */
 function endsField(code: number): boolean {
   return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
 }

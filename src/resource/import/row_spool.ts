@@ -6,14 +6,14 @@ import { PreparedRow } from "./prepared_row.ts";
 import { RowShape, ShapedRow } from "./shaped_row.ts";
 import { textBlocks } from "./text_blocks.ts";
 
-/** The size of the records whose rows stay in memory, in bytes. More rows go to a file. */
+/** The total size of records whose rows stay in memory, in bytes. More rows go to a file. */
 const maxBytesInMemory = 4 * 1024 * 1024;
 
 const readBytes = 256 * 1024;
 
 /**
- * The prepared rows of an import before the first is written. A few stay in memory. Many are in a
- * temporary file, which is unlinked as soon as it is open.
+ * The prepared rows of an import before the first row is written. Few rows stay in memory. Many
+ * rows go to a temporary file, which is unlinked as soon as it is open.
  */
 export class RowSpool implements AsyncDisposable {
   readonly #table: TableInfo;
@@ -66,7 +66,7 @@ export class RowSpool implements AsyncDisposable {
     await this.#file?.close();
   }
 
-  /** Writes one string for many rows, which takes a third of the time of one string for each. */
+  /** Writes one string for many rows, in a third of the time of one string per row. */
   #textOf(rows: readonly PreparedRow[]): string {
     const runs: Run[] = [];
     let last: RowShape | null = null;
@@ -98,10 +98,7 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /**
-   * Returns the previous shape if its columns are equal. Statements are cached by identity of
-   * columns.
-   */
+  /** Returns the previous shape if it is equal, because statements are cached by its identity. */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;
@@ -124,14 +121,12 @@ interface Run {
   readonly rows: (readonly unknown[])[];
 }
 
-/** Precedes a string that must be parsed exactly. */
+/** The first character of a line whose values `JSON.parse` may not restore exactly. */
 const exactMark = "!";
 
 class SpoolFile {
   readonly #file: FileHandle;
-  /**
-   * The function that removes the file at the end, or null if the file has been removed already.
-   */
+  /** Removes the file at the end. Null if the file has been removed already. */
   readonly #removeAtEnd: (() => Promise<void>) | null;
 
   private constructor(file: FileHandle, removeAtEnd: (() => Promise<void>) | null) {
@@ -147,7 +142,7 @@ class SpoolFile {
     const remove = () => rm(folder, { recursive: true, force: true });
     const file = await open(`${folder}/rows`, "wx+", 0o600);
     try {
-      // Removes the file early, so that nothing remains if the process is killed.
+      // Removes the file early, so that no file remains if the process is killed.
       await remove();
       return new SpoolFile(file, null);
     } catch (error) {
@@ -162,7 +157,7 @@ class SpoolFile {
   }
 
   async *read(): AsyncGenerator<Uint8Array, void> {
-    // The buffer is reused for each part, which `textBlocks` copies.
+    // The buffer is reused for each part, because `textBlocks` copies the parts.
     const buffer = new Uint8Array(readBytes);
     for (let at = 0;;) {
       const { bytesRead } = await this.#file.read(buffer, 0, readBytes, at);

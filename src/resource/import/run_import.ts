@@ -36,7 +36,8 @@ export interface ImportPlan {
 
 /**
  * Imports the rows of a body while it is read. `records` opens the body. Throws a 422 with the
- * errors by line if rows were rejected. In chunk mode it lists the lines that were not written.
+ * errors by line if rows were rejected. In chunk mode the 422 lists the lines that were not
+ * written.
  */
 export async function runImport(
   records: () => ImportRecords,
@@ -47,7 +48,8 @@ export async function runImport(
   const ofCall = { ...call, record: null, grant };
   const importing = new RowImport(records, ofCall, { onProgress, giveTurn });
   if (mode.kind === "chunks") return await importing.chunks(mode.rows);
-  // Before-hooks run outside of transactions.
+  // Before-hooks run outside of transactions. With such a hook, the rows are read before the
+  // transaction.
   const isAtHand = mode.isAtHand && call.resource.hooks.onBeforeCreate === undefined;
   return isAtHand ? await importing.within(mode) : await importing.all(mode);
 }
@@ -111,8 +113,7 @@ class RowImport {
       this.#take(chunk);
       if (this.#errors.isFull) break;
       if (!this.#errors.isEmpty) continue;
-      // Charges for the rows before the transaction, because a transaction must not wait for a
-      // debit.
+      // Charges before the transaction, because a transaction must not wait for a debit.
       await this.#call.request.debit.charge(this.#rows);
       await spool.add(chunk.rows, chunk.size);
       this.#report();
@@ -182,7 +183,7 @@ class RowImport {
     try {
       await this.#call.request.debit.charge(this.#rows);
     } catch (error) {
-      // A 429 charges for nothing, but the rows that are already written must not be free.
+      // A failed import is charged nothing, but the rows that are already written must not be free.
       if (!(error instanceof Problem) || this.#written === 0) throw error;
       this.#isPaid = false;
       this.#errors.add({ line: chunk.from, path: "", message: error.message });

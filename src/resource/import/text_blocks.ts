@@ -168,9 +168,7 @@ export function tooLong(limit: number, line: number): UnreadableLine {
   return new UnreadableLine(line, `is longer than ${limit} bytes`);
 }
 
-/**
- * The decoder keeps no state between calls. A byte order mark inside of the text is a character.
- */
+/** The decoder keeps no state. A byte order mark inside of the text is a character. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function decoded(bytes: Uint8Array, firstLine: number): string {

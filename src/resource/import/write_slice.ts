@@ -55,8 +55,8 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // One by one, all rows may fit. In one statement, a generated key may equal the given key of a
-    // later row.
+    // All rows may succeed one by one. In one statement, a generated key may equal the given key of
+    // a later row.
     if (refused.length > 0) throw new RefusedRows(refused);
   }
 
@@ -68,7 +68,7 @@ export class SliceWriter {
   ): Promise<{ readonly error: unknown } | null> {
     const failure = await this.#attempt(rows, connection, point);
     if (failure === null) return null;
-    // Uses a savepoint, so that the transaction survives if the role may not set the counter.
+    // Uses a savepoint, so that the transaction survives if the role may not set the sequence.
     const apart: Connection = {
       query: (statement) =>
         inSavepoint(connection, "service_counter", async () => await connection.query(statement)),

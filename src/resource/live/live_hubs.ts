@@ -20,7 +20,7 @@ import { isHiddenFromRole } from "./shown_to_role.ts";
 
 /** Options with which the live hubs of an app are opened. */
 export interface LiveHubsOptions {
-  /** Keyed by the driver that the configuration names. */
+  /** How the changes of each database are recorded, by the driver that the configuration names. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly credentials: Pick<Credentials, "of">;
@@ -64,7 +64,7 @@ export class LiveHubs {
         return this.#openHub(recording, tablesToFollow(some), rights);
       }),
     );
-    // Without streams no stream has to end.
+    // Without a hub there is no stream that a change of the rights could end.
     if (rights?.mayChange !== true || this.#hubs.size === 0) return;
     const recheck = () => this.#recheckRoles(rights, resources);
     this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
@@ -124,8 +124,8 @@ export class LiveHubs {
       if (!secured.isSubsetOf(known)) driver.renewConnections?.();
       known = secured;
       hub.hide(secured);
-      // These rights reject new streams. If this read of the rights fails, the next recheck reads
-      // them again.
+      // New streams are checked against these rights, so they are read again. If this read fails,
+      // the next recheck reads them.
       rights?.readAgain().catch(() => {});
     };
     const hub = new LiveHub({
@@ -161,7 +161,7 @@ function isSubscribable(resource: Resource): boolean {
   return resource.isSubscribable;
 }
 
-/** Requires that the deletion column is recorded, because every stream depends on its value. */
+/** Requires that changes of the soft-deletion column are recorded, because streams need them. */
 function requireDeletionRecorded(
   { undeleted, table }: Resource,
   { changes }: ChangeRecording,

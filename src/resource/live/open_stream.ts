@@ -31,8 +31,7 @@ export async function openStream(
   // No client reads the body of a HEAD response, so the stream would stay open.
   if (raw.method === "HEAD") return null;
   await requireShownToRole(resource, "live stream");
-  // One statement evaluates the filters of many streams, so one invalid value would end all of
-  // them.
+  // One statement evaluates the filters of many streams: one invalid value would end them all.
   const refused = await refusedLiteral(request.query.get("filter"), resource);
   if (refused !== null) throw refused;
   const { url, policy, table, reader } = resource;

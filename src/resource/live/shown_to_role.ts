@@ -77,7 +77,7 @@ export function isHiddenFromRole(resource: Shown): boolean {
 }
 
 /**
- * Requires that the database hides no part of a resource from the service. It is needed for
+ * Requires that the database hides no part of a resource from the service. The check is needed for
  * responses that no statement of the service's role produces. Throws a 404, because rights may have
  * changed since the start.
  */

@@ -14,9 +14,9 @@ export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
  */
 export type FieldsOfCaller = (user: User | null) => CallerLists;
 
-/** The results of the functions of the lists for one caller. */
+/** The field lists of one caller, as the functions in the option `fields` return them. */
 export interface CallerLists {
-  /** Equal for callers with the same fields. */
+  /** A string that is equal for callers with the same fields. */
   readonly id: string;
   /** Returns the fields of the caller, which are a subset of the widest policy. */
   narrow(): FieldPolicy;
@@ -29,8 +29,6 @@ export interface CallerFields {
   readonly etag: EtagPolicy | null;
   /** The columns that other callers may read, but not this caller. */
   readonly withheld: ReadonlySet<ColumnInfo>;
-  /**
-   * A string that is equal for callers with the same lists, and different for all other callers.
-   */
+  /** A string that is equal for callers with equal lists, and different for all other callers. */
   readonly fieldsKey: string;
 }

@@ -3,9 +3,9 @@ import type { ResourceCall } from "./operation.ts";
 import type { OpenTransaction } from "./code_caller.ts";
 
 /**
- * Returns the functions with which a hook or a procedure calls operations. The functions act as the
- * user of the hook's or procedure's own call, within the open transaction. If `transaction` is
- * null, that is the transaction that the call has joined.
+ * Returns the API with which a hook or a procedure calls operations. The API acts for the caller of
+ * the current operation, within `transaction`. If `transaction` is null, the API acts within the
+ * transaction that the operation has joined.
  */
 export function callsFor(
   { resource, request, user }: ResourceCall,

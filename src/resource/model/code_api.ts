@@ -51,10 +51,10 @@ export interface CodeApiFunctions<Api> {
   asSystem(): CodeApi<Api>;
   /**
    * Runs `work` in one transaction: it is committed when `work` resolves, and rolled back when
-   * `work` throws. Its calls are part of the transaction. If one call rejects, only that call is
-   * rolled back. If the database asks for a retry, `work` runs again, up to three times. Resources
-   * of another database do not take part. If the API belongs to an open transaction, as in
-   * after-hooks, `work` runs as a part of that transaction.
+   * `work` throws. Calls of `tx.api` are part of the transaction. If one call rejects, only that
+   * call is rolled back. If the database asks for a retry, `work` runs again, up to three times.
+   * Resources of another database do not take part. If the API belongs to an open transaction, as
+   * in after-hooks, `work` runs as a part of that transaction.
    */
   transaction<T>(work: (tx: CodeTransaction<Api>) => Promise<T>): Promise<T>;
 }
@@ -105,7 +105,7 @@ export interface TableApiResource<S, I> extends AnyApiRelations {
   readonly update: Partial<ServedRow<I>>;
 }
 
-/** The operations of one resource that exist. */
+/** The operations that a resource offers. */
 export type CodeCalls<R extends ApiResource> =
   & CodeReads<R>
   & OnlyWhere<Has<R, "aggregate">, CodeAggregates<R>>
@@ -118,11 +118,11 @@ export type CodeCalls<R extends ApiResource> =
 
 /** The operations that read rows, and the procedures. */
 export interface CodeReads<R extends ApiResource> {
-  /** Returns a page of the rows that match. */
+  /** Returns a page of the rows that match the filter. */
   list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: CodeListOptions<R, Fields, Included>,
   ): Promise<Page<RowOf<R, Fields, Included>>>;
-  /** Yields all rows that match, read page by page. */
+  /** Yields all rows that match the filter, read page by page. */
   all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: CodeListOptions<R, Fields, Included>,
   ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
@@ -135,7 +135,7 @@ export interface CodeReads<R extends ApiResource> {
     key: R["key"],
     options?: CodeGetOptions<R, Fields, Included, Tag>,
   ): Promise<Tagged<RowOf<R, Fields, Included> | ([Tag] extends [never] ? never : null)>>;
-  /** Returns the number of rows that match. */
+  /** Returns the number of rows that match the filter. */
   count(options?: CodeCountOptions): Promise<number>;
   /** The procedures, by their names. */
   readonly rpc: CodeProcedures<R["procedures"]>;
@@ -151,7 +151,7 @@ export type CodeProcedures<Procedures> = {
 
 /** The operation that aggregates rows. */
 export interface CodeAggregates<R extends ApiResource> {
-  /** Returns metrics of the matching rows for each group. */
+  /** Returns metrics of the rows that match the filter, for each group. */
   aggregate<
     Key extends FieldOf<R> = never,
     Count extends boolean = never,
@@ -172,7 +172,7 @@ export interface CodeSearches<R extends ApiResource> {
 
 /** The operation that creates a row. */
 export interface CodeCreates<R extends ApiResource> {
-  /** Creates a row. With `on`, changes the existing row instead that has the same unique key. */
+  /** Creates a row. With `on`, it changes an existing row with the same unique key instead. */
   create(
     values: R["create"],
     options?: CodeConditionalOptions<R> & UniqueKeyOption<R>,
@@ -181,7 +181,7 @@ export interface CodeCreates<R extends ApiResource> {
 
 /** The operations that change a row. */
 export interface CodeUpdates<R extends ApiResource> {
-  /** Changes the fields of a row that the patch contains. */
+  /** Changes the fields of a row to the values in the patch. */
   update(
     key: R["key"],
     patch: R["update"],
@@ -207,7 +207,7 @@ export interface CodeRestores<R extends ApiResource> {
   restore(key: R["key"], options?: CodeConditionalOptions<R>): Promise<Tagged<R["row"]>>;
 }
 
-/** The batches of a resource. */
+/** The batch operations of a resource. */
 export type CodeBatches<R extends ApiResource> =
   & OnlyWhere<IsWritten<R["create"]>, CodeCreateBatch<R>>
   & OnlyWhere<IsWritten<R["update"]>, CodeUpdateBatches<R>>
@@ -226,7 +226,7 @@ export interface CodeCreateBatch<R extends ApiResource> {
 
 /** The batches that change rows. */
 export interface CodeUpdateBatches<R extends ApiResource> {
-  /** Changes every row that matches, and returns their number. */
+  /** Changes every row that matches the filter. Returns the number of changed rows. */
   update(filter: CodeFilter, patch: R["update"], options?: CodeCallOptions): Promise<number>;
   /** Replaces the rows whose keys are in these items: all of them or none. */
   replace(
@@ -249,6 +249,6 @@ export interface CodeUpsertBatch<R extends ApiResource> {
 
 /** The batch that deletes rows. */
 export interface CodeDeleteBatch {
-  /** Deletes every row that matches, and returns their number. */
+  /** Deletes every row that matches the filter. Returns the number of deleted rows. */
   delete(filter: CodeFilter, options?: CodeCallOptions): Promise<number>;
 }

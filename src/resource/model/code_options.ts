@@ -42,7 +42,7 @@ export interface CodeListOptions<
   readonly cursor?: string | null | undefined;
   /** The number of rows to skip, instead of a cursor. Maximum: 10,000. */
   readonly offset?: number | undefined;
-  /** Counts all matching rows, or estimates their number. */
+  /** True to count all matching rows, or `estimated` to estimate their number. */
   readonly totalCount?: boolean | "estimated" | undefined;
   /** True to include rows that are marked deleted. Default: false. */
   readonly withDeleted?: boolean | undefined;
@@ -67,7 +67,7 @@ export interface CodeCountOptions extends CodeCallOptions {
   readonly withDeleted?: boolean | undefined;
 }
 
-/** The options of an aggregate: the options of the client, with filters of code. */
+/** The aggregate options of the client, with the filters that calls from code accept. */
 export type CodeAggregateOptions<Options extends AggregateOptions<never>> =
   & Pick<Options, "groupBy" | "count" | "sum" | "avg" | "min" | "max">
   & CodeGroupOptions;
@@ -87,7 +87,8 @@ export interface CodeGroupOptions extends CodeCallOptions {
 /** The options of a search. */
 export interface CodeSearchOptions extends CodeCallOptions {
   /**
-   * Words. A row matches if it contains every word. The last word may be the beginning of a word.
+   * The words to search for. A row matches if it contains every word. The last word may be the
+   * beginning of a word.
    */
   readonly q: string;
   /** The filter of the searched rows. Default: all rows. */
@@ -106,7 +107,7 @@ export interface CodeWriteOptions extends CodeCallOptions {
   readonly optimisticId?: string | undefined;
 }
 
-/** The options of a write that may depend on the tag of its row. */
+/** The options of a write that may depend on the ETag of its row. */
 export interface CodeConditionalOptions<R extends ApiResource> extends CodeWriteOptions {
   /** The row's ETag when it was read. The write fails with 412 if the row has changed since. */
   readonly ifMatch?: TagOf<R> | null | undefined;

@@ -44,10 +44,7 @@ export interface StoredRowContext<S> extends HookContext {
  * `Key` is the type of the primary key. The compiler infers them.
  */
 export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> {
-  /**
-   * Runs before a row is created. `data` is the body without the fields that the client may not
-   * set.
-   */
+  /** Runs before a row is created. `data` contains the body's fields that the client may set. */
   onBeforeCreate?(
     context: HookContext,
     data: Partial<I>,

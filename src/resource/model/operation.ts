@@ -26,7 +26,7 @@ export interface ResourceRequest {
   address(): string | null;
   /** The caller of a call from code, or null for a request. */
   readonly code: CodeCaller | null;
-  /** Charges for further items once they are counted. The first item was charged before. */
+  /** Charges for further items after they are counted. The first item was charged before. */
   readonly debit: Debit;
   /** The request itself, for hooks, or null if code calls outside of any request. */
   readonly raw: Request | null;
@@ -77,11 +77,9 @@ export type OperationName =
   | "subscribe"
   | "subscribe-aggregate";
 
-/** The grants of an operation's request, besides the grant of its own access. */
+/** The grants of a request in addition to the grant for the main access of its operation. */
 export interface RelatedGrants {
-  /**
-   * The grant for {@link Operation.alsoAccess}, or null if the operation needs no second access.
-   */
+  /** The grant for {@link Operation.alsoAccess}, or null if the operation has no second access. */
   readonly also: Grant | null;
   /** The grants to read other resources. A resource that the user may not read is absent. */
   readonly related: ReadonlyMap<Resource, Grant>;
@@ -92,7 +90,7 @@ export interface RelatedGrants {
 /** Grants to write rows of resources, by their access. */
 export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 
-/** Rows that an operation writes in addition to the rows of its own access and resource. */
+/** Rows that an operation writes in another resource, or by a second access. */
 export interface RelatedWrite {
   readonly resource: Resource;
   readonly access: "create" | "update" | "delete";
@@ -152,11 +150,14 @@ export interface Operation<Intent, Plan, Outcome> {
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
   /** Returns the rows that the operation writes in addition to its items. */
   relatedWrites?(intent: Intent): readonly RelatedWrite[];
-  /** Returns the plan of the operation, as data. It cannot be called without a grant. */
+  /**
+   * Returns the plan of the operation, as data. A plan requires a grant, so no operation runs
+   * without authorization.
+   */
   plan(intent: Intent, grant: Grant, resource: Resource, related: RelatedGrants): Plan;
-  /** Fails with 404, 409, 412 or 503, or with the error that a hook throws. */
+  /** Executes the plan. Fails with 404, 409, 412 or 503, or with the error that a hook throws. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;
-  /** Projects and masks the outcome into a reply, whose JSON is written later, for requests. */
+  /** Projects and masks the outcome into a reply. A request's reply is written as JSON later. */
   shape(outcome: Outcome, intent: Intent, resource: Resource): ShapedReply;
 }
 

@@ -3,22 +3,20 @@ import type { ProblemSlug } from "../../protocol/problem_codes.ts";
 import type { AnyApiResource, CodeBatches, CodeCalls } from "./code_api.ts";
 import type { OperationName } from "./operation.ts";
 
-/** The name of a call of a resource's client, except for calls that only combine other calls. */
+/** The name of a function of the client, except for functions that only combine other functions. */
 type ClientCall = Exclude<keyof ResourceClient<AnyApiResource>, symbol>;
 
-/** The name of a call of a resource from code. */
+/** The name of a function with which code calls a resource. */
 type CodeCall =
   | Exclude<keyof CodeCalls<AnyApiResource>, symbol | "batch">
   | `batch.${keyof CodeBatches<AnyApiResource>}`;
 
-/** The reason why there is no call. */
+/** The reason why an operation has no function in the client or in code. */
 interface NoCall {
   readonly none: string;
 }
 
-/**
- * The properties of an operation that its description, its scheduling and its clients depend on.
- */
+/** The properties of an operation that determine its description, scheduling and clients. */
 export interface OperationFacts {
   /** The summary in descriptions. */
   readonly summary: string;
@@ -26,16 +24,13 @@ export interface OperationFacts {
   readonly cost: "keyed" | "scan";
   /** The rows whose version a request can require: none, the row of `If-Match`, or each item. */
   readonly conditional: "none" | "one" | "many";
-  /** True if the event of the write carries the client's own id. */
+  /** True if the live events of the write contain the id that the client chose for the write. */
   readonly named: boolean;
-  /**
-   * The operation's problems, except for the common problems of access, bodies, versions and
-   * protection.
-   */
+  /** The operation's problems, besides those of access, bodies, versions and protection. */
   readonly problems: readonly ProblemSlug[];
-  /** The call of the client, or the reason why there is none. */
+  /** The function of the client, or the reason why there is none. */
   readonly client: ClientCall | NoCall;
-  /** The call from code, or the reason why there is none. */
+  /** The function for calls from code, or the reason why there is none. */
   readonly code: CodeCall | NoCall;
 }
 

@@ -39,7 +39,10 @@ export interface ProcedureOptions<
   Public extends boolean = false,
   U extends User = User,
 > {
-  /** Validates the body, any JSON value. The handler receives the output. Failures are 422. */
+  /**
+   * The schema of the body, which may be any JSON value. The handler receives the output of the
+   * schema. An invalid body fails with 422.
+   */
   readonly input: Input;
   /**
    * The schema of the handler's result. The output of the schema is the response. An invalid result
@@ -50,7 +53,7 @@ export interface ProcedureOptions<
   readonly public?: Public | undefined;
   /** The number of tokens of the budget that a call costs. Default: 1. */
   readonly cost?: number | undefined;
-  /** Always requires proof of work. Off unless set. */
+  /** True to require proof of work for every call. Default: false. */
   readonly pow?: boolean | PowGateOptions | undefined;
   /**
    * Does the work. The handler must also authorize the caller, because no scope applies. A

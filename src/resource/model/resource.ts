@@ -37,23 +37,23 @@ export interface Computed {
 
 /** The resolved operations of a resource that exist, for every caller. */
 export interface ResolvedCapabilities {
-  /** Creating rows. */
+  /** True if rows can be created. */
   readonly enableCreate: boolean;
-  /** Changing and replacing rows. */
+  /** True if rows can be changed and replaced. */
   readonly enableUpdate: boolean;
-  /** Deleting rows. */
+  /** True if rows can be deleted. */
   readonly enableDelete: boolean;
-  /** Batches of the operations that are enabled. */
+  /** True if the enabled operations have batches. */
   readonly enableBatch: boolean;
-  /** Lists as CSV and NDJSON. */
+  /** True if lists can be exported as CSV and NDJSON. */
   readonly enableExport: boolean;
   /** True if `POST /import` is enabled, which writes rows while the body is still being read. */
   readonly enableImport: boolean;
-  /** Aggregates. */
+  /** True if rows can be aggregated. */
   readonly enableAggregations: boolean;
-  /** Restoring rows that are marked deleted. */
+  /** True if rows that are marked as deleted can be restored. */
   readonly enableRestore: boolean;
-  /** Live streams. */
+  /** True if the resource has live streams. */
   readonly enableSubscribe: boolean;
   /** True if `GET /search` is enabled. */
   readonly enableSearch: boolean;
@@ -88,9 +88,7 @@ export interface ResourcesByTable {
   get(table: TableInfo): Resource | undefined;
 }
 
-/**
- * A resource, resolved: one served table with every option and default, as the running app uses it.
- */
+/** A resolved resource: one served table with every option and default, as the app uses it. */
 export interface Resource {
   /** The table's name, for messages. */
   readonly name: string;
@@ -100,9 +98,7 @@ export interface Resource {
   readonly driver: Driver;
   /** The database, as hooks and procedures receive it. */
   readonly db: DatabaseHandle;
-  /**
-   * Returns the operations of the app for a caller in code. Their transactions use this database.
-   */
+  /** Returns the operations of the app for a caller in code. The operations use this database. */
   api(caller: CodeCaller): CodeApi<AnyApi>;
   /** The cached plans of the SQL statements in the hooks of the resource. */
   readonly sqlPlans: SqlPlans;
@@ -113,12 +109,13 @@ export interface Resource {
    */
   readonly fields: FieldPolicy;
   /**
-   * Returns the parts that depend on a caller's fields. Null if all callers have the same fields.
+   * Returns the parts of the resource that depend on a caller's fields. Null if all callers have
+   * the same fields.
    */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The field lists that depend on the caller. Empty in the resource of a request. */
   readonly varyingFields: ReadonlySet<FieldListName>;
-  /** True if field lists here, or in a resource that relations lead to, depend on the caller. */
+  /** True if the fields of this or of a related resource depend on the caller. */
   readonly variesByCaller: boolean;
   /**
    * Returns a function that compares another user with this caller, or null if no fields depend on
@@ -130,9 +127,7 @@ export interface Resource {
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** True if responses use the safe form of numbers, as the request asks for. */
   readonly safeNumbers: boolean;
-  /**
-   * Identifies the set of fields of the caller. Empty if the fields do not depend on the caller.
-   */
+  /** Identifies the fields of the caller. Empty if the fields do not depend on the caller. */
   readonly fieldsKey: string;
   /** The fields that aggregates may use: the readable fields. */
   readonly groups: AggregateSchema;
@@ -158,7 +153,7 @@ export interface Resource {
   };
   readonly computed: Computed;
   readonly capabilities: ResolvedCapabilities;
-  /** True if users or anonymous callers may subscribe to its rows. */
+  /** True if users or anonymous callers may subscribe to the rows of the resource. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly readCosts: ReadCosts;
@@ -170,7 +165,7 @@ export interface Resource {
   readonly maxFields: number;
   readonly etag: EtagPolicy | null;
   readonly softDelete: SoftDelete | null;
-  /** The rows that are not marked deleted. */
+  /** A filter for the rows that are not marked as deleted. */
   readonly undeleted: Filter;
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
@@ -189,13 +184,11 @@ export interface Resource {
   isIndexed(column: ColumnInfo): boolean;
   /** The rights of the app's database roles on the served tables. */
   readonly roleRights: RoleRights;
-  /** Returns the hub of its database's live streams, or null if no changes are recorded. */
+  /** Returns the hub of the live streams of the database, or null if no changes are recorded. */
   hub(): LiveHub | null;
   /** The index of `GET /search`, or null if there is no search. */
   readonly search: OpenIndex | null;
-  /**
-   * The indexers that index the written rows of the table, including indexers of other resources.
-   */
+  /** The indexers of the table's written rows, including indexers of other resources. */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
   readonly filters: CachingFilterParser;

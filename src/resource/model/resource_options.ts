@@ -26,9 +26,7 @@ export interface Capabilities {
   readonly enableUpdate?: boolean | undefined;
   /** False disables DELETE and restoring. Default: true. */
   readonly enableDelete?: boolean | undefined;
-  /**
-   * False disables all batches. A batch also needs the capability of its operation. Default: true.
-   */
+  /** False disables all batches. A batch also needs its operation's capability. Default: true. */
   readonly enableBatch?: boolean | undefined;
   /**
    * True enables exports: lists as `text/csv` and `application/x-ndjson` with all rows in one
@@ -37,17 +35,13 @@ export interface Capabilities {
   readonly enableExport?: boolean | undefined;
   /** True enables `POST /import`, which also needs `enableCreate`. Default: false. */
   readonly enableImport?: boolean | undefined;
-  /**
-   * False disables `GET /aggregate` and its live stream `GET /aggregate/subscribe`. Default: true.
-   */
+  /** False disables `GET /aggregate` and its live stream. Default: true. */
   readonly enableAggregations?: boolean | undefined;
   /** False disables live streams. Default: true. */
   readonly enableSubscribe?: boolean | undefined;
 }
 
-/**
- * The options of a resource for batches: the largest number of items of each kind, 100 unless set.
- */
+/** The largest number of items in the batches of a resource, 100 unless set. */
 export interface BatchOptions {
   /** The maximum number of items in one `POST /batch` or `POST /batch/upsert`. Default: 100. */
   readonly create?: number | undefined;
@@ -57,30 +51,28 @@ export interface BatchOptions {
   readonly replace?: number | undefined;
   /** The maximum number of rows that one `DELETE /batch` deletes. Default: 100. */
   readonly delete?: number | undefined;
-  /** Increments the version in batches as well. Off unless set. */
+  /** True to increment the versions of rows in batches as well. Default: false. */
   readonly incrementVersion?: boolean | undefined;
 }
 
-/** The options of a resource for imports: the largest sizes. */
+/** The limits of a resource for imports. */
 export interface ImportLimits {
   /** The maximum size of one body, in bytes. Default: 1,000,000,000. */
   readonly maxBytes?: number | undefined;
 }
 
 /**
- * The options of a resource for ETags. Without a version or a time of update, a tag is a keyed hash
- * of the row.
+ * The options of a resource for ETags. Without a version or a time of update, an ETag is a keyed
+ * hash of the row.
  */
 export interface EtagOptions<S, Of = AnyTable> {
   /** The integer column that every PATCH and PUT increments. */
   readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
   /** The timestamp column that every PATCH and PUT moves forward. */
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
-  /**
-   * The column that an ETag contains in addition to the time of update. Default: the primary key.
-   */
+  /** The column in an ETag in addition to the time of update. Default: the primary key. */
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
-  /** The strength of tags. `strong` forbids proxies to change the responses. Default: `weak`. */
+  /** The strength of ETags. `strong` forbids proxies to change the responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;
   /** True to reject writes of one row that have no `If-Match` with 428. Default: false. */
   readonly require?: boolean | undefined;
@@ -142,21 +134,19 @@ export interface AutoRelationOptions {
   readonly filterable?: boolean | undefined;
 }
 
-/**
- * The options of a resource for soft delete, which marks rows as deleted instead of removing them.
- */
+/** The options of soft delete, which marks rows as deleted instead of removing them. */
 export interface SoftDeleteOptions<S, Of = AnyTable> {
   /**
-   * The column of the mark: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
-   * live), or a string (`""` or NULL is live). No body may set it unless `fields.writable` names
-   * it.
+   * The column that marks deleted rows: a timestamp or date (NULL is live), a boolean or integer (0
+   * or NULL is live), or a string (`""` or NULL is live). No body may set it unless
+   * `fields.writable` names it.
    */
   readonly field: ColumnReferenceOf<S, Of>;
 }
 
 /** The options of a resource for search. They have an effect if the app has a search adapter. */
 export interface SearchOptions<S, Of = AnyTable> {
-  /** Serves `GET /search`, and indexes the rows. On unless set to false. */
+  /** True to serve `GET /search` and to index the rows. Default: true. */
   readonly enabled?: boolean | undefined;
   /** The name of the search index. Default: the table's name. */
   readonly indexName?: string | undefined;
@@ -261,15 +251,15 @@ export interface ResourceOptions<
   readonly path?: string | undefined;
   /** The database of the resource. Default: the database of the app. */
   readonly db?: Database | undefined;
-  /** The scopes. An access without a grant is denied. */
+  /** The scopes, which grant users access to rows. An access that no scope grants is denied. */
   readonly auth?: ScopeOptions<U, Of> | undefined;
-  /** The operations that exist. */
+  /** The operations that the resource offers. */
   readonly capabilities?: Capabilities | undefined;
   /** The columns that may be read, written, filtered and sorted by. */
   readonly fields?: FieldOptions<S, Of, U> | undefined;
   /** True to reject unknown body fields with 422 instead of ignoring them. Default: false. */
   readonly strictInput?: boolean | undefined;
-  /** Rejects a parameter that looks misspelt, such as `orderby`, with 400. Default: true. */
+  /** True to reject a parameter that looks misspelt, such as `orderby`, with 400. Default: true. */
   readonly strictQuery?: boolean | undefined;
   /** The sizes of the pages of a list. */
   readonly pagination?: PaginationOptions | undefined;
@@ -290,9 +280,9 @@ export interface ResourceOptions<
         : "computed fields are synchronous";
     }
     | undefined;
-  /** Functions around the writes. */
+  /** Functions that run before and after writes. */
   readonly hooks?: Hooks<S, I, Created, Updated, Key> | undefined;
-  /** Tags and conditional requests. Off unless set. */
+  /** ETags and conditional requests. Off unless set. */
   readonly etag?: EtagOptions<S, Of> | undefined;
   /** Marks rows deleted instead of removing them. */
   readonly softDelete?: SoftDeleteOptions<S, Of> | undefined;

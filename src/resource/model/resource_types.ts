@@ -16,7 +16,7 @@ export interface ResourceTypes {
 
 /** The options of a resource that determine what clients may send and what they receive. */
 export interface OptionTypes {
-  /** The column of the key, or the columns of a composite one. */
+  /** The column of the primary key, or the columns of a composite key. */
   readonly id: unknown;
   /** The path below the base path. */
   readonly path: unknown;

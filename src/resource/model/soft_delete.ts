@@ -6,17 +6,17 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 /** The soft delete of a resource, which marks a row as deleted instead of removing it. */
 export interface SoftDelete {
   readonly field: ColumnInfo;
-  /** The rows that are not marked. */
+  /** A filter for the rows that are not marked as deleted. */
   readonly undeleted: Filter;
-  /** Returns the value that marks a row. `now` is an ISO timestamp. */
+  /** Returns the value that marks a row as deleted. `now` is an ISO timestamp. */
   mark(now: string): unknown;
-  /** The value of a row that is restored. */
+  /** The value of the column in a restored row. */
   readonly unmarked: unknown;
 }
 
 /**
- * Resolves the soft delete of a resource from the column of the mark. Throws a plain Error for an
- * unsuitable column.
+ * Resolves the soft delete of a resource from the column that marks deleted rows. Throws a plain
+ * Error for an unsuitable column.
  */
 export function resolveSoftDelete(field: ColumnInfo, table: TableInfo): SoftDelete {
   const subject = `Cannot serve "${table.label}": softDelete.field`;

@@ -43,7 +43,7 @@ export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** One issue that a Standard Schema reports: a message, and its place in the value. */
+/** One issue that a Standard Schema reports: a message, and the path in the value. */
 export interface SchemaIssue {
   /** The message for people. */
   readonly message: string;
@@ -66,7 +66,7 @@ export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
 
 /**
  * Returns the path of a Standard Schema's issue as a string: `items.0.name` for `["items", 0, {
- * key: "name" }]`. It is empty for the whole value.
+ * key: "name" }]`. The string is empty for the whole value.
  */
 export function issuePath({ path = [] }: SchemaIssue): string {
   return path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");

@@ -19,11 +19,10 @@ import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 
 interface BatchCreateIntent {
   readonly body: NestedRows;
-  /** The client's ids of the items, in their order. */
   readonly ids: readonly (string | null)[];
 }
 
-/** `POST /batch`: creates a batch of rows with their embedded rows, all or none. */
+/** `POST /batch`: creates all rows of a batch with their embedded rows, or none of the rows. */
 export const batchCreate: Operation<BatchCreateIntent, CreatePlan, CreatedRows> = {
   name: "batch-create",
   access: "create",

@@ -64,7 +64,7 @@ async function runCall<Answer>(
   return answered;
 }
 
-/** Runs all callbacks in their order. If one throws, the call fails and the rest receive false. */
+/** Runs all callbacks in order. If one throws, the call fails and later callbacks receive false. */
 async function runEnds(ends: readonly End[], isAnswered: boolean): Promise<void> {
   for (const [index, end] of ends.entries()) {
     try {
@@ -112,7 +112,7 @@ async function validInput({ input }: Procedure, body: unknown): Promise<unknown>
   throw new InvalidFields(errors.length > 0 ? errors : [{ path: "", message: "is not valid" }]);
 }
 
-/** Some schema libraries quote the value. It comes from the client, but may be long. */
+/** Schema libraries may quote the client's value in a message. The value may be long. */
 function fieldError(issue: SchemaIssue): FieldError {
   return { path: issuePath(issue).slice(0, 100), message: String(issue.message).slice(0, 300) };
 }

@@ -30,7 +30,6 @@ import { idsOfRows, recordIds } from "../write/record_ids.ts";
 
 interface CreateIntent {
   readonly body: NestedRows;
-  /** The client's id of the new row. */
   readonly optimisticId: string | null;
 }
 

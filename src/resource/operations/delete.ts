@@ -15,7 +15,6 @@ import { beforeDelete } from "../write/run_hooks.ts";
 
 interface DeleteIntent {
   readonly named: NamedRow;
-  /** The client's id of the write. */
   readonly optimisticId: string | null;
 }
 

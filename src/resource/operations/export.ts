@@ -104,8 +104,7 @@ export function exportRows(
           "cache-control": cacheControl,
           ...variesByAccept,
         },
-        // Pages are read only as fast as the client reads. The export ends when the client
-        // disconnects.
+        // Pages are read only as fast as the client reads, and until the client disconnects.
         body: ReadableStream.from(pages),
       };
     },

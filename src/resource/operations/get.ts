@@ -52,7 +52,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   parse({ segment, query, header }, resource) {
     const { table, etag } = resource;
     const include = resolveInclude(query.get("include"), resource);
-    // The tag covers the row only. Included rows may change while the row does not.
+    // The ETag covers the row only. Included rows may change while the row does not.
     const hasCondition = etag !== null && include.length === 0;
     return {
       segment,
@@ -75,8 +75,8 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
       segment,
       read: {
         ...{ kind: "read", table, columns, where, order: [], after: null },
-        // The database does not enforce the key of such a table. If several rows have the key, one
-        // of them is returned.
+        // If the database does not enforce the key of a table, several rows may have the key. Then
+        // one of them is returned.
         limit: table.distinct ? null : 1,
       },
       view,

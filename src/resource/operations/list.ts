@@ -77,9 +77,8 @@ interface ListOutcome {
   readonly total: TotalCount | null;
   readonly included: readonly Included[];
   readonly bytes: AnswerBytes;
-  /** For each row of a preview, the columns whose values are cut. */
   readonly cut: CutColumns | null;
-  /** The position after the page, if positions are counted. */
+  /** The position after the page as a number of rows, or null if the list continues after a row. */
   readonly counted: CountedPosition | null;
 }
 
@@ -184,17 +183,12 @@ function fetchPage(
   });
 }
 
-/** The rows of a page, and for each row of a preview the columns whose values are cut. */
 interface FetchedPage extends FetchedRows {
   readonly cut?: CutColumns;
-  /** The position after the page, if positions are counted. */
   readonly next?: CountedPosition;
 }
 
-/**
- * Returns the page that was read, without the rows that precede the page. Requires that the
- * preceding rows have not changed.
- */
+/** Returns the page without the rows that precede it, which must be unchanged. */
 function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
   const { compared } = from;
   const { columns, order, limit } = read;

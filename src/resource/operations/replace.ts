@@ -16,7 +16,7 @@ export const replace: typeof update = {
 
 /**
  * Completes the values that replace a row: resets the omitted columns that the client may set.
- * Protected columns keep their value.
+ * Columns that the client may not set keep their value.
  */
 export function wholeRow(
   given: ReadonlyMap<ColumnInfo, unknown>,

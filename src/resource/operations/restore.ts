@@ -26,7 +26,6 @@ import { updateSameVersion } from "../write/update_row.ts";
 
 interface RestoreIntent {
   readonly named: NamedRow;
-  /** The client's id of the write. */
   readonly optimisticId: string | null;
 }
 

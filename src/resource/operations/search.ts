@@ -38,7 +38,6 @@ interface PlannedSearch extends Omit<SearchIntent, "filter"> {
 interface SearchOutcome extends FoundRows {
   readonly columns: readonly ColumnInfo[];
   readonly bytes: AnswerBytes;
-  /** The highlights, or null if none are requested. */
   readonly highlights: Highlights | null;
 }
 
@@ -49,7 +48,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   name: "search",
   access: "read",
   takesBody: false,
-  // A list continues by a cursor instead.
+  // A search has no cursor, so it continues by `offset`.
   ownParameters: () => offsetParameter,
 
   /** Requires that the user may read all searched fields, because any of them can match. */

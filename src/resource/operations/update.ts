@@ -37,13 +37,10 @@ import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateAtVersion } from "../write/update_at_version.ts";
 import { updateRow } from "../write/update_row.ts";
 
-/** The row that a PATCH or PUT updates, and the new values of some of its columns. */
 interface UpdateIntent {
   readonly named: NamedRow;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
-  /** The client's id of the write. */
   readonly optimisticId: string | null;
-  /** The changes of related rows in the body, or null if it has none. */
   readonly nested: NestedRows | null;
 }
 
@@ -52,11 +49,10 @@ interface UpdatePlan {
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly optimisticId: string | null;
   readonly grant: Grant;
-  /** The plan for related rows, or null if the body contains none. */
   readonly nested: UpdateNestedPlan | null;
 }
 
-/** `PATCH /:id`: updates the fields of a row that the body contains. */
+/** `PATCH /:id`: updates those fields of a row that the body contains. */
 export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
   name: "update",
   access: "update",

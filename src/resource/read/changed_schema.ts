@@ -6,8 +6,8 @@ import type { Resource } from "../model/resource.ts";
 
 /**
  * Returns the problem of a database whose tables have changed since the service read them, or null
- * for every other error. It checks the tables that the request may have read: a hook's statement
- * with a wrong column name fails in the same way, and is a fault of the service.
+ * for every other error. The function compares the tables of the request, because a hook's
+ * statement with a wrong column name fails in the same way, and is a fault of the service.
  */
 export async function changedSchema(
   error: unknown,
@@ -27,7 +27,7 @@ export async function changedSchema(
 
 const missing = "The database no longer has a table or a column as the service knows it";
 
-/** Returns the problem of a request that can be retried once the tables have been read again. */
+/** Returns the problem of a request that can be retried after the tables have been read again. */
 export function schemaChanged(detail: string, cause?: unknown): Problem {
   return new Problem("schema-changed", detail, { cause, headers: { "retry-after": "1" } });
 }

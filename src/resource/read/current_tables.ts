@@ -49,7 +49,6 @@ function isRefusal(error: unknown, { segment }: ResourceRequest, { table }: Reso
     status === 404 && segment !== "" && parseKey(segment, table) === null;
 }
 
-/** The detail of the problem. */
 const changedByOther =
   "Another program has changed the tables of the database, and nothing was written";
 
@@ -58,10 +57,7 @@ function selectsUnknown(select: string | undefined, { table: { byName } }: Resou
   return select !== undefined && !splitNames(select).every((name) => byName.has(nameOf(name)));
 }
 
-/**
- * Returns true if a body sets a generated column, whose value is dropped. The column may be an
- * ordinary one by now.
- */
+/** Returns true if a body sets a generated column. It may be an ordinary column by now. */
 function hasGenerated(body: unknown, { table: { columns } }: Resource): boolean {
   if (typeof body !== "object" || body === null) return false;
   const generated = columns.filter((column) => column.generated);

@@ -52,7 +52,7 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
   };
 }
 
-/** The query parameter that skips rows. Only lists have it. */
+/** The query parameter that skips rows. Only lists and searches have it. */
 export const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 
 /** The maximum of `offset`. A cursor reaches further rows at the same cost on every page. */
@@ -97,7 +97,7 @@ export function parseTotalCount(query: Query): TotalCountMode {
   return parseFlag(query, "totalCount") ? "exact" : "none";
 }
 
-/** The other resources that the query of a list reads. */
+/** Returns the other resources that the query of a list reads. */
 export function reachedByList({ filter, view }: ListQuery): ReadonlySet<Resource> {
   if (view.include.length === 0) return filter.reached;
   return new Set([...filter.reached, ...reachedByIncludes(view.include)]);
@@ -114,8 +114,8 @@ export interface ListRead {
   /** The row after which the list continues, or null if its position is already known. */
   readonly from: ContinuedRow | null;
   /**
-   * The position of the page, if positions are counted. In the read, the compared rows precede the
-   * rows of the page.
+   * The position of the page as a number of rows, or null if the list continues after a row. In the
+   * read, the compared rows precede the rows of the page.
    */
   readonly counted: CountedPosition | null;
 }
@@ -144,7 +144,7 @@ export function planList(
   return { read, from, counted };
 }
 
-/** Returns the position of a page if the list's positions are counted, else null. */
+/** Returns a page's position as a number of rows, or null if the list continues after a row. */
 export function countedPosition(
   { order, after }: Pick<ListQuery, "order" | "after">,
 ): CountedPosition | null {
@@ -158,9 +158,7 @@ function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> 
   return table.distinct ? {} : { from: offsetPosition(listQuery.after) };
 }
 
-/**
- * Returns the position of a cursor in a list with equal rows, or the start if there is no cursor.
- */
+/** Returns a cursor's position in a list with equal rows, or the start without a cursor. */
 export function offsetPosition(after: CursorPosition | null): OffsetPosition {
   return after?.kind === "reached" ? { values: after.values, skip: after.skip } : fromTheStart;
 }

@@ -90,7 +90,7 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
   );
 }
 
-/** The maximum for one row: two levels of lists fit with the default limits, three do not. */
+/** The maximum of included rows for one row. By default, two levels of lists fit, three do not. */
 const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {
@@ -161,10 +161,7 @@ async function fetchPart(
   }
 }
 
-/**
- * Returns each key once: a hundred tracks of one album look the album up once. Keys are only
- * compared for identity here. The database compares them with rows.
- */
+/** Returns each key once, by identity: a hundred tracks of one album need one lookup. */
 function distinctKeys(
   rows: readonly Row[],
   columns: readonly ColumnInfo[],
@@ -197,7 +194,7 @@ function countBytes(
   if (bytes.left < 0) throw responseTooLarge(bytes.limit, includedRows(path));
 }
 
-/** Returns how often the rows at each place appear in the response. */
+/** Returns how often the rows of each group appear in the response. */
 function sumByPlace(
   times: readonly number[],
   placeOf: readonly number[],

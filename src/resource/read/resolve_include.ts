@@ -20,9 +20,7 @@ export function resolveInclude(text: string | undefined, resource: Resource): re
     : resolveAll(parseInclude(text), resource, "");
 }
 
-/**
- * Returns the resources whose rows a resolved `include` loads, or uses in a link table or a filter.
- */
+/** Returns the resources that a resolved `include` loads, or uses in a link table or filter. */
 export function reachedByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
   return new Set(
@@ -93,7 +91,7 @@ function resolveOne(
   };
 }
 
-/** Parses the filter of an include. Problems name it, because their positions refer to it. */
+/** Parses the filter of an include. Problems name the filter that their positions refer to. */
 function parseFilter(text: string | undefined, target: Resource, path: string): RelationFilter {
   try {
     return parseRelationFilter(text, target);

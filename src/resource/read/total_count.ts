@@ -10,7 +10,7 @@ import type { Resource } from "../model/resource.ts";
 /** The total number of rows on all pages of a list, as members of the response. */
 export interface TotalCount {
   readonly totalCount: number;
-  /** Present only with an estimate. */
+  /** True if the count is an estimate. Absent otherwise. */
   readonly totalCountEstimated?: true;
 }
 
@@ -22,8 +22,8 @@ export interface TotalCountPlan {
 }
 
 /**
- * Plans a list's total count. It estimates only if the request asks for it, if the engine can, and
- * if the estimate reveals no more than a count.
+ * Plans a list's total count. The plan contains an estimate only if the request asks for one, if
+ * the engine supports estimates, and if the estimate reveals no more than a count.
  */
 export function planTotalCount(
   where: Filter,

@@ -22,9 +22,7 @@ import type { Query } from "../http/query_parameters.ts";
 import { walkShape } from "./walk_shape.ts";
 import type { RelationFilter } from "../shape/output.ts";
 
-/**
- * Parses a user's filter under the field policy, or returns null for an empty one. Throws a 400.
- */
+/** Parses a user's filter by the field policy, or returns null for an empty one. Throws a 400. */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
@@ -91,7 +89,7 @@ function relationFilterOf(
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });
 
-/** Equals the depth limit of `include`, because each step is a subquery. */
+/** The maximum number of relations in a dotted name, as in `include`. Each is a subquery. */
 const maxSteps = 3;
 
 function ownColumns({ table, operators, fields, safeNumbers }: Resource): FilterContext {

@@ -7,10 +7,10 @@ import type { Resource } from "../model/resource.ts";
 /** An empty set, for operations that need no grants on related resources. */
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
-/** The related writes of an operation that writes only rows of its own table: none. */
+/** An empty list, for operations that write only rows of their own table. */
 export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
-/** The related grants of an operation that needs only the grant of its own access: none. */
+/** No related grants, for operations that need only the grant of their main access. */
 export const noRelatedGrants: RelatedGrants = Object.freeze({
   also: null,
   related: new Map(),

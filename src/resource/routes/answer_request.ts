@@ -63,7 +63,7 @@ export async function countRefused(
   return admission.finishReply({ status: 401, headers: {}, body: null }).headers;
 }
 
-/** Returns true if any of these routes has a limit that counts requests. */
+/** Returns true if any of these routes has a rate limit. */
 export function countsRequests(routes: readonly ResourceRoute[]): boolean {
   return routes.some(({ endpoint, resource }) => {
     const protection = endpoint.protection(resource);

@@ -41,9 +41,7 @@ export interface Endpoint {
   call(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<ShapedReply>;
 }
 
-/**
- * A route of a resource: an endpoint with its method and its path below the path of the resource.
- */
+/** A route of a resource: an endpoint, its method and its path below the resource's path. */
 export interface Route {
   readonly method: string;
   /** The path below the path of the resource: `/`, `/count`, `/:id`, `/:id/restore`. */
@@ -106,13 +104,9 @@ export function listOrExport(
   };
 }
 
-/** The parts of a request that its response depends on. */
 type Sending = Pick<ResourceRequest, "delivery" | "safeNumbers">;
 
-/**
- * Writes the response to a request. A long response in one piece counts as in flight until its
- * client has received it.
- */
+/** Writes a response. If it is long and in one piece, it is in flight until it was received. */
 function sendReply(
   shaped: ShapedReply,
   access: Access,

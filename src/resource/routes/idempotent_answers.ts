@@ -94,12 +94,12 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       const { request: { method, headers }, target: { query }, user } = request;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
-      // The prefix matters, because a user's id may equal an address. Unlike the identity of a
-      // budget, this identity contains the whole address and not its network. Clients of one
+      // The identity has a prefix, because a user's id may equal an address. Unlike the identity of
+      // a budget, this identity contains the whole address and not its network. Clients of one
       // network must not receive each other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
-      // One client may have many addresses in one network, so the share is counted for the network.
+      // One client may have many addresses in one network. Therefore a network shares one limit.
       const share = user === null ? `a${addressGroup(address)}` : identity;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;

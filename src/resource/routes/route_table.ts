@@ -12,8 +12,8 @@ export interface RouteTable {
   at(path: string): RoutesByMethod | null;
   /**
    * Returns the canonical form of a raw path. A client may percent-encode any character of the
-   * resource's own path. The part after it stays unchanged: `%63ount` is an id, and `a%2Fb` is one
-   * segment. Returns null for a percent-encoded path that leads to no resource.
+   * resource's own path. The part after the resource's path stays unchanged: `%63ount` is an id,
+   * and `a%2Fb` is one segment. Returns null for a percent-encoded path that leads to no resource.
    */
   canonical(path: string): string | null;
 }
@@ -87,7 +87,6 @@ export function refuseMethod(method: string, answered: Iterable<string>): Proble
     });
 }
 
-/** Returns `/x` for `/x/`. */
 function withoutSlash(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
@@ -147,9 +146,7 @@ export type RoutesByMethod = ReadonlyMap<string, ResourceRoute>;
 export interface ResourcePaths {
   readonly url: string;
   add(route: ResourceRoute): void;
-  /**
-   * Returns the routes at a path at or below the path of the resource, or null if there are none.
-   */
+  /** Returns the routes at a path of the resource, or null if there are none. */
   at(path: string): RoutesByMethod | null;
 }
 

@@ -51,8 +51,8 @@ export interface RoutedRequestOptions extends RequestQueues {
 
 /**
  * A routed request whose operation has not run yet. It offers what the guard and the idempotency
- * records need, and {@link RoutedRequest.run}. It is a class, because closures for every request
- * would cost more than their work.
+ * records need, and {@link RoutedRequest.run}. It is a class, because creating closures for every
+ * request would take longer than running them.
  */
 export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   readonly request: Request;

@@ -34,9 +34,7 @@ import {
   type Route,
 } from "./endpoint.ts";
 
-/**
- * Returns the path of a route with the path of its resource, in Hono's syntax: `/api/notes/:id`.
- */
+/** Returns a route's whole path in Hono's syntax: `/api/notes/:id`. */
 export function routePath({ path, resource: { url } }: ResourceRoute): string {
   return path === "/" ? url : url + path;
 }

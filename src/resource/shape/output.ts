@@ -37,9 +37,7 @@ export interface Include {
   readonly view: View;
 }
 
-/**
- * The parts of an aggregate's groups that the output shows, in the order in which they were read.
- */
+/** The parts of an aggregate's groups that the output shows, in the order of the read. */
 export interface GroupView {
   readonly keys: readonly GroupKey[];
   /** The shown metrics. Further metrics only filter and sort the groups. */
@@ -68,10 +66,10 @@ export interface Included {
   readonly included: readonly Included[];
 }
 
-/** The included rows of an output without relations: none. */
+/** An empty list of included rows. */
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
-/** The includes of a view without relations: none. */
+/** An empty list of includes. */
 export const noIncludes: readonly Include[] = Object.freeze([]);
 
 /**
@@ -106,7 +104,7 @@ export function columnsOf(
 /**
  * Masks rows for output. List, get and all writes respond with the result of this function, so no
  * endpoint can skip the masking. The result has exactly the visible columns, the computed fields
- * and the included rows. `read` are the columns with which the rows were read.
+ * and the included rows. `read` lists the columns with which the rows were read.
  */
 export function presentRows(
   rows: readonly Row[],
@@ -244,10 +242,7 @@ function untypedValue(value: unknown): unknown {
   throw new TypeError("A computed field must not be a promise: its function is synchronous");
 }
 
-/**
- * A user's filter that may compare fields of related rows. The grants turn it into an ordinary
- * filter.
- */
+/** A user's filter over fields of related rows. The grants turn it into an ordinary filter. */
 export interface RelationFilter {
   /** The resources that the filter reaches through relations, including those of link tables. */
   readonly reached: ReadonlySet<Resource>;
@@ -262,7 +257,7 @@ export interface RelationFilter {
 export interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];
-  /** The client's id of the write. */
+  /** The optimistic id that the client chose for the write. */
   readonly optimisticId?: string | null;
 }
 
@@ -280,8 +275,8 @@ export function rowReply(
 }
 
 /**
- * Returns the JSON response to a batch: the masked rows without ETags, with the client's ids of the
- * rows. The rows were read with all columns.
+ * Returns the JSON response to a batch: the masked rows without ETags, with the optimistic ids that
+ * the client chose. The rows were read with all columns.
  */
 export function rowsReply(
   status: number,
@@ -311,7 +306,7 @@ export function requireFittingReply(
   included?: readonly Included[],
 ): void {
   const { table: { columns }, readCosts: { maxAnswerBytes } } = resource;
-  // Computed fields are functions of the deployer. They run once for each response.
+  // Computed fields do not count, because their functions must run only once for each response.
   const view = { ...viewOf(resource), computed: { ...resource.computed, fields: [] } };
   const shown = presentRows(rows, columns, view, included);
   if (!jsonFits(shown, maxAnswerBytes)) throw responseTooLarge(maxAnswerBytes, writtenRows);

@@ -14,7 +14,7 @@ import { afterCreate } from "./run_hooks.ts";
 
 /**
  * Inserts rows, checks them against the scope and runs the after-hooks. Returns the rows in the
- * order of `rows`. `bodyPaths` are their places in the body.
+ * order of `rows`. `bodyPaths` contains their paths in the request body.
  */
 export async function insertRows(
   rows: readonly Assignments[],
@@ -118,7 +118,7 @@ function givenKey(row: Assignments, table: TableInfo): Key | null {
   return key.some((value) => value === undefined || value === databaseDefault) ? null : key;
 }
 
-/** Returns true if keys are counted up. Engines number the rows of an INSERT in VALUES order. */
+/** Returns true if generated keys only increase. Engines number rows in VALUES order. */
 function isCountedUp({ primaryKey: [column, another] }: TableInfo): boolean {
   return another === undefined && column !== undefined && isWhole(column);
 }

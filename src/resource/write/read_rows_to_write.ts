@@ -22,7 +22,7 @@ export type RowsByKey = ReadonlyMap<string, Row>;
 /** The keys and columns of rows to read before they are written. */
 export interface KeyedRows {
   readonly keys: readonly Key[];
-  /** The unique key that the keys belong to. Default: the primary key. */
+  /** The unique key whose values identify the rows. Default: the primary key. */
   readonly by?: KeyColumns;
   readonly where: Filter;
   /** The columns to read, including those of the key. */
@@ -78,9 +78,7 @@ export async function readMatching(
   return rows;
 }
 
-/**
- * Returns how many keys fit into one statement, in addition to the values of a scope and a change.
- */
+/** Returns how many keys fit into one statement besides the values of a scope and a change. */
 export function keysPerStatement({ table, driver }: Resource, by: KeyColumns = table): number {
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / by.primaryKey.length));
 }

@@ -21,7 +21,7 @@ export interface WrittenRow {
   readonly optimisticId: string | null;
 }
 
-/** The optimistic ids of a write that has none. */
+/** An empty map, for a write without optimistic ids. */
 export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, string>());
 
 /**

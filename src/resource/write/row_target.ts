@@ -38,9 +38,7 @@ export function parseNamedRow({ segment, header }: ResourceRequest, { table }: R
   return { segment, key: parseKey(segment, table), ifMatch: header("if-match") };
 }
 
-/**
- * Returns the row to write. Throws a 404 for an invalid id, and a 428 if `If-Match` is required.
- */
+/** Returns the row to write. Throws 404 for an invalid id, 428 if `If-Match` is required. */
 export function planTarget({ segment, key, ifMatch }: NamedRow, resource: Resource): RowTarget {
   if (key === null) throw notFound(resource, segment);
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
@@ -139,7 +137,7 @@ function notKept(access: Access): Problem {
  * Requires that written rows are within the scope of the write, so that a user cannot create or
  * move a row outside of it. The database evaluates the scope inside the transaction, by one query
  * for all rows, so the scope means the same as in reads. Throws a 403, which rolls back.
- * `bodyPaths` are the places of several rows in the body.
+ * `bodyPaths` contains the paths of several rows in the body.
  */
 export async function requireWithinScope(
   { grant, resource }: WriteCall,

@@ -132,7 +132,6 @@ export async function afterDelete(
   );
 }
 
-/** Runs a hook in the open transaction of its write. */
 function runAfterHook<T>(
   write: WriteCall,
   connection: WriteConnection,
@@ -150,7 +149,6 @@ function runBeforeHook<T>(
   return runHook(write, { db: write.resource.db, ...callsFor(write) }, hook);
 }
 
-/** Runs one hook with its time limit. */
 function runHook<T>(
   { resource, request, user }: WriteCall,
   means: Pick<HookContext, "db" | "api" | "isSystem">,
@@ -187,7 +185,7 @@ function copied(row: Row): Row {
 function copiedValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copiedValue);
   if (typeof value !== "object" || value === null) return value;
-  // Exact numbers and bytes are not changed in place.
+  // Exact numbers and bytes need no copy, because no code changes them in place.
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, copiedValue(member)]),

@@ -4,7 +4,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Resource } from "../model/resource.ts";
 import { keysPerStatement } from "./read_rows_to_write.ts";
 
-/** The intended duration of a slice, estimated from the previous slices. */
+/** The intended duration of a slice, estimated from previous slices, in milliseconds. */
 const sliceMs = 5;
 const maxGrowth = 4;
 

@@ -155,7 +155,7 @@ export function sharedUpdates(
 export interface KeyedUpdate extends SharedUpdate {
   /** The columns to return, or none if the rows are not needed. */
   readonly returning: readonly ColumnInfo[];
-  /** The place of the values in the body. */
+  /** The path of the values in the body. */
   readonly bodyPath: BodyPath;
 }
 

@@ -25,7 +25,7 @@ import { afterUpdate } from "./run_hooks.ts";
 export interface NamedUpdate {
   readonly target: RowTarget;
   readonly set: Assignments;
-  /** True if the row is read first in any case, so only changed values are set. */
+  /** True if the row is always read first, so that only changed values are set. */
   readonly readsFirst: boolean;
 }
 
@@ -47,7 +47,7 @@ export async function updateRow(
   return await updateSameVersion({ target, current, where, set: values }, write, connection);
 }
 
-/** An update of one row. `current` is its state if it was read before, else null. */
+/** An update of one row. `current` is the row's state if it was read before, else null. */
 export interface RowUpdate {
   readonly target: RowTarget;
   readonly current: Row | null;
@@ -76,9 +76,7 @@ export async function updateSameVersion(
   return row;
 }
 
-/**
- * Runs the UPDATE of one row and returns the row. An update without values returns the stored row.
- */
+/** Runs the UPDATE of one row and returns the row. Without values, it only reads the row. */
 export async function updateReturning(
   where: Filter,
   set: Assignments,

@@ -24,9 +24,7 @@ export interface MatchingWrite<Values> {
   write(rows: readonly LockedRow<Values>[], connection: WriteConnection): Promise<number>;
 }
 
-/**
- * A matching row that is locked for the write, with the columns that were read and the new values.
- */
+/** A matching row, locked for the write, with the columns that were read and the new values. */
 export interface LockedRow<Values> {
   readonly current: Row;
   readonly values: Values;
@@ -108,7 +106,6 @@ function currentRows(
   };
 }
 
-/** Locks and returns the found rows that still match. */
 async function lockRows<Values>(
   { matching: { where, columns } }: MatchingWrite<Values>,
   found: readonly FoundRow<Values>[],

@@ -89,7 +89,7 @@ interface OlderConfig {
   readonly relationName?: string;
 }
 
-/** A relation as the helpers return it. Drizzle adds its name. */
+/** A relation as the helpers return it. Drizzle adds the name of the relation. */
 interface OlderRelation {
   readonly isMany: boolean;
   readonly target: TableLike<unknown, unknown>;
@@ -104,7 +104,6 @@ function isRelated(value: unknown): value is Related {
     (entityKindOf(value) === "Relations" || "relations" in value);
 }
 
-/** The table and the name of a relation, for messages. */
 class Place {
   readonly #table: TableLike<unknown, unknown>;
   readonly #name: string;
@@ -168,10 +167,7 @@ function olderRelations(
   });
 }
 
-/**
- * Returns the columns of the target's relation that leads back and names columns. Returns null
- * unless there is exactly one such relation.
- */
+/** Returns the columns of the only opposite relation that declares columns, or null. */
 function inverseEnds(
   { table }: OlderRelations,
   { target, config: { relationName } }: OlderRelation,

@@ -4,7 +4,7 @@ import { Problem } from "../../../problem/problem.ts";
 import type { BodyPath, RelatedWrite } from "../../model/operation.ts";
 import { atBodyPath, wholeBody } from "../values/body_path.ts";
 
-/** Returns the most precise place in a body that contains all these rows. */
+/** Returns the longest path in a body that contains all these rows. */
 export function sharedPlace(bodyPaths: readonly BodyPath[]): BodyPath {
   const [first, another] = bodyPaths;
   if (first !== undefined && another === undefined) return first;

@@ -88,7 +88,6 @@ function embeddedIn(
   }));
 }
 
-/** The rows that a level embeds under one name. */
 interface Embedded {
   readonly target: Resource;
   readonly rows: NestedRow[];

@@ -11,16 +11,16 @@ import { InvalidFields, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
 /**
- * Returns the sources of a foreign key that refers to `from`. The row with the foreign key is at
- * the end of a step.
+ * Returns the sources of a foreign key that refers to `from`. The step leads from the referenced
+ * row to the row with the foreign key.
  */
 export function sourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
 /**
- * Returns the sources of a foreign key that refers to `from`. The row with the foreign key is at
- * the start of a step.
+ * Returns the sources of a foreign key that refers to `from`. The step leads from the row with the
+ * foreign key to the referenced row.
  */
 export function sourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
@@ -82,9 +82,7 @@ export function changingKeys(
   return new Map([...foreignKeys].filter(([column]) => !fixed.has(column)));
 }
 
-/**
- * Returns true if a row has these foreign key values, and false if one of the values is unknown.
- */
+/** Returns true if a row has these foreign key values. False if one of them is unknown. */
 export function holdsKeys(row: Row, keys: Assignments): boolean {
   return [...keys].every(([column, value]) => hasValue(row, column, value));
 }

@@ -32,8 +32,9 @@ export interface EmbeddedRows {
 }
 
 /**
- * A step of nested rows. Rows of one table are created together, looked up by key, or inserted into
- * a link table. Other steps update the row of the request, or change which rows are related.
+ * A step of the write of nested rows. Rows of one table are created together, looked up by key, or
+ * inserted into a link table. Other steps update the row of the request, or change which rows are
+ * related.
  */
 export type RowsStep =
   | {
@@ -61,12 +62,9 @@ export interface RelationChange {
   readonly connect: readonly NestedRow[];
   /** The rows to unrelate. */
   readonly disconnect: readonly NestedRow[];
-  /** The place where the body removes all other related rows, or null if it does not. */
+  /** The path at which the body removes all other related rows, or null if it removes none. */
   readonly removesOthers: BodyPath | null;
-  /**
-   * The place where the body creates the only related row. Null if no place does. At this place, no
-   * related row may exist yet.
-   */
+  /** The path at which the body creates the only related row, or null. No other may exist. */
   readonly requiresNone: BodyPath | null;
 }
 
@@ -96,8 +94,8 @@ export function ownItems(body: NestedRows): number {
 }
 
 /**
- * Returns the writes to other resources, and the writes with another access than that of the top
- * level. Each has the number of its rows, including links, and the place of its first row.
+ * Returns the writes to other resources, and the writes with an access other than that of the top
+ * level. Each contains the number of its rows, including links, and the path of its first row.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;
@@ -117,7 +115,7 @@ function writesOf(step: RowsStep): readonly RelatedWrite[] {
     : writesIn(step, "update", (change) => [...connects(change), ...disconnects(change)]);
 }
 
-/** Returns the places of a change that write one row each. `removesOthers` may add further rows. */
+/** Returns the paths that write one row each. `removesOthers` may add further rows. */
 type Places = (change: RelationChange) => readonly BodyPath[];
 
 const connects: Places = ({ connect }) => connect.map(({ bodyPath }) => bodyPath);

@@ -27,7 +27,6 @@ export interface Prepared {
   readonly changes: ReadonlyMap<RelateStep, PreparedChange>;
 }
 
-/** The state of preparing a body. */
 interface Preparation {
   readonly values: Map<NestedRow, Assignments>;
   /** The stored row that the request addresses, or null if it was not read. */

@@ -7,8 +7,8 @@ import { clearedColumns, mayChange } from "./foreign_keys.ts";
 export type RelationMember = "connect" | "disconnect" | "set" | "create";
 
 /**
- * Returns the members that bodies of an existing row may use for one of its relations, for some
- * user. There are none if nested writes are off, or if no resource serves the related rows.
+ * Returns the members that some user may use in the body of an existing row for one of its
+ * relations. There are none if nested writes are off, or if no resource serves the related rows.
  */
 export function relationMembers(
   relation: Relation,

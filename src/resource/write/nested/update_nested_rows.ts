@@ -67,7 +67,7 @@ export async function updateNestedRows(
   });
 }
 
-/** Returns the resources whose rows the response to an update shows or that it looks up. */
+/** Returns the resources whose rows an update looks up or shows in its response. */
 export function readByUpdate(body: NestedRows): ReadonlySet<Resource> {
   const looked = lookedUpResources(body);
   const shown = reachedByIncludes(includesOf(body.rows));

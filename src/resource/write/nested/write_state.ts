@@ -11,7 +11,7 @@ export interface WriteState {
   readonly call: ResourceCall;
   /** True in the last attempt. A conflict with another request then fails the write. */
   readonly isLast: boolean;
-  /** The stored rows. Each step adds some. */
+  /** The stored rows. Each step adds rows. */
   readonly written: Map<NestedRow, Row>;
 }
 

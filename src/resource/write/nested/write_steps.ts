@@ -75,7 +75,6 @@ async function writeStep(
   }
 }
 
-/** Updates the locked row that the request addresses. */
 async function updateNamed(
   [row]: readonly NestedRow[],
   current: Row,
@@ -100,7 +99,6 @@ async function updateNamed(
   return [await updateSameVersion({ target, current, where, set }, write, connection)];
 }
 
-/** Returns the error of a step with the place of its rows in the body. */
 function refusedStep(error: unknown, step: RowsStep): unknown {
   if (step.kind !== "relate") {
     const bodyPaths = step.rows.map(({ bodyPath }) => bodyPath);
@@ -121,7 +119,8 @@ function refusedRows(
   bodyPaths: readonly BodyPath[],
 ): unknown {
   if (!(error instanceof FailedWrite)) return problemAtPath(error, "create", bodyPaths);
-  // After the transaction, the rows that other rows refer to no longer exist. That is no error.
+  // After the rollback, the rows that other rows refer to no longer exist. Their absence is no
+  // error.
   const given = error.rows.map(({ values, ...bodyPath }) => ({
     ...bodyPath,
     values: new Map([...values].filter(([column]) => !filled.includes(column))),

@@ -12,7 +12,7 @@ import type { BodyPath } from "../../model/operation.ts";
 
 /**
  * Returns the problem of an operation's error, after its transaction. If a constraint of the
- * resource's table caused the error, the problem names the place in the body, and the fields if all
+ * resource's table caused the error, the problem names the path in the body, and the fields if all
  * of them are readable.
  */
 export async function refusedWrite(

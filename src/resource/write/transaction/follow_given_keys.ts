@@ -4,9 +4,9 @@ import { databaseDefault } from "../../../plan/plan.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 
 /**
- * Advances the counter of keys after the largest key, and returns true if the write can be retried.
- * Postgres does not advance the counter for rows with explicit keys, so keys that are generated
- * after an import may already exist.
+ * Advances the sequence of a key past the largest key, and returns true if the write can be
+ * retried. Postgres does not advance the sequence for rows with explicit keys, so keys that are
+ * generated after an import may already exist.
  */
 export async function followGivenKeys(
   error: unknown,
@@ -24,7 +24,7 @@ export async function followGivenKeys(
     await connection.query(advanceCounter(column, table));
     return true;
   } catch (failure) {
-    // The role may insert rows but not set the counter, so the write fails.
+    // The role may insert rows but not set the sequence, so the write fails.
     if (failure instanceof DatabaseError) return false;
     throw failure;
   }

@@ -19,7 +19,6 @@ import { FailedWrite } from "../refused/failed_write.ts";
  */
 export type InsertMode = "together" | "one-by-one" | "read-back";
 
-/** The written rows that search indexes must index. */
 type WrittenRows = ReadonlyMap<Indexer, Written>;
 
 /** The generated keys of a multi-row INSERT do not show which row is which. */
@@ -153,7 +152,8 @@ export async function inTransaction<Outcome>(
   };
   let outcome: Outcome;
   try {
-    // A stored response is a second statement, and a part needs a savepoint.
+    // A transaction is needed for a stored response, which is a second statement, and for a part,
+    // which needs a savepoint.
     const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
     const again = async (error: unknown) => {
       const inserts = modeAfter(error);

@@ -136,7 +136,7 @@ export class PartDriver implements Driver {
     return { query: (statement) => this.query({ ...statement, timeoutMs }) };
   }
 
-  /** Uses the savepoint of the part: only reads precede the work. */
+  /** Runs the work in the savepoint of the part, because only reads precede the work. */
   async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
     try {
       return await work(this.#connection);
@@ -155,16 +155,13 @@ export class PartDriver implements Driver {
 
   async #undo(error: unknown): Promise<never> {
     const text = `ROLLBACK TO SAVEPOINT ${this.#savepoint}`;
-    // If the transaction itself is lost, its end reports that.
+    // If the whole transaction is lost, its commit or rollback reports the error.
     await Promise.resolve(this.#connection.query({ text, values: [] })).catch(() => {});
     throw lost(error);
   }
 }
 
-/**
- * A retryable database error in a part. The whole transaction must be retried. Therefore the part
- * does not retry, and the error does not become a problem.
- */
+/** A retryable database error in a part. Only the whole transaction can be retried. */
 class LostTransaction extends Error {
   constructor(cause: DatabaseError) {
     super("The transaction has to be tried again", { cause });

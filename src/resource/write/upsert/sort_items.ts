@@ -33,9 +33,9 @@ export interface ItemsToSort {
   /** The unique key that the names of the items belong to. */
   readonly by: KeyColumns;
   readonly update: Grant;
-  /** True if a single row is updated as by a PATCH, which may require its tag. */
+  /** True if a single row is updated as by a PATCH, which may require its ETag. */
   readonly isCounted: boolean;
-  /** The indexes of the items whose row existed before the before-hooks. Set only after these. */
+  /** The indexes of the items whose row existed before the hooks. Set only after the hooks. */
   readonly expected?: ReadonlySet<number>;
 }
 
@@ -114,9 +114,7 @@ function withoutName(
   return new Map([...values].filter(([column]) => !primaryKey.includes(column)));
 }
 
-/**
- * Throws a 403 for a row that the user cannot see, because a row with its key cannot be created.
- */
+/** Throws a 403 for a row that the user cannot see, because its key cannot be created again. */
 async function requireInScope(
   items: readonly NamedItem[],
   where: Filter,

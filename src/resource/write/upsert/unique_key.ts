@@ -5,7 +5,6 @@ import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { mayWrite } from "../values/parse_fields.ts";
 
-/** The parts of a resource that determine its unique keys. */
 type Keyed = Pick<Resource, "table" | "fields" | "generated">;
 
 /**

@@ -22,13 +22,13 @@ import { parseUserFilter, resolveOwnFilter } from "../../read/user_filter.ts";
 export interface NamedItem {
   /** The item's index in the batch. */
   readonly index: number;
-  /** The item's place in the body. */
+  /** The item's path in the body. */
   readonly bodyPath: BodyPath;
   readonly key: Key;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
-  /** The item's `_ifMatch`, if the resource has tags. */
+  /** The item's `_ifMatch`, if the resource has ETags. */
   readonly precondition: Precondition;
-  /** The item's `_optimisticId`: the client's id of the write. */
+  /** The item's `_optimisticId`, which the client chose for the write. */
   readonly optimisticId: string | null;
 }
 
@@ -110,9 +110,7 @@ function parseFilterText(text: unknown, resource: Resource): Filter | null {
   return typeof text === "string" ? parseUserFilter(text, resource) : null;
 }
 
-/**
- * Parses the values that a batch by filter sets in all of its rows. They cannot include the key.
- */
+/** Parses the values that a batch by filter sets in all rows. They cannot include the key. */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
   return within(patchPath, () => {

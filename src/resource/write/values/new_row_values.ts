@@ -56,9 +56,7 @@ function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
   return fixedValue(grant.rows, column);
 }
 
-/**
- * Returns the only value that the scope allows. For example, `eq(ownerId, user.id)` sets the owner.
- */
+/** Returns the only value that the scope allows: `eq(ownerId, user.id)` sets the owner. */
 function fixedValue(rows: Filter, column: ColumnInfo): unknown {
   if (rows.kind === "and") {
     for (const term of rows.terms) {

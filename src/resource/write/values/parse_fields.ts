@@ -22,7 +22,7 @@ export class InvalidFields extends Problem {
   /** The errors, at least one. */
   readonly errors: readonly FieldError[];
 
-  /** Creates the problem. Its members are `details` and the list of errors. */
+  /** Creates the problem, whose `details` also contain the first errors. */
   constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
     const [first] = errors;
     // The path of a body as a whole is empty.
@@ -94,9 +94,7 @@ function changes({ fields: { immutable }, nestedWrites }: Resource): BodyUse {
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/** The allowed members of a body. */
 interface BodyUse {
-  /** The columns that the body may not change. */
   readonly immutable: ReadonlySet<ColumnInfo>;
   /** True if relations are allowed. */
   readonly embeds: boolean;
@@ -177,8 +175,8 @@ export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<strin
 }
 
 /**
- * Parses the fields of the object that a before-hook returned. It may set protected columns, but no
- * invalid values.
+ * Parses the fields of the object that a before-hook returned. The hook may set columns that
+ * clients may not set, but no invalid values.
  */
 export function parseHookValues(
   data: Readonly<Record<string, unknown>>,
@@ -221,7 +219,7 @@ export function parseKeyFields(
 
 /**
  * Returns the parsed fields without the immutable ones, after the row was found to exist. Throws a
- * 422 for these with `strictInput`.
+ * 422 for immutable fields with `strictInput`.
  */
 export function withoutImmutable(
   values: ReadonlyMap<ColumnInfo, unknown>,

@@ -59,7 +59,7 @@ export function changedValues(
   return new Map(plain === undefined ? [] : [[plain, storedValue]]);
 }
 
-/** Returns the foreign key columns, which an update does not set if their values stay. */
+/** Returns the foreign key columns, which an update sets only if their values change. */
 export function referencesOf({ columns, foreignKeys }: TableInfo): ReadonlySet<string> {
   const unknown = columns.filter(({ unknownTarget }) => unknownTarget);
   return new Set([
@@ -68,7 +68,10 @@ export function referencesOf({ columns, foreignKeys }: TableInfo): ReadonlySet<s
   ]);
 }
 
-/** Returns true if a value equals the stored one, which is undefined if it was not read. */
+/**
+ * Returns true if a value equals the stored value. Without a known stored value, `stored` is
+ * undefined.
+ */
 export function isStoredAlready(value: unknown, stored: unknown): boolean {
   if (value === storedValue || Object.is(value, stored)) return true;
   if (typeof value !== "object" || typeof stored !== "object") return false;

@@ -71,7 +71,6 @@ function newState({ batch }: Resource): ParseState {
   return { steps: [], count: 0, maxRows: embeddedPerItem * batch.create, depth: 0 };
 }
 
-/** Parses rows to create with their nested rows, and adds their steps. */
 function parseLevel(
   sources: readonly RowSource[],
   resource: Resource,
@@ -84,7 +83,6 @@ function parseLevel(
   return drafts;
 }
 
-/** Adds the steps of rows and of their relations. */
 function writeLevel(
   drafts: readonly DraftRow[],
   resource: Resource,
@@ -126,7 +124,6 @@ function draftOf(
 
 const nothing: ReadonlyMap<string, unknown> & OtherMembers = Object.freeze(new Map());
 
-/** Returns the values in a body under the names of relations. */
 function nestedIn(
   body: unknown,
   { nestedWrites, relations }: Resource,
@@ -138,7 +135,7 @@ function nestedIn(
   return new Map(names.map((name) => [name, ownMember(around, name)]));
 }
 
-/** Parses the values of the drafts under one name, and adds them to the drafts and the steps. */
+/** Parses the rows that drafts embed under one relation. Adds them to the drafts and the steps. */
 function parseRelation(
   relation: Relation,
   drafts: readonly DraftRow[],
@@ -187,7 +184,7 @@ function targetOf(
   return isLinkable ? resource.served.get(target) ?? null : null;
 }
 
-/** Parses a draft's changes of a relation. Their rows are counted before they are parsed. */
+/** Parses a draft's changes of a relation. The rows are counted before they are parsed. */
 function requestOf(
   { nested, bodyPath, isNew }: DraftRow,
   relation: Relation,

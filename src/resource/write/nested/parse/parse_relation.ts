@@ -13,11 +13,11 @@ export interface RelationRequest {
   readonly wanted: readonly WantedRow[];
   /** The ids of the rows to unrelate. */
   readonly disconnect: readonly BodyPart[];
-  /** The place where the body removes all related rows except the wanted ones, or null. */
+  /** The path at which the body removes all related rows except the wanted rows, or null. */
   readonly removesOthers: BodyPath | null;
 }
 
-/** A part of a body, and its place. */
+/** A part of a body, and its path. */
 export interface BodyPart {
   readonly body: unknown;
   readonly bodyPath: BodyPath;
@@ -28,11 +28,11 @@ export interface WantedRow extends BodyPart {
   readonly kind: "connect" | "create";
 }
 
-/** The place of a request: its relation, and whether the enclosing row is new. */
+/** The context of a request: its relation, and whether the enclosing row is new. */
 export interface RequestPlace {
   readonly relation: Relation;
   readonly target: Resource;
-  /** The place of the row around the request. */
+  /** The path of the enclosing row in the body. */
   readonly bodyPath: BodyPath;
   readonly isNew: boolean;
 }
@@ -64,10 +64,7 @@ function membersFor({ relation: { toMany }, isNew }: RequestPlace): readonly str
   return toMany ? members : ["connect", "disconnect", "create"];
 }
 
-/**
- * Returns true for an object of members such as `connect`. In the body of a new row, such a name
- * may also be the name of a field.
- */
+/** Returns true for an object of members like `connect`, which may also be fields of a new row. */
 function isMembers(value: unknown, { relation: { toMany }, target }: RequestPlace): boolean {
   if (!isPlainObject(value)) return false;
   if (toMany) return true;
@@ -116,7 +113,8 @@ function parseMany(value: object, place: RequestPlace): RelationRequest {
 function parseOne(value: object, place: RequestPlace): RelationRequest {
   const { relation: { name, type }, bodyPath, isNew } = place;
   const has = (member: string) => Object.hasOwn(value, member);
-  // Another row can prevent a new one only if the related rows refer to this row.
+  // A `hasOne` can replace its row, because the old row must be disconnected before a new one
+  // refers to this row.
   const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
   if (Object.keys(value).length !== 1 && !mayReplace) {
     throw fault(name, `must hold one of ${listed(membersFor(place))}`);

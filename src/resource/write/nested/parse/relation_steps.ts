@@ -22,7 +22,7 @@ import type { BodyPath } from "../../../model/operation.ts";
 export interface Asked {
   readonly relation: Relation;
   readonly target: Resource;
-  /** The resource of the rows around the changes. */
+  /** The resource of the enclosing rows. */
   readonly owner: Resource;
   readonly requests: readonly AskedByRow[];
   /** Parses rows to create, and adds their steps. */
@@ -187,7 +187,6 @@ function namedRow({ body, bodyPath }: BodyPart, target: Resource): readonly [Nes
   return [{ bodyPath, given, foreignKeySources: [], embedded: [] }, keyId(key, target.table)];
 }
 
-/** Returns the path of the list that contains an item. */
 function listOf({ path }: BodyPath): string {
   return path.slice(0, path.lastIndexOf("."));
 }
@@ -220,7 +219,6 @@ function isFixed(column: ColumnInfo, { isNew }: DraftRow, owner: Resource): bool
   return !isNew && !mayChange(column, owner);
 }
 
-/** Throws a 422 if rows cannot be changed in the way that the relation requires. */
 function requireWritableChildren(change: RelationChange, { relation, target }: Asked): void {
   const columns = relation.steps[0].other;
   const place = placeOf(change);
@@ -233,7 +231,7 @@ function requireWritableChildren(change: RelationChange, { relation, target }: A
   throw atBodyPath(fault(neverNull), removed.bodyPath);
 }
 
-/** Throws a 422 if several rows of a batch request the same child. */
+/** Throws a 422 if several rows of a batch want the same child. */
 function requireOneParent(changes: readonly RelationChange[], { table }: Resource): void {
   const seen = new Map<string, BodyPath>();
   for (const { given, bodyPath } of changes.flatMap(({ connect }) => connect)) {
@@ -244,7 +242,6 @@ function requireOneParent(changes: readonly RelationChange[], { table }: Resourc
   }
 }
 
-/** Throws a 422 if links cannot be created or deleted in the way that the relation requires. */
 function requireWritableLinks(change: RelationChange, link: Resource | undefined): void {
   if (link === undefined) return;
   const { capabilities: { enableCreate, enableDelete } } = link;

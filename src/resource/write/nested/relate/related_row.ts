@@ -12,7 +12,10 @@ import type { NestedRow } from "../nested_rows.ts";
 export type RelatedRow =
   | {
     readonly kind: "update";
-    /** Identifies the row in every resolution of the change, while the stored rows are the same. */
+    /**
+     * A string that identifies the row. It stays the same if the change is resolved again for the
+     * same stored rows.
+     */
     readonly id: string;
     readonly bodyPath: BodyPath;
     readonly key: Key;
@@ -38,11 +41,9 @@ export type RelatedRow =
 
 /** The result of resolving a change of related rows against the stored rows. */
 export interface ResolvedChange {
-  /**
-   * The rows to write. Removed rows come first, because they may conflict with the remaining rows.
-   */
+  /** The rows to write. Removed rows come first, because they may conflict with other rows. */
   readonly rows: readonly RelatedRow[];
-  /** The rows that are related already. */
+  /** The rows of the body that are related already, with their stored rows. */
   readonly related: readonly (readonly [NestedRow, Row])[];
 }
 

@@ -85,7 +85,7 @@ export async function resolveChildren(
 
 /** The existing children of one change that the user may see. */
 interface Found {
-  /** The foreign key values by which children refer to the row around. */
+  /** The foreign key values by which children refer to the enclosing row. */
   readonly keys: Assignments;
   readonly rows: RowsByKey;
   /** The rows that the user may update. */
@@ -93,11 +93,11 @@ interface Found {
   readonly target: Resource;
   /** The values of a related child. All children share this object and thus a statement. */
   readonly related: Assignments;
-  /** The values of an unrelated child, or empty if a child must stay related. */
+  /** The values that disconnect a child, or none if a child must stay related. */
   readonly cleared: Assignments;
 }
 
-/** Returns no row if the child is already related. Throws a 422 if the user cannot see it. */
+/** Returns the child to relate, if it is not yet. Throws a 422 if the user may not see it. */
 function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   const { keys, target } = found;
   const { bodyPath } = row;
@@ -118,7 +118,7 @@ function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   }];
 }
 
-/** Returns no row if the child is not related, or if the user cannot see it. */
+/** Returns the child to disconnect, or no row if it is not related or the user may not see it. */
 function removedChild(key: Key, bodyPath: BodyPath, found: Found): readonly RelatedRow[] {
   const { keys, target, cleared } = found;
   const current = found.rows.get(keyId(key, target.table));
@@ -141,7 +141,7 @@ function idOf(key: Key, { path }: BodyPath, { table }: Resource): string {
   return `${path} ${keyId(key, table)}`;
 }
 
-/** The filter of children that the body does not name, and the place that refers to them. */
+/** A filter for children that the body does not name, and the path that refers to them. */
 interface Others {
   readonly keys: Assignments;
   readonly visible: Filter;
@@ -165,7 +165,7 @@ async function otherChildren(
   throw atBodyPath(batchTooLarge(limit, `${bodyPath.path} leaves out more rows`), bodyPath);
 }
 
-/** Throws a 422 if the user sees a related row, because there can be only one. */
+/** Throws a 422 if the user may see a related row, because there can be only one. */
 async function requireNone(
   { keys, visible, bodyPath }: Omit<Others, "named">,
   { table, reader }: Resource,

@@ -131,9 +131,7 @@ function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Rel
   return { name, owner, target, filterable, type: "belongsTo", toMany: false, steps: [far] };
 }
 
-/**
- * Filters links that the user may read or delete. All links pass if no resource serves the links.
- */
+/** Returns a filter for the links that the user may use: all links if no resource serves them. */
 function visibleLinks(link: Resource | null, { plan }: Resolving): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;
