@@ -10,7 +10,10 @@ import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import type { RowReader } from "./rows.ts";
 
-/** One group of an aggregate: the values of its keys and metrics in wire form, in plan order. */
+/**
+ * One group of an aggregate: the values of its keys and metrics in wire form, in the order of the
+ * plan.
+ */
 export interface AggregateGroup {
   readonly key: readonly unknown[];
   readonly metrics: readonly unknown[];
@@ -35,7 +38,10 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Returns true if quick metrics may be used. Metrics that are compared need their exact form. */
+/**
+ * Returns true if metrics may be quick, that is, possibly inexact. Metrics that are compared must
+ * be exact.
+ */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;
@@ -50,7 +56,7 @@ function unlessInexact(error: unknown): null {
 }
 
 function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
-  // The marker may also be an ordinary group key. Then the exact form returns the same result.
+  // A group key can equal the marker by chance. The exact statement then returns the same result.
   return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 
@@ -69,9 +75,8 @@ export function decodeGroups(
 }
 
 /**
- * Returns the wire form of an exact metric from a plain decimal, or null if it has more digits than
- * the column. Sums of integers have the wire form of their column's integers, however long they
- * are.
+ * Converts a plain decimal to the wire form of an exact metric. Returns null if the decimal has
+ * more digits than the metric allows. A sum of integers is an integer of any length.
  */
 export function exactValue(plain: string, { column, as }: ColumnMetric): unknown {
   const scaled = withScale(plain, as.scale);
@@ -98,8 +103,8 @@ function decodeValue(
 }
 
 /**
- * Returns the wire form of a row's value in a group. Equal decimals of a column without a scale may
- * have different digits, `1.5` and `1.50`. In a group, the decimals have their shortest form.
+ * Returns a row's value as the keys and metrics of groups show it. Decimals of a column without a
+ * scale get their shortest form, because `1.5` and `1.50` are equal.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = kindFacts[column.kind].arithmetic === "decimal" && column.scale === null;

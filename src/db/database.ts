@@ -9,14 +9,14 @@ import type { MigrateOptions } from "./migrations/migrate_options.ts";
 export interface Database extends DatabaseHandle {
   /** The driver that runs the statements of this database. */
   readonly driver: Driver;
-  /** The scheme and the path or host for messages, never with a password. */
+  /** The scheme of the URL and the path or host, for messages. Never contains a password. */
   readonly label: string;
   /** Creates the missing tables in one transaction. Existing tables are not changed. */
   createTables(tables: readonly TableLike<unknown, unknown>[]): Promise<void>;
   /**
    * Changes the database to the declared tables in one transaction: adds missing parts and changes
-   * different ones. Returns the changes. Changes that lose values must be named in `allowDrop`.
-   * Throws an Error that names the obstacle.
+   * the parts that differ. Returns the changes. Changes that lose values must be named in
+   * `allowDrop`. Throws an Error that names the obstacle.
    *
    * @example
    * ```ts
@@ -33,7 +33,7 @@ export interface Database extends DatabaseHandle {
     tables: readonly TableLike<unknown, unknown>[],
     options?: MigrateOptions,
   ): Promise<Migration>;
-  /** Describes the existing tables, and the excluded ones with reasons. */
+  /** Describes the existing tables, and says why other tables cannot be served. */
   introspect(options?: IntrospectOptions): Promise<Introspection>;
   /** Waits for running transactions, then closes the database. A second call has no effect. */
   close(): Promise<void>;

@@ -25,13 +25,11 @@ export type DatabaseErrorKind =
   /** The connection was lost during the commit. The write may or may not have happened. */
   | "unknown-outcome"
   | "read-only"
-  /** A view calls a function that writes, in a read-only transaction. */
+  /** In a read-only transaction, a view called a function that writes. */
   | "writing-read"
-  /** The table rejects the write: a part of it needs a missing table, function or collation. */
+  /** The table rejects the write: a trigger of the table, for example, names a missing table. */
   | "broken-table"
-  /**
-   * The service's role has no right to the statement, or a policy of the database hides the row.
-   */
+  /** The service's role may not run the statement, or a policy of the database hides the row. */
   | "forbidden"
   /** A rule rewrites an INSERT into a statement that returns no rows. No row was written. */
   | "no-returning"
@@ -39,10 +37,7 @@ export type DatabaseErrorKind =
   | "raised"
   | "other";
 
-/**
- * The constraint that rejected a write, as the database names it. These names serve to find the
- * columns. No client sees them.
- */
+/** The constraint that rejected a write, as the database names it. Clients never see the names. */
 export interface FailedConstraint {
   /** The schema of the table or of the type, or null if the engine names none. */
   readonly schema: string | null;
@@ -50,9 +45,9 @@ export interface FailedConstraint {
   readonly table: string | null;
   /** The column, if the constraint has a single column and the engine names it. */
   readonly column: string | null;
-  /** The type that has the constraint: a domain. */
+  /** The domain that has the constraint, or null if the constraint belongs to no domain. */
   readonly type: string | null;
-  /** The name of the constraint. For SQLite, the part of the message after the colon. */
+  /** The name of the constraint. For SQLite, the part of the error message after the colon. */
   readonly name: string | null;
 }
 
@@ -60,7 +55,10 @@ export interface FailedConstraint {
 export interface RaisedError {
   /** The message for clients, or null if there is none or clients may not see it. */
   readonly message: string | null;
-  /** The response status that the error code names, or null for another code. */
+  /**
+   * The response status that the error code of the trigger or function names, or null for another
+   * code.
+   */
   readonly status: number | null;
 }
 
@@ -126,8 +124,8 @@ export function fullReasonOf(error: DatabaseError): string {
 }
 
 /**
- * Returns true if the reason of an error helps the operator more than its kind. Returns false for
- * kinds that suggest a retry, and for an unknown outcome.
+ * Returns true if an operator should see the driver's message of an error. Returns false for errors
+ * that suggest a retry, and for an unknown outcome.
  */
 export function isLasting(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.kind !== "retryable" &&

@@ -33,8 +33,8 @@ export interface DatabaseHandle {
   query(statement: Statement): Promise<QueryResult>;
   /**
    * Runs `work` in a transaction. It commits when `work` resolves, and rolls back when `work`
-   * throws. Inside a transaction, `work` is a part of that transaction, and the part is rolled back
-   * separately. Until the end, only the handle that `work` receives may be used.
+   * throws. Inside a transaction, `work` runs in a savepoint and can be rolled back separately.
+   * Until `work` ends, only the handle that `work` receives may be used.
    */
   transaction<T>(work: (tx: DatabaseHandle) => PromiseLike<T>): Promise<T>;
   /** The SQL dialect and other properties of the engine. */
@@ -78,7 +78,7 @@ export function transactionHandle(
       hasPart = true;
       let hasEnded = false;
       const part: Connection = {
-        // A statement that runs after the part would remain when the part is rolled back.
+        // After the savepoint has ended, a statement would belong to the outer transaction.
         query: (statement) =>
           hasEnded
             ? Promise.reject(new Error("Cannot query: the part of the transaction has ended"))
@@ -106,7 +106,7 @@ function queryOf(connection: Connection, { refusesBoundaries }: Dialect): Databa
   };
 }
 
-/** Runs a part of an open transaction. If it fails, only the part is rolled back. */
+/** Runs `work` in a savepoint. If `work` fails, only the changes of `work` are rolled back. */
 export async function inSavepoint<T>(
   connection: Connection,
   name: string,
@@ -120,7 +120,7 @@ export async function inSavepoint<T>(
     await run("RELEASE SAVEPOINT");
     return result;
   } catch (error) {
-    // If the transaction itself is lost, its end reports the error.
+    // If the whole transaction is lost, its COMMIT or ROLLBACK reports the error.
     await run("ROLLBACK TO SAVEPOINT").then(() => run("RELEASE SAVEPOINT")).catch(() => {});
     throw error;
   }

@@ -35,7 +35,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "check":
       return refusedRow(access, cause);
     case "failed-computation":
-      // A read computes nothing from values of the client.
+      // The client did not cause the error, because a read computes with no values of the client.
       if (access === "read" && error.raised === null) return error;
       // A delete has no values.
       return access === "delete" ? refusedRow(access, cause) : refusedValue(access, cause);
@@ -69,7 +69,8 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
       );
     case "broken-table":
       return new Problem(
-        // A read sorted or filtered by a column with such a collation.
+        // A read fails like this if the request sorts or filters by a column with a missing
+        // collation.
         access === "read" ? "invalid-parameter" : "conflict",
         `Cannot ${access}: a part of the table, such as a trigger, names a table, a function or a collation that is missing`,
         { cause },
@@ -107,9 +108,7 @@ function refusedValue(access: string, cause: unknown): Problem {
   );
 }
 
-/**
- * Returns the options of a problem with the status of an error code, including its usual header.
- */
+/** Returns the options of a problem with this status, and the header that the status requires. */
 function namedStatus(status: number | null): ProblemOptions {
   if (status === null) return {};
   if (status === 401) return { status, headers: { "www-authenticate": "Bearer" } };

@@ -4,10 +4,7 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
 
-/**
- * The result of a query on a driver: the rows, as arrays in the order of the select list, and the
- * number of changed rows.
- */
+/** The rows of a query, as arrays in select-list order, and the number of changed rows. */
 export interface QueryResult {
   /** One array for each row. */
   readonly rows: readonly (readonly SqlValue[])[];
@@ -21,7 +18,7 @@ export interface QueryResult {
 export interface ResultColumn {
   /** The name of the column, as the engine returns it. */
   readonly name: string;
-  /** The engine's number of the type, or null if each value has its own type. */
+  /** The engine's number for the type of the column, or null if only values have types. */
   readonly type: number | null;
 }
 
@@ -36,11 +33,15 @@ export interface Connection {
 
 /** The limits of the reads of one request: their cost for the database and this process. */
 export interface ReadLimits {
-  /** The reading user or address. Each identity has a share of the waiting reads. */
+  /**
+   * The user or the address that reads. One identity may have at most half of the waiting reads.
+   */
   readonly identity: string;
   /** Aborted when the client disconnects. The signal then ends the client's reads. */
   readonly signal: AbortSignal;
-  /** The maximum number of bytes of the cells of all rows, in all statements together. */
+  /**
+   * The maximum number of bytes of all cells that the statements of the request return together.
+   */
   readonly maxBytes: number;
   /** The time limit of one statement, in milliseconds. */
   readonly timeoutMs: number;
@@ -56,7 +57,7 @@ export interface ReadLimits {
 export interface Driver extends Connection {
   /** The SQL dialect and other properties of the engine. */
   readonly dialect: Dialect;
-  /** The scheme and the path or host for messages, never with a password. */
+  /** The scheme of the URL and the path or host, for messages. Never contains a password. */
   readonly label: string;
   /**
    * Returns a connection for the reads of one request that may examine many rows. Beyond its limits
@@ -70,8 +71,8 @@ export interface Driver extends Connection {
    */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
-   * Runs `work`, which changes tables, in a separate transaction. Absent if any transaction can
-   * change tables. In SQLite the transaction enforces no foreign keys, so that a table can be
+   * Runs `work`, which changes tables, in a separate transaction. Absent if an ordinary transaction
+   * can change tables. In SQLite the transaction enforces no foreign keys, so that a table can be
    * rebuilt.
    */
   restructure?<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
@@ -82,15 +83,15 @@ export interface Driver extends Connection {
   onCommit(listener: () => void): () => void;
   /** True if other processes may write to the database. */
   readonly isShared: boolean;
-  /** Signals to the other processes that use the database, or null if the engine has none. */
+  /** The signals between processes that use the database, or null if the engine has no signals. */
   readonly signals: Signals | null;
   /** The tables that this driver has created. The check at the start skips these tables. */
   readonly created?: WeakSet<TableInfo> | undefined;
   /** The threads in which the driver reads. Absent if the driver has none. */
   readonly threads?: DriverThreads;
   /**
-   * Runs later statements on new connections, because a role has lost rights. Absent if the
-   * connections keep no plans.
+   * Opens new connections for later statements, because a role has lost rights that the query plans
+   * of open connections rely on. Absent if connections keep no plans.
    */
   renewConnections?(): void;
   /** Returns the use of the driver's pool of connections. Absent if the driver has no pool. */
@@ -109,9 +110,7 @@ export interface PoolUsage {
   readonly used: number;
   /** The number of waiting requests for a connection. */
   readonly waiting: number;
-  /**
-   * The number of times that a statement had to wait for a connection since the pool was opened.
-   */
+  /** How many times a statement had to wait for a connection since the pool was opened. */
   readonly waits: number;
   /** The total duration of these waits, in milliseconds. */
   readonly waitedMs: number;
@@ -119,20 +118,15 @@ export interface PoolUsage {
 
 /** The threads in which a driver reads. They start when a read needs them, or by `start`. */
 export interface DriverThreads {
-  /**
-   * Starts the threads before a request needs them. Resolves when they can read, or have failed.
-   */
+  /** Starts the threads before a request needs them. Resolves when they can read or have failed. */
   start(): Promise<void>;
 }
 
-/**
- * Wakes the other processes that use the database, if the engine can. A signal may be lost, so
- * listeners also poll.
- */
+/** Wakes other processes that use the database. Signals may be lost, so listeners also poll. */
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.
-   * A lost connection is opened again. `isAlone` is true if further commits may follow without a
+   * A lost connection is opened again. If `isAlone` is true, more commits may follow that send no
    * signal.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;

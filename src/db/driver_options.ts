@@ -55,11 +55,9 @@ export const sqliteAdditions = {
 export interface SqliteOptions extends SqliteAdditions {
   /** Opens a file of another program without changing the file at all, even its journal mode. */
   readonly readOnly?: boolean | undefined;
-  /**
-   * True if clients see the messages that triggers and functions raise on purpose. Default: true.
-   */
+  /** True if clients see the messages that triggers and functions raise. Default: true. */
   readonly raisedMessages?: boolean | undefined;
-  /** How long a write waits in the queue and for processes, in milliseconds. Default: 5,000. */
+  /** How long a write waits for other writes of all processes, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
   /** The clock of the driver. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;

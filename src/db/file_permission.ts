@@ -2,8 +2,8 @@ import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
 import { environment } from "../runtime/system_runtime.ts";
 
 /**
- * Opens a database by URL. Rejects with a remedy if the files cannot be kept. Files cannot be kept
- * on Deno Deploy, where each instance loses its disk, and without the permission to use files.
+ * Opens a database by URL. Rejects with a remedy if Deno Deploy would lose the file, or if the
+ * process lacks the permission to use the file.
  */
 export async function withFilePermission<T>(
   url: string,

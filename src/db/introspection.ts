@@ -60,7 +60,7 @@ export interface LeftOutSchema {
 export interface LeftOut {
   /** The name in the database. A column's name includes its table, as in `notes.folded`. */
   readonly table: string;
-  /** Completes "… is left out: ". */
+  /** The reason, as a clause that follows "… is left out: ". */
   readonly reason: string;
 }
 
@@ -68,7 +68,7 @@ export interface LeftOut {
 export interface TableDraft {
   readonly name: string;
   readonly schema: string | null;
-  /** The table's name in paths. */
+  /** The table's name in the URLs of the API. */
   readonly label: string;
   readonly columns: readonly ColumnDraft[];
   /** True for a view or a materialized view. */
@@ -79,7 +79,7 @@ export interface TableDraft {
   readonly isReadOnly: boolean;
   /** True if the first column is SQLite's row number, which `*` omits. */
   readonly hasRowId: boolean;
-  /** The names of the key columns in key order, or none. */
+  /** The names of the key columns in key order. Empty for a table without a key. */
   readonly key: readonly string[];
   /** True if no two rows have the same key. */
   readonly isDistinct: boolean;
@@ -101,12 +101,12 @@ export interface ForeignKeyDraft
   readonly references: readonly string[] | null;
 }
 
-/** Returns true if introspection ignores a table of the service or of the engine. */
+/** Returns true if a table with this name belongs to the service or to the engine. */
 export function isInternal(name: string): boolean {
   return name.startsWith("_service_") || name.startsWith("service_fts_") || /^sqlite_/i.test(name);
 }
 
-/** Completes the drafts to table descriptions. Foreign keys to other tables are omitted. */
+/** Completes the drafts to table descriptions. Omits foreign keys to tables without a draft. */
 export function completeDrafts(
   drafts: readonly TableDraft[],
   refreshLabels: TableInfo["refreshLabels"] = null,
@@ -115,7 +115,7 @@ export function completeDrafts(
   return wide.map((draft) => completeDraft(draft, wide, refreshLabels));
 }
 
-/** Widens keys of any values, and the columns that reference wide columns. */
+/** Sets `isWide` for key columns of any type and for the columns that reference a wide column. */
 function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
   let isSame = true;
   const wider = drafts.map((draft): TableDraft => {
@@ -188,9 +188,7 @@ function foreignKeysOf(
   });
 }
 
-/**
- * Returns the foreign key with the columns' own spelling. SQLite keeps the spelling of the clause.
- */
+/** Spells the key's columns as their tables do. SQLite keeps the spelling of the clause. */
 function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): ForeignKey[] {
   const columns = key.columns.map((name) => spelledBy(from, name));
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));
@@ -206,7 +204,7 @@ function spelledBy(table: TableDraft, name: string): string | null {
   return table.columns.find((column) => sameName(column.dbName, name))?.dbName ?? null;
 }
 
-/** Compares exactly, or else as SQLite does. Postgres never returns two spellings of one name. */
+/** Ignores case, as SQLite does. Postgres never returns two spellings of one name. */
 function sameName(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }
@@ -232,7 +230,10 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** Returns a constant for a simple clause, because a constant completes a body without a query. */
+/**
+ * Parses the DEFAULT clause of a column. A constant is better than SQL, because the service can
+ * then return a new row without a query.
+ */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
@@ -245,7 +246,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   // Only the database determines what `TRUE` or `9.50` means in a string column. SQLite stores 1 and
   // 9.5.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
-  // A number is a timestamp in the format of the column's rows. That format is not known yet.
+  // The number is a timestamp in the format of the column's rows, which is not known yet.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {

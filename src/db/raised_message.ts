@@ -1,10 +1,7 @@
 /** The maximum number of characters of a raised message that clients see. */
 const maxLength = 500;
 
-/**
- * Returns the message of a trigger or a function for clients: one line of limited length. Returns
- * null if nothing remains.
- */
+/** Returns a raised message for clients: one line of limited length, or null if it is blank. */
 export function raisedMessage(text: string): string | null {
   const line = text.slice(0, 2 * maxLength).replace(/[\p{Cc}\s]+/gu, " ").trim().toWellFormed();
   const characters = [...line];

@@ -6,7 +6,7 @@ import { type ReadEnd, watchRead } from "./watch_read.ts";
 
 /**
  * The maximum number of waiting reads that may examine many rows. One identity may have half of
- * them, because many clients may share the address of one proxy.
+ * these reads, because many clients may share the address of a proxy.
  */
 export const maxWaitingReads = 400;
 
@@ -14,7 +14,7 @@ export const maxWaitingReads = 400;
 export interface ReadLimiterOptions {
   /** The maximum number of concurrent reads. */
   readonly maxRunning: number;
-  /** The maximum number of waiting reads. One identity may have half of them. */
+  /** The maximum number of waiting reads. One identity may have at most half of these reads. */
   readonly maxWaiting: number;
   /** The maximum wait, in milliseconds. A shorter time limit of the read applies instead. */
   readonly waitLimitMs: number;
@@ -45,8 +45,9 @@ interface Waiter {
 
 /**
  * Limits the reads that may examine many rows. A few of these reads run concurrently. The other
- * reads wait in a bounded queue, in which the identities take turns. Unless `maxRunning` is 1, one
- * identity never occupies all places, so the other identities need not wait for its slow reads.
+ * reads wait in a bounded queue, in which the identities take turns. Unless `maxRunning` is 1, the
+ * running reads never all belong to one identity, so other identities need not wait for slow reads
+ * of that identity.
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;
@@ -59,9 +60,13 @@ export class ReadLimiter {
     this.#waiting = new FairQueue(options);
   }
 
-  /** Returns the admitted read, or a promise that rejects as `overloaded`. See {@link leave}. */
+  /**
+   * Returns an admitted read, which {@link leave} ends. If the read must wait, returns a promise,
+   * which rejects as `overloaded` if the read cannot run in time.
+   */
   enter(limits: ReadLimits): LimiterEntry | Promise<LimiterEntry> {
-    // A read may have to wait although a place is free. Such a read does not block the other reads.
+    // A read may have to wait although another read could run. Such a read does not block the
+    // others.
     const read = new LimiterEntry(limits);
     if (this.#isBarred(read)) return this.#wait(read, limits);
     this.#running.add(read);
@@ -79,8 +84,8 @@ export class ReadLimiter {
   }
 
   /**
-   * Returns true if a read must wait. Computing an identity is slow, so identities are compared
-   * only for the last free place.
+   * Returns true if a read must wait. Computing an identity is slow. Therefore identities are
+   * compared only if exactly one more read can run.
    */
   #isBarred(read: LimiterEntry): boolean {
     const free = this.#options.maxRunning - this.#running.size;
@@ -100,7 +105,7 @@ export class ReadLimiter {
         read,
         admit: () => {
           stop();
-          // Otherwise the reads of many disconnected clients would run.
+          // Without this check, the reads of many disconnected clients would run.
           if (limits.signal.aborted) return reject(overloaded(reasons.left));
           this.#running.add(read);
           resolve(read);

@@ -1,7 +1,9 @@
 import { Buffer } from "node:buffer";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/** The length from which strings are measured. A shorter string counts its UTF-16 units. */
+/**
+ * The length from which UTF-8 bytes are counted. For a shorter string, UTF-16 units are counted.
+ */
 const measuredLength = 1_024;
 
 /** Returns the bytes of the cells of a row: strings in UTF-8, and 8 for every other value. */

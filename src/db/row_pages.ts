@@ -66,7 +66,7 @@ export function pagesOfRows({ rows, stored }: FetchedRows): RowPages {
   };
 }
 
-/** The place where a plan continues: after a row's position, or among equal rows. */
+/** The position from which a plan continues: after a key, or among rows with equal values. */
 interface PlanPosition extends Pick<ReadPlan, "after"> {
   readonly from?: OffsetPosition;
 }
@@ -83,7 +83,9 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   return { after: null, from: offsetAfter({ stored, columns, order, from }, fittingValues) };
 }
 
-/** The factor by which a page shrinks. A power of two, because each page size needs a statement. */
+/**
+ * The factor by which a page shrinks. It is large, because each page size needs its own statement.
+ */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

@@ -22,7 +22,7 @@ export interface RowReader {
   readonly dialect: Dialect;
   readonly compile: Compile;
   readonly onInvalidValue: OnInvalidValue;
-  /** Decodes cells in the order of `columns` to the row in process. */
+  /** Decodes cells, which are in the order of `columns`, to row objects. */
   toRows(
     cells: readonly (readonly SqlValue[])[],
     columns: readonly ColumnInfo[],
@@ -102,7 +102,7 @@ export async function fetchFound(
   };
 }
 
-/** Fetches the number of rows of a count's plan. */
+/** Runs the plan of a count, and returns the number of rows. */
 export function fetchCount(
   connection: Connection,
   plan: CountPlan,
@@ -122,8 +122,8 @@ export async function fetchEstimate(
 }
 
 /**
- * Creates a {@link RowReader}, which caches the decoders of each list of columns. `conflicting` is
- * for its compiler.
+ * Creates a {@link RowReader}, which caches the decoders of each list of columns. The definitions
+ * of `conflicting` tables say how a conflict is resolved.
  */
 export function createRowReader(
   dialect: Dialect,
@@ -150,16 +150,14 @@ export function createRowReader(
 }
 
 interface RowDecoder {
-  /** A template for row objects. V8 copies it with room for all values, unlike an empty object. */
+  /** An object with all properties of a row. Copying it is faster than adding the properties. */
   readonly empty: Row;
   readonly cells: readonly CellDecoder[];
 }
 
 interface CellDecoder {
   readonly name: string;
-  /**
-   * The kind of cells that need no decoding, which are most. Skipping the dialect halves the time.
-   */
+  /** The kind of cells that need no decoding, as most do. Skipping the dialect halves the time. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

@@ -63,7 +63,7 @@ export interface TransactionGuard {
 
 /** Creates the guard of one driver. */
 export function transactionGuard(): TransactionGuard {
-  // Work that continues after its transaction keeps the closed state, and may use the driver.
+  // Work that continues after its transaction may use the driver, because `open` is then false.
   const transactions = new AsyncLocalStorage<{ open: boolean }>();
   return {
     check() {

@@ -5,15 +5,12 @@ import type { ReadLimits } from "./driver.ts";
 export type ReadEnd = "late" | "left";
 
 /**
- * The time after which a read looks for a disconnected client, in milliseconds. Most reads have
- * ended by then, and creating the signal takes longer than they do.
+ * The time after which a read begins to watch for a disconnected client, in milliseconds. Most
+ * reads take less time than the creation of the signal.
  */
 const lookForClientAfterMs = 50;
 
-/**
- * Calls `end` once when the read has taken `limitMs` or the client has disconnected. Returns the
- * function that ends the watch.
- */
+/** Calls `end` once after `limitMs` or when the client disconnects. Returns a stop function. */
 export function watchRead(
   limits: ReadLimits,
   limitMs: number,

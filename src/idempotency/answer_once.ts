@@ -65,7 +65,7 @@ export interface IdempotentAdmission {
   isDoubtful(): Promise<boolean>;
   /** Throws a 428 or 429 if the limits refuse the request. */
   admit(): void | Promise<void>;
-  /** Returns the tokens that were taken, because replaying a response is free. */
+  /** Restores the tokens that were taken, because replaying a response costs no tokens. */
   refund(): void;
 }
 
@@ -83,8 +83,8 @@ export async function answerOnce(
 ): Promise<Reply> {
   const claim = claimFor(request, context);
   // A refused request writes nothing to the store, even in a flood of requests. Other requests pass
-  // the limits once they hold the key. Therefore only one of several identical requests uses up a
-  // solution or the last token.
+  // the limits once they hold the key. Therefore only one of several identical requests uses up the
+  // solution of a challenge or the last token.
   const isDoubtful = admission !== null && await admission.isDoubtful();
   if (isDoubtful) {
     const found = await context.store.find(claim);

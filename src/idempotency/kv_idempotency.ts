@@ -171,8 +171,8 @@ function keyOf({ id }: IdempotencyClaim): KeyValueKey {
 }
 
 /**
- * Returns the store key of a part of a response. It contains the owner. If two requests both
- * believe that they hold the key, their parts are thus separate.
+ * Returns the store key of a part of a response. The owner separates the parts of two requests that
+ * both believe that they hold the same idempotency key.
  */
 function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];

@@ -245,7 +245,6 @@ function parseAnswer(answer: string): StoredAnswer {
   return JSON.parse(answer) as StoredAnswer;
 }
 
-/** Runs `work`, and converts errors of the database to a {@link StoreError}. */
 async function asStoreErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -113,7 +113,7 @@ const silenceMs = 500;
 /** The number of operations to send per response. In an outage, all these operations fail. */
 const maxBetweenAnswers = 64;
 
-/** The pause between two probes while few probes are open, and while many are, in milliseconds. */
+/** The pauses between probes in milliseconds. The long pause applies if many probes are open. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 

@@ -28,7 +28,7 @@ export function platformOpenKv(): ((path: string) => Promise<DenoKv>) | undefine
 
 /** An entry as Deno KV returns it. An entry without a versionstamp has no record. */
 export interface DenoKvEntry {
-  /** The key. Only the type of keys to write contains symbols. */
+  /** The key. A key that was read contains no symbols, although Deno's type allows symbols. */
   readonly key: readonly (KeyValueKeyPart | symbol)[];
   /** The value, or null if there is no record. */
   readonly value: unknown;

@@ -135,9 +135,7 @@ function resultOf(
   return versionstamp !== null && claimId === prepared.claimId ? { ok: true, versionstamp } : null;
 }
 
-/**
- * Checks a failed commit again. An earlier attempt of the same commit may have caused the failure.
- */
+/** Checks a failed commit again. An earlier attempt may have caused the failure. */
 async function recheck(
   kv: RetryingKv,
   prepared: PreparedCommit,

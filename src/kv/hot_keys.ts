@@ -16,9 +16,7 @@ import { afterPendingIo } from "../runtime/event_loop.ts";
 
 /** The options for changing hot keys. */
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
-  /**
-   * The time limit for retries after changes by other processes, in milliseconds. Default: 3,000.
-   */
+  /** The time limit for retries after other processes' changes, in milliseconds. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
   /** The maximum number of changes in one commit, because commits have size limits. */
   readonly maxChanges?: number | undefined;
@@ -196,9 +194,7 @@ export class HotKeys {
     return ok;
   }
 
-  /**
-   * Retries after another process has changed one of the keys. The store does not say which key.
-   */
+  /** Retries after another process has changed a key. The store does not say which key. */
   async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
     if (queues.length > 1) {
       const half = Math.ceil(queues.length / 2);

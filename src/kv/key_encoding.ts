@@ -24,7 +24,7 @@ export function encodePrefix(prefix: KeyValueKey): string {
 
 /** Returns true if an encoded key begins with the parts of the prefix and has more parts. */
 export function isBelow(prefixCode: string, code: string): boolean {
-  // A 0xff here means that the last part continues with an escaped zero, so it is longer.
+  // A 0xff here is part of an escaped zero, so the last part of the prefix continues.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }

@@ -61,15 +61,15 @@ export interface KeyValueCommit {
   /** The mutations, which are carried out in this order. At most 1,000. */
   readonly mutations: readonly KeyValueMutation[];
   /**
-   * Key of one of the sets, whose record proves the commit: if the acknowledgement is lost, the
-   * store reads whether the record belongs to this commit. This is exact if no other commit
-   * overwrites the key, for instance because of a check that there is no record.
+   * The key of a record that this commit sets, and that proves the commit: if the acknowledgement
+   * is lost, the store reads whether the record belongs to this commit. This is exact if no other
+   * commit overwrites the key, for instance because of a check that there is no record.
    */
   readonly claim?: KeyValueKey | undefined;
   /**
    * True if the claim is void after this commit was refused with a {@link StoreError}. If the store
    * carries the commit out nevertheless, the record is ignored and removed. For commits that only
-   * claim. A store that always responds has nothing to do.
+   * claim. A store that always responds can ignore this.
    */
   readonly isProvisional?: boolean | undefined;
 }

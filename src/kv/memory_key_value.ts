@@ -16,9 +16,9 @@ import { StoreError } from "./store_error.ts";
 /**
  * Creates a {@link KeyValue} in the memory of this process, which other processes cannot see. When
  * it contains `maxBytes`, it refuses commits that add records: clients must not be able to fill the
- * memory of a service with records that are kept for a day. Records of shares may use half of it.
- * Such records are dropped to make room for other such records and for reserved ones, which have an
- * additional eighth.
+ * memory of a service with records that are kept for a day. Records with a share may use half of
+ * the memory. They are dropped to make room for other records with a share, and for reserved
+ * records, which have an additional eighth.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);
@@ -48,7 +48,7 @@ interface MemoryRecord {
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   readonly versionstamp: string;
-  /** The share of the record. Null for a record that is kept until it expires. */
+  /** The name of the record's share. Null for a record that is kept until it expires. */
   readonly share: string | null;
   readonly isReserved: boolean;
 }
@@ -157,7 +157,7 @@ class MemoryRecords {
     }
   }
 
-  /** Removes expired records after a pause, because a full store must not slow down every write. */
+  /** Removes expired records, at most once a second, so that a full store is not slow. */
   #sweepForRoom(): void {
     const now = this.#clock.now();
     if (Math.abs(now - this.#sweptForRoomAt) < sweepPauseMs) return;

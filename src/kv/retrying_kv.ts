@@ -53,8 +53,8 @@ export class RetryingKv {
 
   /**
    * Runs an operation, repeatedly while another process holds the lock, in which case nothing was
-   * done. Nothing was done either if it rejects with a `StoreError`. After any other error the
-   * operation may have been done, or may still be.
+   * done. Nothing was done either if the promise rejects with a `StoreError`. After any other
+   * error, the operation may have been done, or may still be in progress.
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {

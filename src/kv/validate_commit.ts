@@ -3,8 +3,8 @@ import { encodeKey, encodePrefix, isBelow, keyName } from "./key_encoding.ts";
 import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
 /**
- * Validates a commit: throws a plain Error for a commit that some key-value store refuses. Values:
- * {@link serializeValue}.
+ * Validates a commit: throws a plain Error for a commit that some key-value store refuses. The
+ * values are validated by {@link serializeValue}.
  */
 export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
@@ -31,10 +31,7 @@ export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit
   }
 }
 
-/**
- * Validates and serializes a value of a commit to a key-value store. Throws a plain Error if it
- * cannot be cloned or is too large.
- */
+/** Validates and serializes a value. Throws a plain Error if it is too large or not cloneable. */
 export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   let bytes: Uint8Array;
   try {
@@ -49,10 +46,7 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   return bytes;
 }
 
-/**
- * Validates the page of a list: throws a plain Error for a page that some key-value store cannot
- * list.
- */
+/** Validates a page to list. Throws a plain Error if some key-value store cannot list the page. */
 export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxEntries) {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
@@ -61,10 +55,7 @@ export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   throw new Error(`Cannot list after ${keyName(after)}: it is not below the prefix`);
 }
 
-/**
- * The maximum number of checks in a commit. KV Connect allows ten, although a local store accepts a
- * hundred.
- */
+/** The maximum number of checks in a commit, as in KV Connect. Local stores allow a hundred. */
 export const maxChecks = 10;
 
 const maxMutations = 1_000;

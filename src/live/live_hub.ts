@@ -49,7 +49,7 @@ type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
 /** The hub of all live streams over one database: opens, checks and ends them. */
 export class LiveHub {
-  /** Counts since the hub was created. */
+  /** Counters of streams and events since the hub was created. */
   readonly counts = noCounts();
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;
@@ -146,7 +146,7 @@ export class LiveHub {
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
-      // Policies may have hidden rows since a shared result was read. Reading the log then calls
+      // Policies may have changed since a shared result was read. If so, reading the log calls
       // `hide`.
       await context.log.end();
       const { groupMemory } = this.#options;
@@ -224,7 +224,9 @@ export class LiveHub {
     }
   }
 
-  /** Ends the current and future streams of these tables, until the next call. */
+  /**
+   * Ends the current and future streams of these tables, until the next call names other tables.
+   */
   hide(tables: ReadonlySet<TableInfo>): void {
     this.#hidden = tables;
     this.revoke(tables);

@@ -3,7 +3,7 @@ import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 
 /** The limits of reads, memory and writes of live streams. Tests use smaller limits. */
 export interface LiveLimits {
-  /** Limits of the steps in memory. */
+  /** Limits of the recent changes that are kept in memory. */
   readonly ringBuffer: RingBufferLimits;
   /** The maximum number of rows in a page of a snapshot. */
   readonly maxRowsPerPage: number;
@@ -11,11 +11,11 @@ export interface LiveLimits {
   readonly maxConcurrentReads: number;
   /** The maximum number of aggregates that are read at the same time. */
   readonly maxConcurrentAggregates: number;
-  /** Number of waiting reads at which no new stream is opened. */
+  /** The number of waiting reads from which on no new stream is opened. */
   readonly maxWaitingReads: number;
   /** The maximum number of groups of an aggregate that is maintained in memory. */
   readonly maxGroupsInMemory: number;
-  /** Memory for aggregates that are maintained in memory. */
+  /** Limits of the memory for the groups of live aggregates. */
   readonly groupMemory: GroupMemoryLimits;
   /**
    * The approximate limit of bytes that are sent together: a page, the changes that a client has
@@ -26,19 +26,19 @@ export interface LiveLimits {
   readonly maxRowBytes: number;
   /** Timeout of one query, in milliseconds. */
   readonly queryTimeoutMs: number;
-  /** The maximum number of held rows in memory for one filter that reads related rows. */
+  /** The maximum number of a client's rows to remember for a filter that reads related rows. */
   readonly maxHeldRows: number;
-  /** Number of transitions after which an aggregate is compared with the database. */
+  /** The number of changed rows after which an aggregate is compared with the database. */
   readonly maxUncheckedEvents: number;
   /** Approximate number of changes sent together to a client that lags. */
   readonly maxChangesAtOnce: number;
-  /** The number of unread bytes at which a stream is parked until its client reads again. */
+  /** The number of unread bytes at which a stream pauses until its client reads again. */
   readonly maxUnreadBytes: number;
 }
 
 const mebibyte = 1024 * 1024;
 
-/** The limits of live streams in the service. Only the checker of live streams changes them. */
+/** The limits of live streams in the service. Only tests of live streams use other limits. */
 export const liveLimits: LiveLimits = {
   ringBuffer: { changes: 20_000, bytes: 16 * mebibyte },
   maxRowsPerPage: 500,

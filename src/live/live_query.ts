@@ -16,10 +16,7 @@ export interface LiveQuery {
   readonly view: LiveView;
 }
 
-/**
- * A live query with its filter compiled for memory, for all comparisons that memory evaluates
- * exactly like the database.
- */
+/** A live query, and a function that decides in memory whether a row matches the filter. */
 export interface CompiledLiveQuery {
   readonly query: LiveQuery;
   readonly decide: InMemoryMatcher;

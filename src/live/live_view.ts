@@ -10,7 +10,7 @@ import type { ScopedRequest } from "./stream/scope_recheck.ts";
  * resource creates the view, because only the resource masks values.
  */
 export interface LiveView {
-  /** Views of one resource with the same key show rows alike and share their frames. */
+  /** Views of one resource with the same key show rows alike, and share the bytes of events. */
   readonly key: string;
   /** Equal for views that differ only in the rights to included rows. */
   readonly shape: string;
@@ -35,10 +35,7 @@ export interface ShownRelation {
   readonly filter: Filter;
   /** The filter of the link table of `manyToMany`. */
   readonly links: Filter;
-  /**
-   * True if an index finds the rows that include related rows, and their primary keys are never
-   * NULL.
-   */
+  /** True if an index finds the including rows, whose primary keys are never NULL. */
   readonly isIndexed: boolean;
   /** The relations that the included rows include in turn. */
   readonly shown: readonly ShownRelation[];

@@ -3,7 +3,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 
 /**
  * Runs the upkeep of live streams repeatedly, until the returned function is called. An error is
- * observed, and the next run tries again.
+ * reported, and the next run tries again.
  */
 export function repeatUpkeep(
   runtime: Runtime,

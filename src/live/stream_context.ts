@@ -12,10 +12,7 @@ import type { LiveLimits } from "./live_limits.ts";
 import { FairSemaphore } from "../runtime/queues/fair_semaphore.ts";
 import { Semaphore } from "../runtime/queues/semaphore.ts";
 
-/**
- * The context of all live streams over one database: the feed, dispatcher, matcher and limits that
- * they share.
- */
+/** The context that all live streams over a database share, such as the feed and the matcher. */
 export interface StreamContext {
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
@@ -81,9 +78,7 @@ export async function openStreamContext(
   };
 }
 
-/**
- * Compares a decision in memory with the database. If the results differ, the streams start over.
- */
+/** Checks a decision of memory in the database. If the results differ, the streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,

@@ -27,9 +27,7 @@ export function decodeBase64url(text: string, from: number, bytes: Uint8Array): 
   return (bits & (isOne ? 0x3ff : 0x3)) === 0;
 }
 
-/**
- * Returns the six bits of a letter, or -1 for any other character. An `|` with -1 stays negative.
- */
+/** Returns the six bits of a letter, or -1 for another character. An `|` with -1 stays negative. */
 function valueAt(text: string, at: number): number {
   return values[text.charCodeAt(at)] ?? -1;
 }

@@ -49,10 +49,7 @@ export type ProblemSlug = keyof typeof problemCodes;
 /** The path below which the `type` of every problem code has its page. */
 export const problemTypeBase = "/__service/problems/";
 
-/**
- * The body of a problem with its code: an `application/problem+json` response (RFC 9457, formerly
- * RFC 7807).
- */
+/** The body of an `application/problem+json` response (RFC 9457, formerly RFC 7807). */
 export interface ProblemBody {
   /** The path of a page about this type of problem. */
   readonly type: string;

@@ -137,8 +137,5 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "token may still be valid.",
 };
 
-/**
- * The documented problems of features that do not exist yet. This version never returns these
- * problems.
- */
+/** Documented problems of future features. This version never returns them. */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set();

@@ -139,9 +139,7 @@ export function wordsToBytes(words: Int32Array): Uint8Array<ArrayBuffer> {
 
 const primes: readonly number[] = firstPrimes(64);
 
-/**
- * The round constants of SHA-256: the fractional parts of the cube roots of the first 64 primes.
- */
+/** The round constants of SHA-256: fractional parts of the cube roots of the first 64 primes. */
 export const roundConstants: Int32Array = Int32Array.from(primes, (prime) => fraction(prime, 3));
 
 const initialState: Int32Array = Int32Array.from(primes.slice(0, 8), (prime) => fraction(prime, 2));

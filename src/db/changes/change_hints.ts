@@ -53,14 +53,13 @@ export function changeHints(
 /** During this interval, in milliseconds, all commits share one signal to other processes. */
 const signalMs = 5;
 
-/** The delay of the poll for transactions that ran while a signal was sent, in milliseconds. */
+/** The delay of a poll for transactions that ran while a signal was being sent, in milliseconds. */
 const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** Reports activity. The polls after the next one then come sooner. */
+  /** Reports activity. The polls after the next one are then more frequent. */
   speedUp(): void;
-  /** Makes the next poll come almost immediately. */
   pollSoon(): void;
   stop(): void;
 }
@@ -69,7 +68,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener):
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /** The number of the current round. A poll of an earlier round schedules no further poll. */
+  /** Incremented by `pollSoon` and `stop`. A poll of an earlier round schedules no further poll. */
   let round = 0;
 
   function schedule(): void {

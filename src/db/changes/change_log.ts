@@ -8,7 +8,7 @@ import type { Position } from "./log_position.ts";
 export interface Change {
   /** A number that increases with every change of the same row. */
   readonly seq: number;
-  /** The transaction of the change if positions are snapshots, else null. */
+  /** The transaction of the change if positions in the log are snapshots, else null. */
   readonly transaction: bigint | null;
   /**
    * A random number that distinguishes this change from another with the same number after the
@@ -63,10 +63,7 @@ export interface ChangeLog {
     limits?: ReadLimits,
   ): Promise<QueryResult & { readonly position: Position }>;
   covers(position: Position, change: Change): boolean;
-  /**
-   * Returns true if `position` covers everything that `earlier` covers. It may also return false if
-   * that is uncertain.
-   */
+  /** Returns true if `position` certainly covers everything that `earlier` covers. */
   includes(position: Position, earlier: Position): boolean;
   /** Returns a position as a string, which the resume tokens of clients contain. */
   print(position: Position): string;

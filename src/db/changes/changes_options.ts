@@ -20,13 +20,11 @@ export interface ChangesOptions {
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
   /** How long changes are kept, in milliseconds. Default: one hour. Minimum: five minutes. */
   readonly retentionMs?: number | undefined;
-  /**
-   * The approximate number of changes that are kept for more than five minutes. Default: 1,000,000.
-   */
+  /** The approximate number of changes to keep for over five minutes. Default: 1,000,000. */
   readonly maxRows?: number | undefined;
 }
 
-/** The minimum of the option `retentionMs`. Readers of the log lag by less. */
+/** The minimum of the option `retentionMs`. Every reader of the log is faster than this. */
 export const minRetentionMs = 300_000;
 
 const recordedColumn = other<ColumnLike<unknown>>(
@@ -38,7 +36,7 @@ const recordedColumn = other<ColumnLike<unknown>>(
   return `must not be ${name}: without the key a row cannot be identified`;
 });
 
-/** The description of the option `changes`. Without `mode`, the mode of existing tables stays. */
+/** The description of the option `changes`. Without `mode`, existing tables keep their mode. */
 export const changesOptions = group(
   {
     mode: oneOf("triggers", "service"),

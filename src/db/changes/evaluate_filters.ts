@@ -16,8 +16,8 @@ export interface FilterEvaluation {
 }
 
 /**
- * Lets the database evaluate filters on row images, as in a list. The result at `[i][f]` is for
- * `images[i]` and `filters[f]`. Related rows are read in their current state.
+ * Lets the database evaluate filters on row images, as it does for a list request. The result at
+ * `[i][f]` is for `images[i]` and `filters[f]`. Related rows are read in their current state.
  *
  * The function uses one statement, unless there are very many rows or values, or invalid values.
  */
@@ -49,7 +49,9 @@ export async function evaluateFilters(
   return results;
 }
 
-/** Returns true if a filter's result is true: a letter in Postgres, a number in SQLite. */
+/**
+ * Returns true if the result of a filter is true. Postgres returns a letter, and SQLite a number.
+ */
 export function isTrue(truth: SqlValue): boolean {
   return truth === 1 || truth === "t";
 }
@@ -58,7 +60,7 @@ export function isTrue(truth: SqlValue): boolean {
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
-  // A domain of an existing table may reject the NULL of an omitted value.
+  // A domain of an existing table may reject NULL, which replaces the values of omitted columns.
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 
@@ -91,7 +93,7 @@ function storedRow(
   });
 }
 
-/** Returns the indexes of rows that one statement may contain together. */
+/** Divides rows into batches that fit into one statement. A batch is a list of indexes of rows. */
 function imageBatches(
   rows: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],
@@ -115,8 +117,8 @@ function imageBatches(
 }
 
 /**
- * Splits filters into parts that fit into one statement each: every value is bound, and every
- * filter is a column.
+ * Splits filters into parts that fit into one statement each. A statement has a limited number of
+ * bound values and of columns.
  */
 export function filterParts(
   filters: readonly Filter[],
@@ -143,7 +145,9 @@ export function filterParts(
 /** The planning time grows faster than the number of subqueries. */
 const maxFilters = 100;
 
-/** The number of placeholders that count for a path, because its names are bound several times. */
+/**
+ * The number of placeholders that a path counts as. The names in the path are bound several times.
+ */
 const valuesOfPath = 32;
 
 function countValues(filter: Filter): number {

@@ -10,16 +10,13 @@ export type Position = SequencePosition | SnapshotPosition;
  * in the order of commits.
  */
 export interface SequencePosition {
-  /** Distinguishes the two forms. */
+  /** Distinguishes the two forms of a position. */
   readonly kind: "sequence";
   /** The epoch of the log. A number is meaningless in another epoch. */
   readonly epoch: string;
-  /** The last change that is covered. */
+  /** The number of the last change that the position covers. */
   readonly seq: number;
-  /**
-   * The random number of that change. It distinguishes the change from one with its number after a
-   * restore.
-   */
+  /** The random number of that change. After a restore, `seq` may belong to another change. */
   readonly mark: number;
 }
 
@@ -28,7 +25,7 @@ export interface SequencePosition {
  * change gets its number before its commit.
  */
 export interface SnapshotPosition {
-  /** Distinguishes the two forms. */
+  /** Distinguishes the two forms of a position. */
   readonly kind: "snapshot";
   /** The epoch of the log. */
   readonly epoch: string;
@@ -36,7 +33,9 @@ export interface SnapshotPosition {
   readonly xmin: bigint;
   /** No transaction from this id on is covered. */
   readonly xmax: bigint;
-  /** The transactions between the two that were running and are not covered. Ascending. */
+  /**
+   * The transactions between `xmin` and `xmax` that were running and are not covered. Ascending.
+   */
   readonly running: readonly bigint[];
 }
 
@@ -128,7 +127,9 @@ interface ChangeNumbers {
   readonly mark: number | null;
 }
 
-/** The maximum length, enough for thousands of running transactions, and for a header. */
+/**
+ * The maximum length of the string, for thousands of running transactions. It fits into a header.
+ */
 const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})\.([0-9a-z]{1,10})$/;

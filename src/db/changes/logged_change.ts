@@ -14,9 +14,7 @@ export interface LoggedRow {
   readonly optimisticId: string | null;
 }
 
-/**
- * Returns the row, or a touch if an image lacks a column of the table. Streams then start again.
- */
+/** Returns a row with complete images unchanged, else a `touch`, after which streams restart. */
 export function rowOfCompleteImages(
   row: LoggedRow,
   isWhole: (image: string, table: TableInfo) => boolean,

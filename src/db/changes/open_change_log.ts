@@ -30,7 +30,7 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
 
 const ignore = () => {};
 
-/** Returns which changes streams do not show of tables without triggers. */
+/** Returns a notice that streams do not show all changes of tables without triggers. */
 function untrackedNotice(driver: Driver, untracked: readonly TableInfo[]): string {
   const names = untracked.map(({ name }) => `"${name}"`).join(", ");
   const consequence = engineOf(driver).changes.untrackedConsequence;

@@ -6,7 +6,10 @@ import type { RowReader } from "../rows.ts";
 import { imageDecoder } from "./image_decoder.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/** The optimistic ids of the rows that a transaction has written, by the ids of their keys. */
+/**
+ * The optimistic ids of the rows that a transaction has written, by the string that identifies a
+ * row.
+ */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
 /** The position in the log before a transaction writes, or null if the log records transactions. */

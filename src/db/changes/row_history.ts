@@ -25,13 +25,11 @@ export interface RowHistoryRequest {
 /** Changes of one row, the newest first. */
 export interface RowHistory {
   readonly changes: readonly PastChange[];
-  /** The upper limit for the numbers of older changes, or null at the start of the log. */
+  /** The value of `before` with which older changes are read, or null at the start of the log. */
   readonly next: number | null;
 }
 
-/**
- * A change of a row that is still in the log, or a change of its whole table, which has no rows.
- */
+/** A change of a row that is still in the log, or a change of its whole table without rows. */
 export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "after"> {
   /** The time of the change, in milliseconds since 1970. */
   readonly at: number;
@@ -92,7 +90,6 @@ export async function readRowHistory(
 
 const windowSize = 20_000;
 
-/** Creates a function that binds values in order, each with its own placeholder. */
 function createBinder({ dialect }: Driver) {
   const values: SqlValue[] = [];
   const place = (value: SqlValue) => {
@@ -106,8 +103,8 @@ type Place = (value: SqlValue) => string;
 
 /**
  * Returns an SQL condition that is true if an image may belong to the row. The condition has a
- * placeholder for each value, in textual order. The caller compares the decoded values, because
- * some kinds are written in several ways and are not compared here.
+ * placeholder for each value, in textual order. The caller must compare the decoded values, because
+ * this condition ignores key columns whose values have several spellings.
  */
 function rowMatch(
   history: HistoryFormat,

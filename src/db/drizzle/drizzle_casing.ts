@@ -1,8 +1,8 @@
 import type { DrizzleDatabase } from "./drizzle_database.ts";
 
 /**
- * Returns how a database of Drizzle 0.45 names columns without their own name, by its option
- * `casing`. Returns null if the names of the properties are used.
+ * Returns the function by which a database of Drizzle 0.45 with the option `casing` names columns.
+ * Returns null if columns have the names of their properties.
  */
 export function casingOf(database: DrizzleDatabase): ((name: string) => string) | null {
   // Any member may be missing. Therefore each is checked before its use.

@@ -11,13 +11,11 @@ export interface CatalogEngine {
   readonly schemaVersion: string;
   /** Returns a query that returns a row if a table or view of this name exists. */
   hasTable(table: Pick<TableInfo, "schema" | "name">): Statement;
-  /** Prevents two processes from creating a table twice. Runs before creation. Null for none. */
+  /** Prevents two processes from creating a table at the same time. Null if no lock is needed. */
   readonly creationLock: Statement | null;
   /** True if a foreign key may name a table that is created later. */
   readonly allowsForwardReferences: boolean;
-  /**
-   * Runs before the tables of a search index are created, as `creationLock` does for other tables.
-   */
+  /** Prevents two processes from creating the tables of a search index at the same time. */
   readonly searchLock: Statement | null;
   /** Returns true if a column of the existing type can be served as one of the declared type. */
   canCompareTypes(declared: string, existing: string): boolean;
@@ -27,7 +25,7 @@ export interface CatalogEngine {
   readonly maxNameBytes: number | null;
   /** A query that returns `t` if the role may create tables, or null if every connection may. */
   readonly mayCreateTables: string | null;
-  /** Returns the tables that have their own conflict clause. */
+  /** Returns the tables whose definitions say how a conflict is resolved. */
   conflictTables(
     connection: Connection,
     tables: readonly TableInfo[],

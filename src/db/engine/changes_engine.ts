@@ -15,9 +15,7 @@ export interface ChangeHints {
 
 export interface PollingListener {
   readonly notify: () => void;
-  /**
-   * Records that other programs wrote to tables without triggers. Null if all tables have triggers.
-   */
+  /** Records other programs' writes to tables without triggers. Null if no table lacks triggers. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
@@ -53,16 +51,13 @@ export interface ChangesEngine {
   readonly images: ImageFormat;
   /** Returns how to check for changes of other processes, and how often. */
   polling(driver: Driver, listener: PollingListener): PollingMethod;
-  /**
-   * A query for the position before a transaction writes. Null if the log contains the transaction
-   * of each change.
-   */
+  /** A query for the log position before a write. Null if the log records transactions. */
   readonly mark: string | null;
   /** Returns a query for the running transaction's changes of a table since the position `mark`. */
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   /** The SQL with which the history of a row is read. */
   readonly history: HistoryFormat;
-  /** A clause for the operator that says how streams see tables without triggers. */
+  /** A clause for the operator that says what streams do not show of tables without triggers. */
   readonly untrackedConsequence: string;
   /** A sentence for the operator that says which writes streams show without triggers. */
   readonly ownWrites: string;
@@ -74,7 +69,7 @@ export interface ChangesEngine {
   ): Promise<string>;
 }
 
-/** Options of opening a change log that is set up. */
+/** Options of opening a change log whose tables and triggers exist. */
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;
@@ -93,9 +88,11 @@ export interface ChangeSource {
   recordingDriver(): Driver;
 }
 
-/** The SQL of the changes of a row in the log. */
+/** The SQL that finds the changes of one row in the log. */
 export interface HistoryFormat {
-  /** Returns a condition on the table of a change. `place` binds a value. */
+  /**
+   * Returns a condition that a change belongs to the table. `place` returns a value's placeholder.
+   */
   isTable(table: TableInfo, place: (value: SqlValue) => string): string;
   /** Returns a condition that is true if the column in an image may have the value of a key. */
   mayHave(

@@ -1,7 +1,7 @@
 import type { Connection, Driver } from "../driver.ts";
 import type { InstalledPart } from "../installed/installed_parts.ts";
 
-/** Receives the parts that are to be removed. */
+/** Receives the parts before they are removed. */
 export type Announce = (parts: readonly InstalledPart[]) => void;
 
 /** The parts that the service installs in a database. */
@@ -11,7 +11,7 @@ export interface InstalledEngine {
   /** An SQL expression for a table with the `name` of every relation. */
   readonly relations: string;
   /**
-   * Returns the changes that serving makes in the database, except for tables, each as a clause.
+   * Returns the changes that the service will make in the database besides new tables, as clauses.
    */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**

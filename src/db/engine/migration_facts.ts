@@ -4,7 +4,7 @@ import type { SqlSyntax } from "../../sql/statements/sql_syntax.ts";
 export interface ComparisonFacts {
   /** The syntax by which expressions are compared. */
   readonly syntax: SqlSyntax;
-  /** Returns true if two types keep the same values. */
+  /** Returns true if columns of the two types can store the same values. */
   isSameType(wanted: string, has: string): boolean;
 }
 
@@ -12,14 +12,17 @@ export interface ComparisonFacts {
 export interface PlanningFacts {
   /** True if one statement drops tables that refer to one another. */
   readonly dropsTogether: boolean;
-  /** True if constraints have names that a migration changes. */
+  /** True if a migration can rename constraints. */
   readonly renamesConstraints: boolean;
-  /** Returns true if a column of one type may be a renamed column of the other. */
+  /** Returns true if two types are similar enough that a column may have been renamed. */
   mayBeRename(left: string, right: string): boolean;
-  /** Returns true if a type keeps each value of another type. */
+  /** Returns true if the type `to` can store each value of the type `from` unchanged. */
   isWider(from: string, to: string): boolean;
-  /** Returns a condition for values of a column that a type replaces by 0, or null for none. */
+  /**
+   * Returns a condition for values of a column that a conversion to the type replaces by 0, or
+   * null.
+   */
   notNumeric(type: string, column: string): string | null;
-  /** Returns an expression as a value of a type. */
+  /** Returns an SQL expression that converts a value to a type. */
   cast(value: string, type: string): string;
 }

@@ -8,7 +8,9 @@ import type { MigrationStep } from "../migrations/migration_plan.ts";
 import type { TableMigration } from "../migrations/plan/table_migration.ts";
 import type { ComparisonFacts, PlanningFacts } from "./migration_facts.ts";
 
-/** The migrations of an engine: how tables are compared, changed and recorded again. */
+/**
+ * The migrations of an engine: how it compares tables, changes them, and resumes their recording.
+ */
 export interface MigrationsEngine {
   readonly comparison: ComparisonEngine;
   readonly planning: PlanningEngine;
@@ -22,7 +24,9 @@ export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   /** Returns a declared shape with the types that the catalog would show. */
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with the expressions that the catalog would show. Null if they are not changed. */
+  /**
+   * Returns tables with the expressions that the catalog would show. Null if these are as declared.
+   */
   readonly written:
     | ((
       connection: Connection,
@@ -39,11 +43,13 @@ export interface PlanningEngine extends PlanningFacts {
     changed: readonly TableMigration[],
     missing: readonly TableShape[],
   ): Promise<readonly MigrationStep[]>;
-  /** A query for all foreign keys: the expressions of their two tables, and the FROM clause. */
+  /**
+   * The SQL of a query for all foreign keys: the expressions of both tables, and the FROM clause.
+   */
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };
 }
 
-/** Throws an Error if statements broke foreign keys, views or triggers. `file` contains them. */
+/** Throws an Error that names `file` if its statements broke foreign keys, views or triggers. */
 export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
 
 /** How an engine runs a migration. */
@@ -62,9 +68,9 @@ export interface RunningEngine {
   turnsKeysOff(statement: string): boolean;
 }
 
-/** A table whose changes were recorded by triggers. */
+/** A table whose changes were recorded by triggers until the migration. */
 export interface PausedTable extends TableName {
-  /** The names of the columns that were excluded. */
+  /** The names of the columns that the recording excluded. */
   readonly hidden: readonly string[];
 }
 
@@ -74,7 +80,7 @@ export interface ExistingRecording {
   readonly mode: "triggers" | "service";
 }
 
-/** How changes are recorded again. */
+/** How a migration resumes the recording of changes. */
 export interface RecordingSetup {
   readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
   readonly random: Random;
@@ -84,7 +90,7 @@ export interface RecordingSetup {
 
 /** How an engine keeps the change log while it migrates tables. */
 export interface RecordingEngine {
-  /** Drops the triggers that prevent statements. Returns the recorded tables. */
+  /** Drops the triggers that would prevent a migration. Returns the recorded tables. */
   pause(connection: Connection): Promise<readonly PausedTable[]>;
   /** Returns the tables to record after the statements, under their new names. */
   resumed(connection: Connection, paused: readonly PausedTable[]): Promise<readonly PausedTable[]>;

@@ -3,15 +3,13 @@ import { engineOf } from "../engine/engine_of.ts";
 
 /** The parts that a service needs in a database to which it writes. */
 export interface NeededParts {
-  /** The log of changes. */
+  /** True if the service needs the change log. */
   readonly log: boolean;
-  /** The search indexes. */
+  /** True if the service needs the search indexes. */
   readonly search: boolean;
 }
 
-/**
- * Returns the changes that a service with write access will make in the database, each as a clause.
- */
+/** Returns the changes, as clauses, that a service with write access will make in the database. */
 export async function missingParts(
   driver: Driver,
   { log, search }: NeededParts,

@@ -63,7 +63,6 @@ export function checksumOf(sql: string): string {
   return createHash("sha256").update(sql).digest("hex");
 }
 
-/** The statement is the same on every engine. */
 async function createMigrationsTable(connection: Connection): Promise<void> {
   await connection.query({
     text: `CREATE TABLE IF NOT EXISTS "${migrationsTable}" (

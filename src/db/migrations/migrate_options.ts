@@ -8,7 +8,9 @@ export interface MigrateOptions {
    * store. `notes.by_size` is an undeclared index, and `notes` is a whole undeclared table.
    */
   readonly allowDrop?: readonly string[] | undefined;
-  /** Undeclared columns that stay, and that the plan asks no question about: `notes.size`. */
+  /**
+   * Undeclared columns to keep, such as `notes.size`. The plan does not ask if they were renamed.
+   */
   readonly keep?: readonly string[] | undefined;
   /** True to plan only. Nothing is changed. */
   readonly dryRun?: boolean | undefined;

@@ -12,7 +12,7 @@ import { readRecording, restoreRecording } from "./restore_recording.ts";
 
 /** The plan of a migration, and its result. */
 export interface Migration extends MigrationPlan {
-  /** True if the steps were run. An empty plan and a shown plan are not run. */
+  /** True if the steps were run. False for an empty plan and for a dry run. */
   readonly isApplied: boolean;
 }
 
@@ -37,8 +37,8 @@ export async function migrateTables(run: MigrationRun): Promise<Migration> {
     try {
       return await migrateOnce(run);
     } catch (error) {
-      // While one process changes the tables, another reads them, and the server ends one of the
-      // two.
+      // Another process may be changing the tables. The server then ends one of two deadlocked
+      // transactions.
       const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
       if (!isRetryable || tries === maxTries) throw error;
     }
@@ -67,7 +67,7 @@ async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
     return await running.compare(driver, plan);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    // Another process may have changed the tables between two queries of the comparison.
+    // Another process may have changed tables between two queries. Here no other process can.
     return await running.restructure(driver, plan);
   }
 }

@@ -6,7 +6,7 @@ export interface MigrationPlan {
   readonly steps: readonly MigrationStep[];
   /** The obstacles, each with its remedy. If there is one, no statement is run. */
   readonly refusals: readonly string[];
-  /** The possible renames: an undeclared column, and a new one of its type. */
+  /** The possible renames: an undeclared column, and a missing column of a similar type. */
   readonly questions: readonly PossibleRename[];
   /** The parts that stay although they are undeclared, and how to drop them. */
   readonly left: readonly string[];
@@ -28,7 +28,7 @@ export interface MigrationStep {
   readonly sql: string;
   /** The purpose: `add notes.size`. */
   readonly purpose: string;
-  /** The part that the statement discards, as in `allowDrop`: `notes.size`; or null. */
+  /** The part whose values the statement discards, in the form of `allowDrop`, or null for none. */
   readonly loses: string | null;
 }
 
@@ -39,6 +39,8 @@ export interface MigrationRights {
    * store. `notes.by_size` is an undeclared index, and `notes` is a whole undeclared table.
    */
   readonly allowDrop: readonly string[];
-  /** Undeclared columns that stay, and that no rename is assumed for: `notes.size`. */
+  /**
+   * Undeclared columns to keep, such as `notes.size`. The plan assumes no renames of these columns.
+   */
   readonly keep: readonly string[];
 }

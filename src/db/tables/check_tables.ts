@@ -14,8 +14,8 @@ export interface TableOfDriver {
 /**
  * Checks at the start that all tables exist, by a query of every table. Compares the declared
  * tables with the tables of the database. Throws a plain Error that names each missing part, column
- * by column, and the remedy. Differences that do not prevent serving are observed. An unreachable
- * database is observed, and its tables are not checked, because it may be reachable later.
+ * by column, and the remedy. Other differences, and an unreachable database, are only reported to
+ * `observe`. A database may be unreachable only at the start.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -155,7 +155,7 @@ export async function isThere(
  */
 export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<boolean> {
   const { dialect } = driver;
-  // Documents are not compared, and json is not jsonb.
+  // A column of documents is only selected, because the json type has no comparison.
   const compared = table.columns.map((column) =>
     column.kind === "json"
       ? dialect.selected(column)
@@ -183,12 +183,11 @@ function selectNothing(
   return toStatement(select, dialect.placeholder);
 }
 
-/** Returns true if a simple SELECT failed because of a missing table or column. */
 function isMissing(error: DatabaseError): boolean {
   return hasCode(error, missingCodes);
 }
 
-/** Returns true if the error means that a column is missing, or has another type. */
+/** Returns true if the error means that a column is missing or has another type. */
 function namesOtherTables(error: DatabaseError): boolean {
   return isMissing(error) || hasCode(error, typeCodes);
 }

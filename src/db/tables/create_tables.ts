@@ -35,10 +35,10 @@ export async function createTables(
     if (catalog.creationLock !== null) await connection.query(catalog.creationLock);
     for (const one of planned) {
       const { schema, name, formerName } = one.table;
-      // An older table may lack the columns of an index.
+      // An existing table may lack the columns of an index, so no index is created.
       if (await isThere({ schema, name }, connection, catalog)) continue;
-      // If the table still has its former name, its rows are there. The check of the tables at the
-      // start reports this.
+      // A table that still has its former name must be renamed, not created. The check of the
+      // tables reports this at the start.
       const former = { schema, name: formerName ?? name };
       if (formerName !== null && await isThere(former, connection, catalog)) continue;
       await create(one.table, one.statements, connection);
@@ -66,8 +66,8 @@ async function create(
 }
 
 /**
- * Splits a table into its creation and the foreign keys to add later, because Postgres accepts no
- * reference to a missing table.
+ * Returns the table without some foreign keys, and these keys, which are added later. Postgres
+ * accepts no reference to a missing table.
  */
 function split(
   table: TableInfo,

@@ -28,7 +28,6 @@ const sqliteCheck =
 const postgresCheck =
   /^CHECK \(+(?:"(?:[^"]|"")+"|[\w$]+)\)?(?:::text)? = (?:ANY \(+ARRAY\[('(?:[^']|'')*'::[a-z ]+(?:, '(?:[^']|'')*'::[a-z ]+)*)\]\)?(?:::text\[\])?|('(?:[^']|'')*')::[a-z ]+)\)+$/;
 
-/** Returns the literals of a list. */
 function textsOf(list: string): readonly string[] {
   return [...list.matchAll(/'((?:[^']|'')*)'/g)].map(([, text = ""]) => text.replaceAll("''", "'"));
 }

@@ -94,9 +94,7 @@ function preventsService(
   }
 }
 
-/**
- * Returns false for additional indexes, and for additional columns that do not prevent new rows.
- */
+/** Returns false for additional indexes, and for additional columns that allow new rows. */
 function isWorthSaying(difference: Difference): boolean {
   if (difference.kind === "superfluous-column") return isNeeded(difference.existing);
   return difference.kind !== "superfluous-index";

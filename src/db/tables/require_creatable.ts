@@ -20,10 +20,7 @@ export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEn
   }
 }
 
-/**
- * Requires that index names are distinct in a schema. Index `a_b` of table `c` and `a` of `b_c`
- * have the same name.
- */
+/** Requires distinct index names in a schema. Index `a_b` of `c` and `a` of `b_c` have one name. */
 function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   const owners = new Map<string, string>();
   for (const table of tables) {
@@ -41,9 +38,7 @@ function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   }
 }
 
-/**
- * Requires that no table is declared twice, because two declarations would contradict each other.
- */
+/** Requires that no table is declared twice. Two declarations would contradict each other. */
 function requireDistinctNames(tables: readonly TableInfo[], { foldName }: CatalogEngine): void {
   for (const [index, { schema, name, formerName }] of tables.entries()) {
     const others = tables.slice(0, index).filter((one) => one.schema === schema);

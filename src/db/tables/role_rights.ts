@@ -67,9 +67,7 @@ export class RoleRights {
     }
   }
 
-  /**
-   * Returns the known limits of a table, null if there are none, or undefined if they are unknown.
-   */
+  /** Returns the known limits of a table, null if it has none, or undefined if they are unknown. */
   known(table: TableInfo): RoleLimits | null | undefined {
     return this.#known.get(table);
   }

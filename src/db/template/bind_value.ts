@@ -8,9 +8,7 @@ import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { ValuePlace } from "./value_places.ts";
 
-/**
- * Binds a value according to its place in the statement, so that all engines store the same value.
- */
+/** Binds a value by its place in the statement, so that all engines store the same value. */
 export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
   switch (place.kind) {
     case "count":
@@ -43,7 +41,10 @@ function rowCount(value: unknown): Fragment {
   );
 }
 
-/** Binds a value of a column at any place. The statement also contains the type of the column. */
+/**
+ * Binds a value of a known column. The SQL contains the type of the column, so the value may be at
+ * any place of the statement.
+ */
 export function boundOfColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }
@@ -61,9 +62,7 @@ function ofColumn(
   return sql`${dialect.encode(inProcess(value, column, stores, dialect), column)}`;
 }
 
-/**
- * Converts a value from its wire form. A value that is only compared need not satisfy constraints.
- */
+/** Converts a value from its wire form. A value that is not stored need not meet constraints. */
 function inProcess(
   value: unknown,
   column: ColumnInfo,

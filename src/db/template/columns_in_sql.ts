@@ -10,10 +10,7 @@ export interface ColumnsInSql {
   startingAt(index: number): ColumnInfo | null;
   /** Returns the index after a name and its qualifiers that begin with a token. */
   afterPath(index: number): number;
-  /**
-   * Returns the columns that a written name may mean, in interpolated tables and in subqueries.
-   * Null means a value that a subquery computes.
-   */
+  /** Returns the columns that a written name may mean, and null for a value of a subquery. */
   named(dbName: string): readonly (ColumnInfo | null)[];
   /** Returns true if a written name may mean several columns of different kinds. */
   isAmbiguous(index: number): boolean;
@@ -69,7 +66,10 @@ interface SubqueryName {
   readonly column: ColumnInfo | null;
 }
 
-/** Returns the column names of subqueries, by AS or before it: `due (id, moment) AS (…)`. */
+/**
+ * Returns the column names of subqueries. They are after AS, or in a list before AS: `due (id,
+ * moment) AS (…)`.
+ */
 function namesOfSubqueries(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],
@@ -155,7 +155,10 @@ export function partAt(
   return token?.kind === "part" ? parts[token.index] : undefined;
 }
 
-/** Returns true if two columns have one name and one form. They are then interchangeable. */
+/**
+ * Returns true if two columns have the same name and the same form of values. Either can then
+ * replace the other.
+ */
 function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
   if (left === null || right === null) return left === right;
   return left === right ||

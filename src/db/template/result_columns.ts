@@ -12,7 +12,7 @@ import { isSign, isWord } from "./sql_tokens.ts";
 
 /** One item of a select list, as result rows show it. */
 export type ResultItem =
-  /** The value of a property, in the form of a column, or as an untyped value if it is null. */
+  /** A property of the row. A null `column` means that the value has no declared type. */
   | {
     readonly kind: "one";
     readonly name: string;
@@ -20,7 +20,7 @@ export type ResultItem =
     /** True for the value of an expression. False for the stored value of the column. */
     readonly computed: boolean;
   }
-  /** All columns of one or more tables, each of which may have a column with the name. */
+  /** `*` or `notes.*`. `named` returns the columns of the tables that have this database name. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
 /**
@@ -33,7 +33,7 @@ export function resultItems(
 ): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);
-  // The value of a subquery reaches the rows under its name.
+  // A subquery passes its values on under their names, so its items need the same checks.
   for (const { items } of lists.filter(({ open }) => open !== null)) {
     for (const [from, to] of items) {
       if (isWord(tokens[to - 2], "AS")) resultItem(from, to, template, columns);

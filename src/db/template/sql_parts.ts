@@ -101,7 +101,10 @@ function shapeOf(part: SqlPart): unknown {
   }
 }
 
-/** Flattens a template and its nested templates. Their parts are already known. */
+/**
+ * Flattens a template and its nested templates to one list of tokens. `parts` are the interpolated
+ * parts of all these templates.
+ */
 export function flattenTemplate(
   template: SqlTemplate,
   parts: readonly SqlPart[],
@@ -167,7 +170,7 @@ function requireApart(
   );
 }
 
-/** True if a part is a value, a name or a column, which is one token of the statement. */
+/** Returns true if a part is a value, a name or a column, which is one token of the statement. */
 function isName(part: SqlPart | undefined): boolean {
   return part !== undefined && part.kind !== "filter" && part.kind !== "fragment";
 }
@@ -197,9 +200,7 @@ function isTable(value: object): value is TableLike<unknown, unknown> | TableInf
   return isTableLike(value) || ("byName" in value && value.byName instanceof Map);
 }
 
-/**
- * Returns true for a filter. No JSON value is a filter, so a request's value is never a condition.
- */
+/** Returns true for a filter. A value from JSON is never a filter, and so never a condition. */
 function isFilter(value: unknown): value is Filter {
   if (value === allRows || value === noRows) return true;
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;

@@ -19,9 +19,7 @@ import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
 import { requireOneStatement } from "./sql_tokens.ts";
 import { type ValuePlace, valuePlaces } from "./value_places.ts";
 
-/**
- * The meaning of a template, independent of its values. It is parsed once and used for many runs.
- */
+/** The meaning of a template without its values. It is parsed once and used for many runs. */
 export interface SqlPlan {
   readonly shape: readonly unknown[];
   /** The SQL between the parts that each run renders, including names of tables and columns. */
@@ -43,9 +41,7 @@ const maxValues = 32_766;
 export class SqlPlans {
   readonly #byText = new WeakMap<readonly string[], SqlPlan[]>();
 
-  /**
-   * Returns the plan for a template of this shape. If there is none, `flatten` parses the template.
-   */
+  /** Returns the plan for this shape of template. If none exists, `flatten` parses the template. */
   planOf(
     text: readonly string[],
     shape: readonly unknown[],

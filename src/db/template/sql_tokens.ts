@@ -30,8 +30,8 @@ const pattern = new RegExp(
     String.raw`(?<text>'(?:[^']|'')*')`,
     String.raw`(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
     String.raw`(?<quoted>"(?:[^"]|"")*")`,
-    // A letter before a string can change where the string ends: only `E'a\'b'` has escapes. Of
-    // these letters SQLite supports only `X`.
+    // A letter before a string can change where the string ends, as in `E'a\'b'`. The only such
+    // letter of SQLite is the `X` of `X'00'`.
     String.raw`(?<prefix>(?:[A-Za-z]|[uU]&)')`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<open>['"]|/\*|\$)`,
@@ -97,9 +97,7 @@ const beginnings: readonly string[] = [
   ...["SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP"],
 ];
 
-/**
- * Throws a plain Error unless there is exactly one statement, which must not affect other requests.
- */
+/** Throws a plain Error unless there is exactly one statement, which affects no other requests. */
 export function requireOneStatement(tokens: readonly SqlToken[]): void {
   const [first] = tokens;
   if (first === undefined || isSign(first, ";")) throw new Error("Cannot run an empty statement");

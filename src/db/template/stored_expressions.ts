@@ -74,10 +74,7 @@ function fits(source: ColumnInfo, target: ColumnInfo): boolean {
   return target.scale === null || source.scale !== null && source.scale <= target.scale;
 }
 
-/**
- * Requires that every engine reads a literal as the same value of the column that it is compared
- * with. Throws a plain Error.
- */
+/** Throws a plain Error if a literal may have another value of its column on another engine. */
 export function requireLiteralOf(
   column: ColumnInfo,
   { value, isText }: Extract<SqlToken, { readonly kind: "literal" }>,

@@ -25,19 +25,22 @@ export type ValuePlace =
     readonly kind: "column";
     readonly column: ColumnInfo;
     readonly stores: boolean;
-    /** A list after IN. With `opened`, the opening parenthesis is in the text. */
+    /**
+     * The form of a list after IN. `opened` means that the SQL text contains the opening
+     * parenthesis.
+     */
     readonly list: "none" | "bare" | "opened";
   }
   /** Rows after VALUES, each with values for these columns. */
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
-  /** The value's position in a SELECT of a UNION belongs to this column of the first SELECT. */
+  /** A value in a later SELECT of a UNION, at the position of this column in the first SELECT. */
   | { readonly kind: "united"; readonly column: ColumnInfo }
   /** A number of rows, after LIMIT or OFFSET. */
   | { readonly kind: "count" }
   /** The value is not compared with a column. */
   | {
     readonly kind: "free";
-    /** A column of the same expression that a string could be meant for. */
+    /** A column in the same expression, as whose value a string could be meant. */
     readonly near: ColumnInfo | null;
     /** True if the expression is stored without rounding in a column of whole numbers. */
     readonly isWhole?: boolean;

@@ -39,14 +39,12 @@ const pattern =
   /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 const blank = /^(?:\s|--|\/\*)/;
 
-/**
- * Returns the index after SELECT, or null if the statement begins with anything else, such as WITH.
- */
+/** Returns the index after SELECT, or null if the statement begins otherwise, such as by WITH. */
 function selectOf(tokens: readonly string[]): number | null {
   let at = 0;
   if (isWord(tokens[0], "CREATE")) {
     at = tokens.findIndex((token) => isWord(token, "AS"));
-    // A view with a list of column names is rare, and not supported here.
+    // Views with a list of column names are rare, and are not supported here.
     if (at < 0 || tokens.slice(0, at).includes("(")) return null;
     at++;
   }

@@ -8,8 +8,8 @@ export type SameName = (left: string, right: string) => boolean;
 
 /**
  * Assigns the key of its table to each simple view whose columns include the key. Each row of such
- * a view is a row of the table, at most once. Columns of the view that are columns of the table
- * have stored values. Views of views are resolved repeatedly.
+ * a view is a row of the table, and no row occurs twice. Marks the view's columns that are columns
+ * of the table as stored. A view may select from another view.
  */
 export function inferViewKeys(
   drafts: readonly TableDraft[],

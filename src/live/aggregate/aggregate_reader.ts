@@ -56,7 +56,9 @@ export class AggregateReader {
     return this.#restsUntil;
   }
 
-  /** Records that groups of this size did not fit. Reads them again once they would fit. */
+  /**
+   * Records that groups of this size did not fit. All groups are read again when they would fit.
+   */
   noRoomFor(bytes: number): void {
     this.#neededBytes = bytes;
   }

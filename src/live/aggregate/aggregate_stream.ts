@@ -28,7 +28,6 @@ export class AggregateStream extends LiveStream implements AggregateListener {
   readonly identity: string;
   readonly #aggregates: SharedAggregates;
   #aggregate: LiveAggregate;
-  /** The event that was sent last. */
   #sent: Uint8Array | null = null;
 
   /** `ended` is called once when the stream ends for any reason. */

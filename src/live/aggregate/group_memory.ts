@@ -86,7 +86,6 @@ export class GroupMemory {
   }
 }
 
-/** The bytes of some holders, and their sum. */
 class Account {
   readonly #holders = new Map<GroupHolder, number>();
   #bytes = 0;

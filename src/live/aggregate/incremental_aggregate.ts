@@ -34,9 +34,7 @@ export class IncrementalAggregate {
     this.#having = having;
   }
 
-  /**
-   * Creates an aggregate from the groups of a query. Returns null if memory cannot maintain them.
-   */
+  /** Creates an aggregate from a query's groups. Returns null if memory cannot maintain them. */
   static of(
     groups: readonly AggregateGroup[],
     plan: MaintenancePlan,
@@ -66,7 +64,7 @@ export class IncrementalAggregate {
     return this.#bytes;
   }
 
-  /** Applies a transition. Returns false if memory cannot; the object is then unusable. */
+  /** Applies a transition. If memory cannot, returns false, and the object becomes unusable. */
   apply({ kind, rowChange: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;
@@ -74,8 +72,8 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // Adds the new value first. Otherwise the group would have no maximum until a greater value is
-    // added.
+    // The addition comes first. If the maximum were subtracted first, the next one would be
+    // unknown.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }
@@ -100,7 +98,7 @@ export class IncrementalAggregate {
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 
-  /** Adds a row to its group or subtracts it, except for the values that `other` also has. */
+  /** Adds a row to its group or subtracts it, but skips the values that `other` has too. */
   #count(row: Row, by: 1 | -1, { key, id }: RowGroupKey, other: Row | null): boolean {
     const { requested: { keys }, base: { limit }, isRanked } = this.#plan;
     const known = this.#entries.get(id);
@@ -175,7 +173,7 @@ interface Entry extends MaintainedGroup {
 
 interface Shown {
   readonly group: AggregateGroup;
-  /** Values by the columns of `having` and the order. */
+  /** The values that `having` and the order compare, by their columns. */
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly entry: Entry;
   readonly passes: boolean;
@@ -190,9 +188,7 @@ function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   return JSON.stringify(ids);
 }
 
-/**
- * Compares values as the database does. In both directions, NULL is last, which `Infinity` ensures.
- */
+/** Compares values as the database does. NULL is last in both directions, hence `Infinity`. */
 function compareValues(left: unknown, right: unknown, { kind }: ColumnInfo): number {
   const [one, other] = [left ?? null, right ?? null];
   if (one === null || other === null) {

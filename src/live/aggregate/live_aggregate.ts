@@ -29,7 +29,7 @@ export interface LiveAggregateOptions {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
   readonly memory: GroupMemory;
-  /** The first listener. */
+  /** The listener with which the aggregate starts. */
   readonly listener: AggregateListener;
 }
 
@@ -54,7 +54,6 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   #isExact = false;
   /** Number of transitions since the last read. */
   #events = 0;
-  /** Position of the result that was last shown. */
   #shownAt: Position | null = null;
   #frame: Uint8Array | null = null;
   /** Increases when changes of the rows may have been missed. */
@@ -181,7 +180,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     try {
       await feed.whilePaused(() => {
         const groups = this.#isExact ? this.#incremental?.groups() : undefined;
-        // Null if memory cannot compare values; the database can.
+        // `groups` is null if memory cannot compare values. The database can compare them.
         if (groups === null) this.#invalidateCount();
         else if (groups !== undefined) this.#show(groups, feed.position);
       });

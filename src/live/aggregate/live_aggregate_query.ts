@@ -2,10 +2,7 @@ import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 
-/**
- * The aggregate query of a live stream without its filter: the groups and metrics to compute, and
- * their presentation.
- */
+/** The aggregate of a live stream: the groups and metrics to compute, and their presentation. */
 export interface LiveAggregateQuery {
   /** Queries of one resource with the same key have the same result and share the work. */
   readonly key: string;

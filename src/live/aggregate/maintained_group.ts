@@ -15,10 +15,7 @@ import {
 } from "../../sql/exact_decimal.ts";
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
-/**
- * One group of an aggregate in memory: its keys, the number of its rows, its sums, minima and
- * maxima.
- */
+/** A group of an aggregate in memory: its keys, its number of rows, its sums, minima and maxima. */
 export interface MaintainedGroup {
   readonly key: readonly unknown[];
   /** Index of the group in the order of keys that the query returned. */
@@ -35,18 +32,13 @@ interface Total {
   values: number;
 }
 
-/**
- * The result of one metric of a maintained group, in wire form, and in the form that `having` and
- * the order compare.
- */
+/** The result of a metric: in wire form, and in the form that `having` and the order compare. */
 export interface MetricResult {
   readonly shown: unknown;
   readonly compared: unknown;
 }
 
-/**
- * Converts a group of a query to a maintained group, or returns null if memory cannot maintain it.
- */
+/** Converts a query's group to a maintained group, or returns null if memory cannot maintain it. */
 export function maintainedGroup(
   { key, metrics }: AggregateGroup,
   rank: number,
@@ -78,9 +70,7 @@ export function emptyGroup(
   };
 }
 
-/**
- * Adds a row to a maintained group or subtracts it. Returns false if this makes a value unknown.
- */
+/** Adds a row to a maintained group or subtracts it. Returns false if a value becomes unknown. */
 export function addRow(
   group: MaintainedGroup,
   row: Row,

@@ -7,10 +7,7 @@ import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "..
 import type { Dialect } from "../../sql/dialect.ts";
 import { relatedTables } from "../match/may_affect_filter.ts";
 
-/**
- * The plan for maintaining an aggregate in memory: the sums, counts, minima and maxima of each
- * group.
- */
+/** The plan for maintaining an aggregate in memory: sums, counts, minima and maxima of groups. */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
   /**
@@ -34,9 +31,7 @@ export interface Extreme {
   compare(left: unknown, right: unknown): number;
 }
 
-/**
- * Returns a plan for maintaining an aggregate in memory, or null if the result might not be exact.
- */
+/** Returns a plan for maintaining an aggregate in memory, or null if the result may be inexact. */
 export function maintenancePlan(
   requested: AggregatePlan,
   groups: AggregateSchema,

@@ -10,7 +10,7 @@ export class SharedAggregates {
   readonly #memory: GroupMemory;
   readonly #aggregates = new Map<string, LiveAggregate>();
 
-  /** Creates the collection without aggregates. `memory` holds the groups of later ones. */
+  /** Starts without aggregates. `memory` limits the groups of all aggregates together. */
   constructor(context: StreamContext, memory: GroupMemory) {
     this.#context = context;
     this.#memory = memory;

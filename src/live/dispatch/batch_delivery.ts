@@ -17,14 +17,11 @@ export interface BatchDeliveryOptions {
   readonly fanOut: FanOut;
   /** Approximate limit of several events together, in bytes. */
   readonly maxEventBytes: number;
-  /** The position after the batch; null if more of the step follows. */
+  /** The position after the batch, or null if the batch is not the last part of its step. */
   readonly to: Position | null;
 }
 
-/**
- * Delivers the events of a batch of changes: renders them once for each view, and sends them to all
- * listeners.
- */
+/** Delivers the events of a batch: renders them once for each view, and sends them to listeners. */
 export class BatchDelivery {
   readonly #events: BatchEvents;
   readonly #options: BatchDeliveryOptions;
@@ -52,7 +49,7 @@ export class BatchDelivery {
   #addToRenderers(): void {
     const { to } = this.#options;
     for (const [group, transitions] of this.#events.transitions) {
-      // Transition listeners need no bytes.
+      // Only streams need bytes. Other listeners receive transitions.
       if (group.liveSubscribers.size === 0) continue;
       const key = rendererKey(group);
       const seq = group.isSentByStep && to !== null ? positionOrdinal(to) : null;
@@ -140,7 +137,7 @@ export class BatchDelivery {
   }
 }
 
-/** Returns a string that is equal for groups whose rows are shown and numbered alike. */
+/** Returns a string that is equal for groups whose events show rows alike and have equal `seq`. */
 function rendererKey({ viewKey, isSentByStep }: SubscriberGroup): string {
   return isSentByStep ? `step ${viewKey}` : viewKey;
 }

@@ -126,7 +126,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Included rows are read after a step. A part of a step can therefore only invalidate. */
+  /** Included rows are read after a whole step. A part of a step makes the clients start over. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -241,7 +241,7 @@ export class BatchDispatch {
 
 /** Number of statements that run at the same time in a database with separate readers. */
 const maxConcurrentParts = 2;
-/** The maximum number of steps for all parts of a batch, in all tables: a few seconds. */
+/** The maximum estimated steps for a batch in all tables. The database needs a few seconds. */
 const maxSteps = 8 * maxStepsOfPart;
 
 /** Selects the parts within the limit, cheapest first. A statement also has a time limit. */
@@ -263,7 +263,7 @@ function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
 }
 
-/** Returns the decision after a change. Most changes do not affect the columns of most filters. */
+/** Decides if a row matches after a change. Most changes affect no column of the filter. */
 function passesAfter(
   { decide, columnsRead }: SubscriberGroup,
   { before, after, changed }: RowChange,

@@ -14,7 +14,6 @@ import { IncludeGroup } from "./include_group.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 import { SubscriberGroup } from "./subscriber_group.ts";
 
-/** The groups that changes of one table concern. */
 interface TableGroups {
   /** The groups whose streams show rows of the table. */
   readonly own: Set<SubscriberGroup>;
@@ -22,14 +21,10 @@ interface TableGroups {
   readonly index: EqualityIndex<SubscriberGroup>;
   /** The groups whose filters read rows of the table as related rows. */
   readonly dependent: Set<SubscriberGroup>;
-  /** The groups that include rows of the table. */
   readonly includeGroups: Set<IncludeGroup>;
 }
 
-/**
- * Dispatches changes: takes each batch from the feed, and passes every change only to the
- * subscriber groups that it concerns.
- */
+/** Passes every change of the feed only to the subscriber groups that the change concerns. */
 export class ChangeDispatcher {
   readonly #options: DispatchOptions;
   readonly #groups = new Map<string, SubscriberGroup>();
@@ -92,9 +87,7 @@ export class ChangeDispatcher {
     }
   }
 
-  /**
-   * Delivers a batch. Returns a promise only if the database must decide or related rows are read.
-   */
+  /** Delivers a batch. Returns a promise only if the database decides or related rows are read. */
   publish(batch: ChangeBatch): MaybePromise<void> {
     const dispatch = new BatchDispatch(this.#options, batch, this.#fanOut);
     for (const change of batch.changes) {

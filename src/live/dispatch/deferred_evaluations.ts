@@ -23,10 +23,7 @@ export interface DeferredPart {
   readonly steps: number;
 }
 
-/**
- * Evaluations that are deferred to the database: the row changes of one table in a batch that
- * memory cannot evaluate.
- */
+/** The row changes of a batch in one table that only the database can evaluate. */
 export class DeferredEvaluations {
   readonly #table: TableInfo;
   readonly #deferred: DeferredEvaluation[] = [];
@@ -98,7 +95,7 @@ function imagesOf({ rowChange: { before, after } }: DeferredEvaluation): readonl
   return [before, after].filter((image) => image !== null);
 }
 
-/** Steps of about one second in a database. */
+/** The estimated steps that a database evaluates in about one second. */
 export const maxStepsOfPart = 500_000_000;
-/** Steps of a statement that evaluates nothing. */
+/** The estimated steps of a statement without any evaluation. */
 const stepsOfStatement = 1_000_000;

@@ -87,7 +87,5 @@ function deliver(
   else subscriber.deliver(chunk, to);
 }
 
-/**
- * The number of subscribers in a slice, which takes 2–3 ms, including the writes to their sockets.
- */
+/** The number of subscribers in a slice. Writing to their sockets takes 2–3 ms in all. */
 const maxAtOnce = 100;

@@ -21,7 +21,7 @@ export class GroupHeldRows {
     this.#held = HeldRows.unknown(log);
   }
 
-  /** The rows that all subscribers hold, without the differences. */
+  /** The rows that all subscribers hold, except for the differences of single subscribers. */
   get held(): HeldRows {
     return this.#held;
   }
@@ -36,9 +36,7 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /**
-   * Removes a subscriber. Returns the rows that it is known to hold, or null if they are uncertain.
-   */
+  /** Removes a subscriber. Returns the rows that it holds, or null if these are uncertain. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // Without subscribers, the held rows are not kept current.

@@ -15,18 +15,13 @@ export interface GroupListener {
  * receives the rendered events of the group.
  */
 export interface LiveSubscriber extends GroupListener {
-  /** Takes bytes that streams share; `to` is null if more of the step follows. */
+  /** Takes bytes that streams share. `to` is null if more parts of the step follow. */
   deliver(bytes: Uint8Array, to: Position | null): void;
-  /**
-   * Called when the events of a step are too large. The stream then reads the changes separately.
-   */
+  /** Called if the events of a step are too large. The stream then reads the changes separately. */
   lag(): void;
 }
 
-/**
- * A listener that receives the transitions of the group instead of bytes, and computes an aggregate
- * from them.
- */
+/** A listener that receives the group's transitions and computes an aggregate from them. */
 export interface TransitionListener extends GroupListener {
   /** Takes the transitions of rows in order. A step may come in parts. Never throws. */
   receive(transitions: readonly Transition[]): void;

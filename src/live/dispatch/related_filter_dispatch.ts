@@ -49,10 +49,7 @@ export class RelatedFilterDispatch {
     return true;
   }
 
-  /**
-   * Handles a change of a related row that the filter may read. Returns false if the subscribers
-   * must start over.
-   */
+  /** Handles a change of a related row. Returns false if the subscribers must start over. */
   matchRelated(group: SubscriberGroup, change: Change): boolean {
     const { query: { filter }, heldRows } = group;
     if (!mayAffectFilter(change, filter, this.#options.matcher)) return true;

@@ -13,14 +13,12 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
   /** Equal for groups that show rows alike. */
   readonly viewKey: string;
-  /** Seals the resume tokens of this group. */
+  /** The digest of the live query, which the seals of the group's resume tokens contain. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
   /** Shared by groups that include the same related rows; null if none are included. */
   readonly includeGroup: AffectedGroup | null;
-  /**
-   * The rows that the live subscribers hold, or null if a row alone determines whether it matches.
-   */
+  /** The rows that the live subscribers hold, or null if a row alone shows whether it matches. */
   readonly heldRows: GroupHeldRows | null;
   /** The paths from the related rows that the filter reads back to the group's rows. */
   includePaths: readonly IncludePath[];
@@ -58,8 +56,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   }
 
   /**
-   * True if the current rows are sent once for each step, because their events depend on more than
-   * the changes of these rows.
+   * True if events are sent once for each step, because they depend on more than single changes.
    */
   get isSentByStep(): boolean {
     return this.includeGroup !== null || this.heldRows !== null;

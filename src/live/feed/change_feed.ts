@@ -31,7 +31,7 @@ export interface ChangeFeedOptions {
  * its changes. A hint wakes the feed, which then reads until there are no more changes.
  */
 export class ChangeFeed {
-  /** The last steps. */
+  /** The latest steps of the log, in memory. */
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
@@ -196,8 +196,5 @@ export class ChangeFeed {
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
-/**
- * The maximum number of reads. One read is sufficient if the database keeps its order, and more
- * reads are harmless.
- */
+/** The maximum number of reads until a position is reached. Usually one read is enough. */
 const maxTries = 5;

@@ -16,7 +16,7 @@ export interface HistoryCursor {
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The place as a position, if a position can be within a step. */
+  /** The position at this place, or null if no position exists within the step. */
   readonly position: Position | null;
 }
 
@@ -110,7 +110,7 @@ export class ChangeHistory {
   ): Promise<HistoryWindow | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
-    // A step has up to 16 MiB, and many streams may lag.
+    // The semaphore limits memory: a step has up to 16 MiB, and many streams may lag.
     const step = await this.#semaphore.run(() => this.#log.next(part ?? exact ?? position));
     if (step === null) return null;
     const { changes, to } = step;
@@ -126,8 +126,7 @@ export class ChangeHistory {
           isRepeated: false,
         };
       }
-      // There is no position within the step, and a client that does not read must not hold the
-      // whole step.
+      // Without a position in the step, the whole step would stay in memory for a slow client.
       if (fittingIn(maxWindows * max.bytes, changes) < changes.length) return null;
     }
     return {

@@ -14,9 +14,7 @@ export interface RingBufferLimits {
   readonly bytes: number;
 }
 
-/**
- * A ring buffer of the last steps of the log, so that a stream with a short delay needs no query.
- */
+/** A ring buffer of the last steps of the log. Streams with a short delay need no query. */
 export class RingBuffer {
   readonly #log: ChangeLog;
   readonly #limits: RingBufferLimits;
@@ -66,9 +64,7 @@ export class RingBuffer {
     this.#dropOldest();
   }
 
-  /**
-   * Returns the entry with a number. Undefined if it was dropped, or if there is no such entry yet.
-   */
+  /** Returns the entry with a number. Undefined if it was dropped or does not exist yet. */
   at(number: number): RingBufferEntry | undefined {
     return this.#entries[number - this.#first];
   }

@@ -18,7 +18,7 @@ import { type RowChange, rowChangeKey, type Transition, transitionKind } from ".
 export interface RowsToEvaluate {
   readonly group: CompiledLiveQuery;
   readonly rowChanges: readonly RowChange[];
-  /** The rows that the clients hold. Afterwards, the rows that they hold after the events. */
+  /** The rows that the clients hold. The evaluation updates these rows by its events. */
   readonly held: HeldRows;
   /** True if the clients may have received some of the changes already. */
   readonly isRepeat: boolean;
@@ -225,9 +225,7 @@ function currentRowChange(rowChange: RowChange | undefined, row: Row | null): Ro
   };
 }
 
-/**
- * Returns the requests whose related rows have changed since. Their earlier images may be wrong.
- */
+/** Returns the requests whose related rows have changed after `to`, so images may be wrong. */
 async function movedSince<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { log, matcher, to }: EvaluationContext,
@@ -246,7 +244,7 @@ async function movedSince<C extends RowsToEvaluate>(
     if (step.to !== null && step.changes.length === 0) return moved;
     from = step.to ?? step;
   }
-  // The writes do not pause long enough to determine this.
+  // Changes are too frequent to read all of them. Therefore every request may be affected.
   return new Set(pending);
 }
 
@@ -266,8 +264,7 @@ function decideRows<C extends RowsToEvaluate>(
     // If the client may have received the row but not its removal, it must receive the removal.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
-    // A client without an event may have received the row through a change that the log contains
-    // later.
+    // No event is sent, but the client may hold the row because of a later change in the log.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
     // Checked after each row, because the memory of held rows may overflow with any row.
     if (!isUnknown) held.set(id, passes, { at, to });

@@ -21,9 +21,7 @@ export interface IncludePath {
   readonly table: TableInfo;
   /** Returns true if a row of the table is included, or null if only the database can decide. */
   readonly decide: InMemoryMatcher;
-  /**
-   * Returns true if a change of such a row can matter. Null if all changes of included rows can.
-   */
+  /** Returns true if a change of such a row can matter. Null if every change of such rows can. */
   readonly mayMatter: ((change: Change) => boolean) | null;
   /** The steps from the table up to the rows, in order. Never empty. */
   readonly parentSteps: readonly ParentStep[];

@@ -20,10 +20,7 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 import { evaluationLimits, sharedIdentity } from "./evaluation_limits.ts";
 import { burstSteps, WorkMeter } from "./work_meter.ts";
 
-/**
- * Matches rows and filters for live streams: in memory if that is certified and cheap, otherwise in
- * the database.
- */
+/** Matches rows and filters: in memory if that is exact and cheap, otherwise in the database. */
 export interface Matcher {
   /** Compiles a filter for memory. The matcher returns null if only the database can decide. */
   compile(filter: Filter): InMemoryMatcher;

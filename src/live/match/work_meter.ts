@@ -11,7 +11,7 @@ export class WorkMeter implements WorkAllowance {
   #left = burstSteps;
   #filledAt: number;
 
-  /** Starts with a full burst. */
+  /** Allows a full burst at the start. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
     this.#filledAt = clock.elapsedMs();
@@ -31,9 +31,7 @@ export class WorkMeter implements WorkAllowance {
   }
 }
 
-/**
- * The steps of a burst. A step takes 0.1 to 3 ns, so a burst takes tens of milliseconds at most.
- */
+/** The steps of a burst. A step takes 0.1 to 3 ns, so a burst takes at most 30 ms. */
 export const burstSteps = 10_000_000;
 
 /** The steps per millisecond after a burst: about a tenth of the time, at most three tenths. */

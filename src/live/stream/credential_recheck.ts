@@ -11,9 +11,7 @@ export interface CredentialHolder {
 interface Entry {
   readonly holders: Set<CredentialHolder>;
   current: User;
-  /**
-   * The monotonic time of the first failed read of the credential, or null if no read has failed.
-   */
+  /** The monotonic time of the credential's first failed read, or null if no read has failed. */
   failingSince: number | null;
 }
 

@@ -30,9 +30,7 @@ export async function evaluateChanges(
   return await evaluateRowChanges(rowChanges.list, { group, matcher, identity, isRepeat: false });
 }
 
-/**
- * Returns the row changes to evaluate for a group, or the reason why its clients must start over.
- */
+/** Returns the row changes to evaluate for a group, or the reason why clients must start over. */
 export function rowChangesFor(
   { query: { table, filter }, includeGroup }: SubscriberGroup,
   changes: readonly Change[],

@@ -2,10 +2,7 @@ import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/**
- * A timer for the expiry of streams, one for all members. The timer calls back for each member when
- * the member's time is over.
- */
+/** Calls back for each member when the member's time is over. All members share one timer. */
 export class ExpiryTimer<T> {
   readonly #clock: Clock;
   readonly #expire: (member: T) => void;
@@ -65,9 +62,7 @@ export class ExpiryTimer<T> {
   }
 }
 
-/**
- * Returns the time until the `exp` of a stream's credentials. Throws a 401 if that time has passed.
- */
+/** Returns the time until the `exp` of a stream's credentials. Throws a 401 if it has passed. */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;

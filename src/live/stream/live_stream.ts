@@ -63,7 +63,7 @@ export abstract class LiveStream {
   /** Leaves the groups of the context. Called once. */
   protected abstract release(): void;
 
-  /** Sends nothing more from a time of the monotonic clock on. */
+  /** Makes the stream stop sending at a time of the monotonic clock. */
   expireAt(at: number): void {
     this.#expiresAt = at;
   }

@@ -2,10 +2,7 @@ import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamSink } from "./live_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 
-/**
- * The key and the types of rows, which the first event of a subscription contains. Both are null
- * for aggregates.
- */
+/** The key and the types of rows in a subscription's first event. Both are null for aggregates. */
 export interface SubscriptionFacts {
   /** The fields of the key, in order. */
   readonly primaryKey: readonly string[] | null;
@@ -19,12 +16,10 @@ export interface MultiplexedWriter {
   readonly isClosed: boolean;
   /** Number of bytes that may be sent before the client has to read. */
   readonly room: number;
-  /**
-   * Returns the end of the whole stream by the monotonic clock: the time that was proposed first.
-   */
+  /** Returns the monotonic time at which the whole stream ends: the first proposed time. */
   endsAt(proposed: number): number;
   send(part: MultiplexedPart, bytes: Uint8Array): void;
-  /** Called when a part has ended as a separate stream would have. */
+  /** Called when the live stream of a part has ended. The whole stream continues. */
   ended(part: MultiplexedPart): void;
   /** Ends all parts with their positions and a delay, and then the whole stream. */
   endAll(delayMs: number): void;
@@ -42,7 +37,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #facts: SubscriptionFacts | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** Bytes from before the response, when the request may still be refused; null afterwards. */
+  /** The bytes before the response starts, while a refusal is still possible. Null afterwards. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #isPulling = false;

@@ -13,7 +13,7 @@ export interface SubscriptionRefusal {
   readonly problem: ProblemBody;
   /** Delay in seconds; null if the response contains none. */
   readonly retryAfter: number | null;
-  /** The headers of a challenge; absent without one. */
+  /** The headers of a challenge, if there is one. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -32,24 +32,18 @@ export interface RenderOptions extends Evaluation {
   readonly isNet: boolean;
   /** True if the client may have received some of the changes already. */
   readonly isRepeat: boolean;
-  /**
-   * The key of the last row to include, because later rows follow in pages. Null includes all rows.
-   */
+  /** The key of the last row to include, because later rows follow in pages. Null for all rows. */
   readonly upTo: Key | null;
 }
 
 /** The text of rendered events, or the reason why the client must start over. */
 export type RenderedChanges = { readonly text: string } | { readonly reason: InvalidationReason };
 
-/**
- * Renders missed changes as events for a stream that catches up, or returns the reason why its
- * client must start over.
- */
+/** Renders missed changes as events, or returns the reason why the client must start over. */
 export async function renderChanges(
   changes: readonly Change[],
   options: RenderOptions,
 ): Promise<RenderedChanges> {
-  // Most streams that read changes have missed none.
   if (changes.length === 0) return { text: "" };
   const { group, matcher, identity, to, held, isNet, isRepeat, upTo } = options;
   const { query, heldRows } = group;
@@ -116,9 +110,7 @@ function unchangedRows<G>(
     : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
 }
 
-/**
- * Returns the events of rows that only the database can decide, or null if the result is unknown.
- */
+/** Returns the events of rows that only the database can decide, or null if unknown. */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
   options: RenderOptions & { readonly held: HeldRows },

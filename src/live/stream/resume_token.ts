@@ -17,9 +17,7 @@ export class ResumeTokens {
     this.#hmac = createHmacSha256(new TextEncoder().encode(key));
   }
 
-  /**
-   * Returns the digest of a live query: the digest of the view, followed by the digest of the rows.
-   */
+  /** Returns the digest of a live query: a digest of the view, then a digest of the rows. */
   digestOf(query: LiveQuery): string {
     const { resource, view } = query;
     return this.#digest(`${resource} ${view.shape}`) + this.#digest(liveQueryKey(query));
@@ -30,9 +28,7 @@ export class ResumeTokens {
     return `${position}${separator}${this.#seal(position, queryDigest)}`;
   }
 
-  /**
-   * Returns the reason why a client with a token must start over, or null if the client may resume.
-   */
+  /** Returns why a client with a token must start over, or null if the client may resume. */
   invalidationReason({ position, seal }: ResumeToken, query: LiveQuery): InvalidationReason | null {
     const own = this.#seal(position, this.digestOf(query));
     if (seal === own) return null;
@@ -67,8 +63,6 @@ export function parseResumeToken(token: string): ResumeToken | null {
 /** Occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/**
- * The length of a digest in bytes. A seal that is equal by accident, or forged, helps no client.
- */
+/** The length of a digest in bytes. A seal that is equal by chance or forged helps no client. */
 const digestBytes = 6;
 const digestLetters = 8;

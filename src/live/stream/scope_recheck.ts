@@ -149,9 +149,7 @@ async function grantNow({ access, user, policy }: ScopedRequest): Promise<Grant 
 
 const maxConcurrentChecks = 8;
 
-/**
- * The timeout of a scope in milliseconds. A scope that never resolves must not block other scopes.
- */
+/** The timeout of a scope in milliseconds. A scope that never resolves must not block others. */
 const maxMs = 10_000;
 
 /** No scope has this string. */

@@ -10,11 +10,11 @@ export interface StreamQuotaLimits {
 /** The share of the quota that one open stream takes. */
 export interface StreamSlot {
   readonly counts: readonly Count[];
-  /** The slots for streams: 0 for a part of a multiplexed stream, which has its own slot. */
+  /** 0 for a part of a multiplexed stream, which has its own slot. 1 for every other stream. */
   readonly streams: 0 | 1;
   /** The number of parts of a multiplexed stream. */
   readonly parts: number;
-  /** Work of the filter for each character of a changed row. */
+  /** The estimated work of the filter for each character of a changed row. */
   readonly work: number;
 }
 
@@ -111,9 +111,7 @@ export class StreamQuota {
   }
 }
 
-/**
- * The average number of parts. Opening thousands of subscriptions would delay all other streams.
- */
+/** The average number of parts. Opening thousands of subscriptions would delay other streams. */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {
@@ -124,14 +122,10 @@ function tooMany(why: string): Problem {
   );
 }
 
-/**
- * The time in seconds after which an open stream usually notices that its client has disconnected.
- */
+/** The time in seconds until an open stream usually notices that its client has disconnected. */
 const retryAfterSeconds = "15";
 
-/**
- * The limit of work for one user or address: two of the most expensive filters, or 200 searches.
- */
+/** The work limit of one user or address: two of the most expensive filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
 /** The additional work for each allowed stream beyond the default: four searches. */
 const workOfStream = 20;

@@ -148,7 +148,6 @@ function grantedRequest(
   };
 }
 
-/** Holds the grant to related rows. */
 class RelatedScopeHolder implements ScopeHolder {
   readonly #session: StreamSession;
   readonly #index: number;
@@ -166,7 +165,7 @@ class RelatedScopeHolder implements ScopeHolder {
     this.#session.revoke();
   }
 
-  /** The session itself is checked. */
+  /** The session itself checks the fields of the user. */
   sameFieldsAs(): boolean {
     return true;
   }

@@ -4,10 +4,7 @@ import { parseResumeToken } from "./resume_token.ts";
 import type { SubscribeRequest } from "./stream_request.ts";
 import type { StreamStart } from "./subscription_state.ts";
 
-/**
- * Returns the start of a stream: the position of its resume token if the client may resume,
- * otherwise the beginning.
- */
+/** Returns the position of a stream's resume token if the client may resume, else the beginning. */
 export async function streamStartOf(
   { resumeFrom, skipExisting }: SubscribeRequest,
   query: LiveQuery,

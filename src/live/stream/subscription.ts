@@ -197,9 +197,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return sent.cursor.position;
   }
 
-  /**
-   * Sends the changes of earlier pages. Returns false until all changes up to this page are sent.
-   */
+  /** Sends the changes of earlier pages. Returns false until all changes up to `page` are sent. */
   async #sendUpTo(page: SnapshotPage, state: SnapshotState, sent: SentChanges): Promise<boolean> {
     const { log } = this.context;
     const window = await this.#readChanges(state, sent, "slow_consumer");
@@ -291,7 +289,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const { held } = state;
     const options = { group, matcher, log, to, held, isNet, isRepeat, upTo, identity };
     const render = () => this.#isCurrent(state) ? renderChanges(changes, options) : null;
-    // Many clients that catch up together would fill the queue in which lists wait too.
+    // Many clients that catch up together would fill the queue of reads, and delay list requests.
     const waits = group.isSentByStep && changes.length > 0 && !isPaused;
     const rendered = waits
       ? await catchUpSemaphore.run(identity, async () => await render())

@@ -28,9 +28,7 @@ export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
  */
 export interface SnapshotState {
   readonly kind: "snapshot";
-  /**
-   * True after an invalidation. The pages must then be newer than the cause of the invalidation.
-   */
+  /** True after an invalidation. The pages must be newer than the cause of the invalidation. */
   readonly isFreshStart: boolean;
   /** The rows that the client holds, or null if a row alone determines whether it matches. */
   readonly held: HeldRows | null;

@@ -15,7 +15,7 @@ import {
 /** A difference of a constraint, and the only column of the constraint or null. */
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
-/** The names that declarations use. Constraints with other names are left to the database. */
+/** The declared names. Constraints that name other columns or tables are not compared. */
 export interface OwnNames {
   /** The declared columns of the table. */
   readonly columns: readonly string[];
@@ -43,7 +43,6 @@ export function compareConstraints(
   ];
 }
 
-/** The two shapes of a table, and the comparison of names and expressions. */
 interface ShapePair {
   readonly declared: TableShape;
   readonly existing: TableShape;

@@ -91,7 +91,7 @@ function existingOf(
   return formerName === null ? null : shapeOf(tables, { schema, name: formerName }) ?? null;
 }
 
-/** Returns true if an existing table will be renamed, so that its name becomes free. */
+/** Returns true if an existing table will be renamed, which frees its name. */
 function isLeaving(
   found: TableShape,
   table: TableInfo,

@@ -6,7 +6,7 @@ export function newNames(renamed: ReadonlyMap<string, string>): (name: string) =
   return (name) => now.get(name.toLowerCase()) ?? name;
 }
 
-/** Returns SQL with the new names. Strings do not change. */
+/** Returns SQL with the new names. String literals do not change. */
 export function withNewNames(sql: string, renamed: ReadonlyMap<string, string>): string {
   if (renamed.size === 0) return sql;
   const now = newNames(renamed);

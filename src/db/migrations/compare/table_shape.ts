@@ -23,7 +23,7 @@ export interface ColumnShape {
   readonly type: string;
   /** The collation, or null for the default collation of the type. */
   readonly collation: string | null;
-  /** True if the column is declared NOT NULL. A primary key of SQLite need not be. */
+  /** True if the column is declared NOT NULL. In SQLite, key columns may lack NOT NULL. */
   readonly notNull: boolean;
   /** The expression of the DEFAULT clause. */
   readonly default: string | null;
@@ -70,7 +70,7 @@ export interface IndexShape {
   readonly unique: boolean;
   /** The condition of a partial index. */
   readonly where: string | null;
-  /** True if a declaration can have such an index: no expression, and the default kind of index. */
+  /** True if a declaration can have such an index: columns only, and the default kind of index. */
   readonly isPlain: boolean;
   /** False after a failed `CREATE INDEX CONCURRENTLY` of Postgres: the index enforces nothing. */
   readonly isValid: boolean;

@@ -47,9 +47,7 @@ export function dropSteps(
   });
 }
 
-/**
- * Returns the foreign keys that prevent the drop, of tables that are neither declared nor dropped.
- */
+/** Returns the foreign keys that prevent a drop. Their tables are neither declared nor dropped. */
 export async function referrers(
   connection: Connection,
   { references: { from, to, rows } }: PlanningEngine,

@@ -3,8 +3,8 @@ import type { ColumnShape } from "../compare/table_shape.ts";
 import { type TableMigration, wantedNames } from "./table_migration.ts";
 
 /**
- * Reports the columns and indexes that stay although they are undeclared. If such a column could be
- * a new column under its old name, the plan asks first, because a drop would lose the values.
+ * Reports the undeclared columns and indexes that the migration keeps. If an undeclared column may
+ * be the former name of a missing column, the plan asks, because a drop would lose the values.
  */
 export function reportUnused(table: TableMigration): void {
   const added = table.of("missing-column").map(({ declared }) => declared);

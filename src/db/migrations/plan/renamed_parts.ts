@@ -14,8 +14,8 @@ export interface RenamedPart {
 }
 
 /**
- * Returns the indexes and constraints of a table whose names change: because the table or a column
- * is renamed, whose old name may be used again, or because another index takes the name.
+ * Returns the indexes and constraints that need a new name. Their names may contain the old name of
+ * a table or column, or another index may take their name.
  */
 export function renamedParts(table: TableMigration): readonly RenamedPart[] {
   const { pair: { shape, current, columns }, dialect: { syntax }, planning } = table;

@@ -115,7 +115,7 @@ async function guardConstraints(
       );
     if (isShared) table.refuse(`${label} has rows that its declared key does not distinguish`);
   }
-  // A condition on new values is tested when the constraint is added.
+  // These tests read only the existing values. A new value is tested when the constraint is added.
   const isRetyped = table.of("type").length > 0 || table.of("generated").length > 0 ||
     table.of("missing-column").some(({ declared }) => declared.generated !== null);
   for (const { declared: { sql } } of isRetyped ? [] : table.of("missing-check")) {
@@ -132,8 +132,7 @@ async function guardConstraints(
 }
 
 /**
- * Returns a condition for rows that refer to no existing row. All rows meet the condition if the
- * target is missing.
+ * Returns a condition for rows that refer to no existing row: all rows if the target is missing.
  */
 function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string {
   const present = key.columns.map((name) => `${quoteIdentifier(name)} IS NOT NULL`).join(" AND ");

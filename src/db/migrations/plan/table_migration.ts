@@ -92,7 +92,10 @@ export class TableMigration {
     return (await connection.query({ text, values: [] })).rows.length > 0;
   }
 
-  /** Returns true if several rows that meet `where` have the same values, without NULL. */
+  /**
+   * Returns true if several rows that meet `where` have the same values in all columns. Rows with a
+   * NULL are ignored.
+   */
   async sharesValues(columns: readonly string[], where: string | null = null): Promise<boolean> {
     const names = columns.map(quoteIdentifier);
     const conditions = names.map((name) => `${name} IS NOT NULL`);
@@ -160,10 +163,7 @@ export function wantedNames(table: TableMigration): ReadonlySet<string | null> {
   );
 }
 
-/**
- * Returns the indexes to drop: indexes that may be dropped, and indexes whose name another index
- * takes.
- */
+/** Returns the indexes that may be dropped, and the indexes whose name another index takes. */
 export function droppedIndexes(table: TableMigration): readonly string[] {
   const wanted = wantedNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>
@@ -192,7 +192,7 @@ export function addedIndexes(table: TableMigration): readonly MigrationStep[] {
   );
 }
 
-/** Returns tables in the order of their renames. A name is free once its table has another name. */
+/** Returns tables in an order in which each new name is free when it is needed. */
 export function inRenameOrder(tables: readonly TableMigration[]): readonly TableMigration[] {
   const ordered = new Set<TableMigration>();
   const visit = (table: TableMigration, above: readonly TableMigration[]) => {
