@@ -24,7 +24,7 @@ export const driverOptions = {
   collations: ofSqlite,
 };
 
-/** The additions of a program to SQLite. */
+/** The functions and extensions that a program adds to SQLite. */
 export interface SqliteAdditions {
   /**
    * The URL of a module, `new URL("./functions.ts", import.meta.url)`. The exports of the module

@@ -188,7 +188,7 @@ function foreignKeysOf(
   });
 }
 
-/** Spells the key's columns as their tables do. SQLite keeps the spelling of the clause. */
+/** Spells the columns as their tables do. SQLite spells them as the foreign key clause does. */
 function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): ForeignKey[] {
   const columns = key.columns.map((name) => spelledBy(from, name));
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));
@@ -204,7 +204,7 @@ function spelledBy(table: TableDraft, name: string): string | null {
   return table.columns.find((column) => sameName(column.dbName, name))?.dbName ?? null;
 }
 
-/** Ignores case, as SQLite does. Postgres never returns two spellings of one name. */
+/** Compares without case, as SQLite does. Postgres never returns two spellings of one name. */
 function sameName(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }

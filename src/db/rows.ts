@@ -157,7 +157,7 @@ interface RowDecoder {
 
 interface CellDecoder {
   readonly name: string;
-  /** The kind of cells that need no decoding, as most do. Skipping the dialect halves the time. */
+  /** The kind of cells that need no decoding. Skipping the dialect for them halves the time. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

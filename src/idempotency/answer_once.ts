@@ -17,7 +17,7 @@ import {
 } from "./stored_response.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** A request with an Idempotency-Key, which is executed once. A repetition has equal members. */
+/** A request with an Idempotency-Key, which is executed once. Repetitions have equal members. */
 export interface IdempotentRequest {
   readonly key: string;
   /** Identifies the caller. A caller never receives the response to another caller. */

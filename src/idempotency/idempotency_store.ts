@@ -17,7 +17,9 @@ export interface IdempotencyStore {
   release(claim: IdempotencyClaim): Promise<void>;
 }
 
-/** How long a claim lasts without renewal, in milliseconds. It is renewed three times as often. */
+/**
+ * How long a claim lasts without renewal, in milliseconds. Renewals are three times as frequent.
+ */
 export const idempotencyLeaseMs = 30_000;
 
 /** A request's claim on its key in an idempotency store. */

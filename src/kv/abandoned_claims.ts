@@ -13,7 +13,7 @@ export class AbandonedClaims {
     return this.#ids.has(id);
   }
 
-  /** Ignores the record with this id. When `sent` is settled, `remove` deletes the record. */
+  /** Ignores a record. After `sent` resolves or rejects, `remove` deletes the record. */
   add(id: string, sent: Promise<unknown>, remove: () => Promise<void>): void {
     this.#ids.add(id);
     this.#open++;

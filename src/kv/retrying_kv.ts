@@ -18,7 +18,7 @@ export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
 
 /**
  * A Deno KV whose operations retry while another process holds the lock, and time out. Deno's
- * client of KV Connect retries for ever, therefore few operations are sent while it does not
+ * client of KV Connect retries for ever. Therefore few operations are sent while the store does not
  * respond.
  */
 export class RetryingKv {

@@ -4,7 +4,7 @@ import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
 /**
  * Validates a commit: throws a plain Error for a commit that some key-value store refuses. The
- * values are validated by {@link serializeValue}.
+ * function {@link serializeValue} validates the values.
  */
 export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);

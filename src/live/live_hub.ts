@@ -49,7 +49,7 @@ type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
 /** The hub of all live streams over one database: opens, checks and ends them. */
 export class LiveHub {
-  /** Counters of streams and events since the hub was created. */
+  /** The numbers of opened, ended and refused streams since the hub was created. */
   readonly counts = noCounts();
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;

@@ -24,7 +24,7 @@ export interface ChangesOptions {
   readonly maxRows?: number | undefined;
 }
 
-/** The minimum of the option `retentionMs`. Every reader of the log is faster than this. */
+/** The minimum of the option `retentionMs`. No reader of the log lags for so long. */
 export const minRetentionMs = 300_000;
 
 const recordedColumn = other<ColumnLike<unknown>>(

@@ -16,7 +16,7 @@ export interface SequencePosition {
   readonly epoch: string;
   /** The number of the last change that the position covers. */
   readonly seq: number;
-  /** The random number of that change. After a restore, `seq` may belong to another change. */
+  /** The random number of change `seq`. After a restore, `seq` may belong to another change. */
   readonly mark: number;
 }
 
@@ -128,7 +128,7 @@ interface ChangeNumbers {
 }
 
 /**
- * The maximum length of the string, for thousands of running transactions. It fits into a header.
+ * The maximum length. It suffices for thousands of running transactions, and fits into a header.
  */
 const maxTokenLength = 8_000;
 

@@ -14,7 +14,7 @@ export interface LoggedRow {
   readonly optimisticId: string | null;
 }
 
-/** Returns a row with complete images unchanged, else a `touch`, after which streams restart. */
+/** Returns the row if its images are complete, else a `touch`, which makes streams restart. */
 export function rowOfCompleteImages(
   row: LoggedRow,
   isWhole: (image: string, table: TableInfo) => boolean,

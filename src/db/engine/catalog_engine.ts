@@ -5,7 +5,7 @@ import type { Introspection, IntrospectOptions } from "../introspection.ts";
 
 /** The catalog of an engine: the existing tables, and the creation of tables. */
 export interface CatalogEngine {
-  /** Describes the existing tables, and the excluded ones with reasons. */
+  /** Describes the existing tables, and says why other tables cannot be served. */
   introspect(driver: Driver, options: IntrospectOptions): Promise<Introspection>;
   /** A query for a string that changes with every table, constraint or trigger. */
   readonly schemaVersion: string;

@@ -49,7 +49,7 @@ export interface PlanningEngine extends PlanningFacts {
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };
 }
 
-/** Throws an Error that names `file` if its statements broke foreign keys, views or triggers. */
+/** Throws an Error if a migration broke foreign keys, views or triggers. Names `file` if given. */
 export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
 
 /** How an engine runs a migration. */

@@ -37,7 +37,7 @@ export async function migrateTables(run: MigrationRun): Promise<Migration> {
     try {
       return await migrateOnce(run);
     } catch (error) {
-      // Another process may be changing the tables. The server then ends one of two deadlocked
+      // Another process may be changing tables. The server then ends one of two deadlocked
       // transactions.
       const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
       if (!isRetryable || tries === maxTries) throw error;
@@ -67,7 +67,7 @@ async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
     return await running.compare(driver, plan);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    // Another process may have changed tables between two queries. Here no other process can.
+    // Another process may have changed tables between two queries. `restructure` excludes others.
     return await running.restructure(driver, plan);
   }
 }

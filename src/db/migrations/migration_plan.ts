@@ -14,11 +14,11 @@ export interface MigrationPlan {
 
 /** A column in the plan of a migration that may be a renamed column. */
 export interface PossibleRename {
-  /** The declared table. */
+  /** The name of the declared table. */
   readonly table: string;
-  /** The existing column. */
+  /** The name of the existing column. */
   readonly from: string;
-  /** The declared column. */
+  /** The name of the declared column. */
   readonly to: string;
 }
 
@@ -26,13 +26,13 @@ export interface PossibleRename {
 export interface MigrationStep {
   /** The statement. */
   readonly sql: string;
-  /** The purpose: `add notes.size`. */
+  /** The purpose, such as `add notes.size`. */
   readonly purpose: string;
   /** The part whose values the statement discards, in the form of `allowDrop`, or null for none. */
   readonly loses: string | null;
 }
 
-/** The permissions of a migration besides additions. */
+/** The changes that a migration may make besides additions. */
 export interface MigrationRights {
   /**
    * The parts that may be lost. `notes.size` is a column, or the values that its new type cannot

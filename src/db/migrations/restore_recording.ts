@@ -15,7 +15,7 @@ export interface TriggeredRecording {
   readonly mode: "triggers" | "service";
 }
 
-/** Returns the tables that triggers record. Called before the first statement. */
+/** Returns the tables whose changes triggers record. Called before the first statement. */
 export async function readRecording(
   connection: Connection,
   dialect: Dialect,

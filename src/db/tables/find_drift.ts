@@ -22,7 +22,7 @@ export interface NamedDifference {
   readonly text: string;
 }
 
-/** Compares declared tables with those of the database, which it only reads. */
+/** Compares declared tables with the tables of the database, which does not change. */
 export async function findDrift(driver: Driver, tables: readonly TableInfo[]): Promise<Drift> {
   const { dialect } = driver;
   const { comparison } = await engineOf(driver).migrations();

@@ -4,11 +4,11 @@ import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
 /** The columns that a statement names, interpolated or as text. */
 export interface ColumnsInSql {
-  /** Returns the known column whose name ends with a token, or null if there is none. */
+  /** Returns the known column whose written name ends at a token, or null if there is none. */
   endingAt(index: number): ColumnInfo | null;
-  /** Returns the column that begins with a token and follows the name of its table. */
+  /** Returns the known column whose written name, with its table, begins at a token. */
   startingAt(index: number): ColumnInfo | null;
-  /** Returns the index after a name and its qualifiers that begin with a token. */
+  /** Returns the index after a name and its qualifiers that begin at a token. */
   afterPath(index: number): number;
   /** Returns the columns that a written name may mean, and null for a value of a subquery. */
   named(dbName: string): readonly (ColumnInfo | null)[];
@@ -67,8 +67,7 @@ interface SubqueryName {
 }
 
 /**
- * Returns the column names of subqueries. They are after AS, or in a list before AS: `due (id,
- * moment) AS (…)`.
+ * Returns the column names of subqueries. They are after AS, or before it: `due (id, day) AS (…)`.
  */
 function namesOfSubqueries(
   tokens: readonly SqlToken[],

@@ -33,7 +33,7 @@ export function resultItems(
 ): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);
-  // A subquery passes its values on under their names, so its items need the same checks.
+  // A subquery passes its values on under the names of its items, which need the same checks.
   for (const { items } of lists.filter(({ open }) => open !== null)) {
     for (const [from, to] of items) {
       if (isWord(tokens[to - 2], "AS")) resultItem(from, to, template, columns);

@@ -40,7 +40,7 @@ export type ValuePlace =
   /** The value is not compared with a column. */
   | {
     readonly kind: "free";
-    /** A column in the same expression, as whose value a string could be meant. */
+    /** A column in the same expression. A string may be meant as a value of this column. */
     readonly near: ColumnInfo | null;
     /** True if the expression is stored without rounding in a column of whole numbers. */
     readonly isWhole?: boolean;

@@ -15,7 +15,7 @@ export interface BatchDeliveryOptions {
   readonly log: Pick<ChangeLog, "print">;
   readonly resumeTokens: ResumeTokens;
   readonly fanOut: FanOut;
-  /** Approximate limit of several events together, in bytes. */
+  /** The approximate limit of the bytes of events that are sent together. */
   readonly maxEventBytes: number;
   /** The position after the batch, or null if the batch is not the last part of its step. */
   readonly to: Position | null;

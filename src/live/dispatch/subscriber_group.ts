@@ -13,7 +13,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
   /** Equal for groups that show rows alike. */
   readonly viewKey: string;
-  /** The digest of the live query, which the seals of the group's resume tokens contain. */
+  /** The digest of the live query, from which the seals of resume tokens are computed. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
   /** Shared by groups that include the same related rows; null if none are included. */

@@ -132,7 +132,7 @@ export class ChangeHistory {
     return {
       changes: orderByTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
-      // A log limits the changes of one read. A stream that becomes live reads once more.
+      // A full read may not be the last one, because one read returns a limited number of changes.
       isEnd: to !== null && changes.length < max.changes,
       isRepeated: exact === null,
     };

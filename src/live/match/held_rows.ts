@@ -33,7 +33,7 @@ export class HeldRows {
     this.#maxRows = maxRows;
   }
 
-  /** Returns the state of a client without rows. More than `maxRows` are not remembered. */
+  /** Returns the state of a client without rows. More than `maxRows` rows are not remembered. */
   static empty(log: Pick<ChangeLog, "includes">, maxRows: number): HeldRows {
     return new HeldRows(log, new Set(), maxRows);
   }

@@ -16,7 +16,7 @@ export interface MultiplexedWriter {
   readonly isClosed: boolean;
   /** Number of bytes that may be sent before the client has to read. */
   readonly room: number;
-  /** Returns the monotonic time at which the whole stream ends: the first proposed time. */
+  /** Returns the monotonic time at which the whole stream ends. The first proposed time applies. */
   endsAt(proposed: number): number;
   send(part: MultiplexedPart, bytes: Uint8Array): void;
   /** Called when the live stream of a part has ended. The whole stream continues. */

@@ -10,7 +10,7 @@ export interface StreamQuotaLimits {
 /** The share of the quota that one open stream takes. */
 export interface StreamSlot {
   readonly counts: readonly Count[];
-  /** 0 for a part of a multiplexed stream, which has its own slot. 1 for every other stream. */
+  /** 0 for a part, because its multiplexed stream has taken a slot. 1 for every other stream. */
   readonly streams: 0 | 1;
   /** The number of parts of a multiplexed stream. */
   readonly parts: number;

@@ -134,7 +134,7 @@ export interface PlanContext {
   readonly left: string[];
 }
 
-/** Returns true if a list has a name, in upper or lower case. */
+/** Returns true if a list contains a name, ignoring case. */
 export function isNamed(names: readonly string[], name: string): boolean {
   return names.some((one) => isSameName(one, name));
 }
