@@ -44,7 +44,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** Returns the check for groups, after the sort. WHERE contains the check before the sort. */
+/** Returns the check for groups, which runs after the sort. The check in WHERE runs before it. */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }

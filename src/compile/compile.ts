@@ -127,13 +127,11 @@ function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[
   return values;
 }
 
-/** The SQL of a statement and of its condition, which the compiler caches. */
 interface CachedStatement {
   readonly where: Fragment["texts"];
   readonly text: string;
 }
 
-/** Returns true if a plan only reads one row by its key. */
 function readsByKey(plan: Plan): plan is ReadPlan {
   if (plan.kind !== "read" || plan.where.kind !== "compare") return false;
   return plan.where.operator === equalOperator && isByKey(plan.where, plan.table) &&

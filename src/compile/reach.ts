@@ -54,8 +54,8 @@ function orNull({ notNull }: ColumnInfo, operand: Fragment): Fragment {
 }
 
 /**
- * Compiles the last columns of an order, for rows that may be equal in all keys. These columns make
- * the order equal on each page, except for indistinguishable rows.
+ * Compiles the last columns of an order, for rows that may be equal in all keys. With these
+ * columns, the order is the same on each page, except for indistinguishable rows.
  */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,

@@ -44,7 +44,6 @@ function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
 
 interface SelectedRanges {
   readonly ranges: readonly OrderedRange[];
-  /** The SQL of the select list. */
   readonly columns: Fragment;
 }
 

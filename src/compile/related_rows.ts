@@ -128,7 +128,6 @@ function rowsOfKeys(
   return sql`${table} CROSS JOIN ${list} ON ${belongs} WHERE ${where}`;
 }
 
-/** Returns the condition that a row is related to a key by this step. */
 function belongsTo({ pairs }: RelationStep, { values }: ListNames, dialect: Dialect): Fragment {
   const terms = pairs.map(({ other }, index) =>
     equals(other, dialect, sql`= ${values[index] ?? dialect.operand(other)}`)

@@ -26,7 +26,7 @@ export type TableCondition = Filter | string;
 
 /** An index or a unique set of columns, in the declaration of a table. */
 export interface IndexPart extends Extract<TablePart, { readonly kind: "index" | "unique" }> {
-  /** Sets the name in the database. By default, the name consists of the table and the columns. */
+  /** Sets the name in the database. The default contains the names of the table and columns. */
   as(name: string): IndexPart;
   /** Limits the index or unique set to rows that match the condition. */
   where(condition: TableCondition): IndexPart;

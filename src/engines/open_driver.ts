@@ -12,11 +12,9 @@ import {
 
 /** Options for opening a database of any engine. */
 export interface OpenDatabaseOptions extends SqliteAdditions {
-  /** Opens the database read-only and installs nothing, as for another program's database. */
+  /** Opens the database read-only and installs nothing. Use this for another program's database. */
   readonly readOnly?: boolean | undefined;
-  /**
-   * True if clients see the messages that triggers and functions raise on purpose. Default: true.
-   */
+  /** True if clients see the messages that triggers and functions raise. Default: true. */
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for a lock or a connection, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
@@ -67,7 +65,7 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
   }
 }
 
-/** Returns the path of `sqlite:notes.db`, also of the form `sqlite:///…` of other programs. */
+/** Returns the path in `sqlite:notes.db`. Other programs write such a URL as `sqlite:///…`. */
 function pathOf(rest: string): string {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");
@@ -80,15 +78,15 @@ export interface PackagedDriver {
   readonly file: string;
   /** The name of the function that opens the driver. */
   readonly opener: string;
-  /** The last part of the export that contains the opener. */
+  /** The subpath of this package's export that contains the opener, for example `pglite`. */
   readonly subpath: string;
 }
 
 /**
- * The drivers with npm packages. They are strings and not literal imports or types. Deno downloads
- * the packages of a literal import at every start, even if they are not used. Tools that read a
- * program without running it, like `deno bundle` and `deno cache`, do not find them. A bundled or
- * cached program must import the opener itself.
+ * The drivers with npm packages, as strings. With literal imports, Deno would download the packages
+ * at every start, even if they are not used. Tools that read a program without running it, like
+ * `deno bundle` and `deno cache`, do not find the drivers. A bundled or cached program must import
+ * the opener itself.
  */
 export const drivers = {
   betterSqlite3: {

@@ -54,9 +54,7 @@ export function eq<T, Of = AnyTable>(
   return build(equalOperator, column, [value]);
 }
 
-/**
- * Builds a filter from code: the rows whose column has another value. Rows with NULL do not match.
- */
+/** Builds a filter from code: the rows whose column has another value. NULL does not match. */
 export function ne<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -165,13 +163,13 @@ export function like<Of = AnyTable>(
 }
 
 /**
- * A filter that code builds as a string, with separate values. It is resolved against the table
- * that it is used with.
+ * A filter that code builds as a string, with separate values. The string is resolved for the table
+ * that the filter is used with.
  */
 export interface FilterText {
   /** Distinguishes a filter text from a resolved filter. */
   readonly kind: "text";
-  /** The string, in which an index between two of {@link placeholder} replaces each value. */
+  /** The string. Each value is replaced by its index between two of {@link placeholder}. */
   readonly text: string;
   /** The values, by the indexes of the placeholders. */
   readonly values: readonly unknown[];

@@ -9,8 +9,8 @@ import type { Operator } from "./operators/operator.ts";
  * their column. `all` and `none` are separate kinds, so code cannot mistake one for the other.
  * Filters are combined as trees, never as strings.
  *
- * `Of` is the name of the filtered table. The builders set it, so the compiler rejects the filter
- * for another table. Without `Of`, the compiler accepts the filter for any table.
+ * `Of` is the name of the filtered table. The builders set it, so TypeScript rejects the filter for
+ * another table. Without `Of`, TypeScript accepts the filter for any table.
  */
 export type Filter<Of = AnyTable> =
   & (
@@ -21,7 +21,7 @@ export type Filter<Of = AnyTable> =
     | Comparison
     | Related
   )
-  // Exists only for the compiler.
+  // Exists only for the type checker of TypeScript.
   & { readonly tableName?: Of };
 
 /**

@@ -18,7 +18,7 @@ export function filterWork(filter: Filter): number {
   }
 }
 
-/** Returns the work of one comparison of a filter. */
+/** Returns the approximate number of steps of a comparison for each character of the string. */
 export function comparisonWork({ operator, values }: Comparison): number {
   return operator.work?.(values) ?? 0;
 }

@@ -19,7 +19,7 @@ export interface ComparedField {
   readonly column: ColumnInfo;
   /** The names that lead to a value within a document, or null for the whole value. */
   readonly path: JsonPath | null;
-  /** True if strings are values in the safe form of keys. */
+  /** True if the client uses the safe form of numbers, in which keys may be strings. */
   readonly safeNumbers?: boolean;
 }
 

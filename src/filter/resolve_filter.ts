@@ -17,16 +17,11 @@ import { quotePath } from "./syntax/quoted_name.ts";
 export interface FilterContext {
   readonly table: TableInfo;
   readonly operators: OperatorRegistry;
-  /**
-   * Returns true if a filter may use a column. A column that a filter may not use counts as
-   * unknown.
-   */
+  /** Returns true if a filter may use a column. Other columns count as unknown. */
   mayFilter(column: ColumnInfo): boolean;
-  /** True for a filter from a program that receives keys in their safe form. */
+  /** True if the client uses the safe form of numbers, in which keys may be strings. */
   readonly safeNumbers?: boolean;
-  /**
-   * The columns that a message may suggest if a filter may use them. Absent if it may suggest none.
-   */
+  /** The columns that a message may suggest if a filter may use them. Absent if there are none. */
   readonly readable?: readonly ColumnInfo[];
   /** Returns the relation with a name, or null. Absent if filters may not follow relations. */
   follow?(name: string): FilterableRelation | null;
@@ -86,7 +81,6 @@ export function resolveFilterWith(
   return syntax.kind === "and" ? and(...terms) : or(...terms);
 }
 
-/** The field of a dotted name, the relations that lead to the field, and its table's operators. */
 interface FoundField {
   readonly walk: readonly Relation[];
   readonly field: ComparedField;
@@ -111,8 +105,7 @@ export function unknownField(
   context: FilterContext,
   field = path.join("."),
 ): Problem {
-  // Unknown and forbidden names have the same message, so the message does not reveal which names
-  // exist.
+  // Unknown and forbidden names have the same message, which must not reveal which names exist.
   const reason = `there is no field of this name to filter by${suggestion(path, context)}`;
   const shown = excerptOf(path.length === 1 ? path.join() : field);
   return filterError(
@@ -137,7 +130,6 @@ function suggestion(parts: readonly string[], context: FilterContext): string {
   return "";
 }
 
-/** Returns a path. The path is quoted if one of its names needs quotes. */
 function shownPath(names: readonly string[]): string {
   const selector = quotePath(names);
   return selector.includes('"') ? selector : `"${selector}"`;

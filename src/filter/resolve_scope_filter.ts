@@ -28,8 +28,8 @@ export interface ScopeContext extends Pick<FilterContext, "table" | "operators">
 }
 
 /**
- * Creates the function that resolves the scopes of one table to filters. It observes only the first
- * scope that is plain text, because scopes run with every request.
+ * Creates the function that resolves the scopes of one table to filters. The function reports only
+ * the first scope that returns plain text, because scopes run with every request.
  */
 export function createScopeResolver(
   context: ScopeContext,
@@ -120,7 +120,6 @@ export function withPlaceholders(values: readonly unknown[]): ResolveComparison 
       : resolveComparison(syntax, field, operator);
 }
 
-/** Resolves a comparison of {@link rsql}, whose placeholders are replaced by values from code. */
 function resolvePlaceholders(
   syntax: ComparisonSyntax,
   { column, path }: ComparedField,

@@ -69,7 +69,7 @@ export function averageDigits({ scale }: ColumnInfo): number {
   return scale === null ? openAverageDigits : scale + furtherAverageDigits;
 }
 
-/** The digits of an average if the column's values each have their own scale. */
+/** The decimal places of an average if the values of the column have different scales. */
 const openAverageDigits = 16;
 const furtherAverageDigits = 6;
 

@@ -27,7 +27,7 @@ export interface CountedPosition {
   readonly hash: string;
 }
 
-/** The key of a page's last row, whose values are read again. Used for large positions. */
+/** The key of a page's last row, whose values are read again. Used if the values are too large. */
 export interface RowPosition {
   readonly kind: "row";
   /** The stored values of the row's primary key. */
@@ -85,7 +85,7 @@ export function sealCounted({ rows, compared, hash }: CountedPosition, list: Cur
 export function fittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {
-    // A long string ends the values, because skipping rows is faster than writing the string.
+    // A value beyond the limit cannot fit, so it is not converted to JSON.
     const isLong = (typeof value === "string" || value instanceof Uint8Array) &&
       value.length > maxPositionBytes;
     bytes += isLong ? value.length : Buffer.byteLength(JSON.stringify(toJson(value))) + 1;
@@ -125,8 +125,8 @@ export function openCursor(cursor: string, list: CursorList): CursorPosition {
 }
 
 /**
- * Requires that a row is still at the position of a cursor. `stored` are the row's current values,
- * or undefined if the row no longer exists. Throws a 400.
+ * Returns the current values of a cursor's row if they still equal the position of the cursor.
+ * Throws a 400 if they differ, or if they are undefined because the row no longer exists.
  */
 export function requirePosition(
   stored: readonly SqlValue[] | undefined,

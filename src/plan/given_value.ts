@@ -20,7 +20,7 @@ export class GivenValue {
   }
 }
 
-/** Returns true if an update must first read the row, because it may repeat the row's values. */
+/** Returns true if a value may repeat the row's value, so the row must be read first. */
 export function hasUnchangedInput(values: Assignments): boolean {
   for (const value of values.values()) {
     if (value instanceof GivenValue) return true;

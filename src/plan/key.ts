@@ -54,7 +54,6 @@ export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
 }
 
-/** Converts a value of a key to a string. Lists become JSON. */
 function keyText(value: unknown): string {
   return typeof value === "object" && value !== null ? writeJson(value) : String(value);
 }

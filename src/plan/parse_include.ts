@@ -186,7 +186,7 @@ function optionAt(text: string, at: number): OptionName | null {
   return (optionStart.exec(text)?.[1] ?? null) as OptionName | null;
 }
 
-/** Skips the character and white space around it. Returns false if another character is next. */
+/** Skips `character` and white space around it. Returns false if another character is next. */
 function take(state: State, character: string): boolean {
   let at = state.at;
   while (isSpace(state.text, at)) at++;

@@ -37,9 +37,9 @@ export interface ReadPlan {
   readonly offset?: number;
   /** Maximum number of rows. Null if at most one row can match. */
   readonly limit: number | null;
-  /** Locks the rows until the end of the transaction. */
+  /** True if the rows are locked until the end of the transaction. */
   readonly lock?: true;
-  /** How long values are cut. Absent if all values are read whole. */
+  /** The settings for cutting long values. Absent if all values are read whole. */
   readonly preview?: Preview;
 }
 

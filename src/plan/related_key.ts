@@ -13,8 +13,8 @@ export function relatedKeyOf(row: Row, columns: readonly ColumnInfo[]): RelatedK
 }
 
 /**
- * Returns a string or value that identifies a key among keys of the same columns. Different ids may
- * still be equal for the database, which compares the values itself.
+ * Returns an id of a key among keys of the same columns. The database may still treat keys with
+ * different ids as equal.
  */
 export function relatedKeyId(key: RelatedKey): unknown {
   return key.length === 1 ? key[0] : JSON.stringify(key.map((value) => [typeof value, `${value}`]));

@@ -94,7 +94,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
   );
 }
 
-/** Returns the source of an omitted value. Its SQL may end with a comment. */
+/** Returns the clause that determines an omitted value. Its SQL may end with a comment. */
 function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   if (column.generatedSql !== null) {
     const value = dialect.definitions.generatedValue(column, column.generatedSql);
@@ -106,7 +106,7 @@ function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   return source?.kind === "value" ? [`DEFAULT ${stored(source.value, column, dialect)}`] : [];
 }
 
-/** Returns the rules that all engines check alike. The service checks patterns and lengths. */
+/** Returns the checks that mean the same on all engines, which excludes patterns and lengths. */
 function columnChecks(column: ColumnInfo, table: TableInfo, dialect: Dialect): readonly string[] {
   const name = quoteIdentifier(column.dbName);
   const { enumValues, min, max, minLength } = column;
@@ -132,7 +132,7 @@ function uniqueLine(columns: readonly string[], table: TableInfo): string {
   return `CONSTRAINT ${quoteIdentifier(name)} UNIQUE (${names(columns)})`;
 }
 
-/** Returns the checks. An unnamed check gets a name that depends on its text, as on all engines. */
+/** Returns the CHECK clauses. On all engines, an unnamed check is named by its text. */
 function checkLines(table: TableInfo, dialect: Dialect): readonly string[] {
   return table.checks.map(({ name, sql }) => {
     const text = conditionSql(sql, dialect);
@@ -158,7 +158,6 @@ function names(columns: readonly string[]): string {
   return columns.map(quoteIdentifier).join(", ");
 }
 
-/** Returns an in-process value as it is stored in the column. */
 function stored(value: unknown, column: ColumnInfo, dialect: Dialect): string {
   dialect.check(value, column);
   return sqlLiteral(dialect.encode(value, column), dialect);

@@ -12,7 +12,7 @@ import type { SqlSyntax } from "./statements/sql_syntax.ts";
 /** The engine families of dialects. All other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
 
-/** The parts of an engine outside of SQL, as far as the type of a dialect contains them. */
+/** The members of an engine's description that the type of a dialect needs. */
 export interface EngineParts {
   /** The name for messages and traces. Never compared. */
   readonly name: string;
@@ -23,9 +23,9 @@ export interface EngineParts {
  * drivers. A dialect is one value, which a driver creates when it connects.
  */
 export interface Dialect {
-  /** The family. */
+  /** The engine family. */
   readonly engine: Engine;
-  /** The parts of the engine outside of SQL. `engineOf` returns them with their types. */
+  /** The description of the engine outside of SQL. `engineOf` returns it with its complete type. */
   readonly parts: EngineParts;
   /** The OpenTelemetry name, for `db.system.name`. */
   readonly systemName: string;
@@ -38,7 +38,7 @@ export interface Dialect {
   /** Returns `?` or `$7`. */
   placeholder(position: number): string;
 
-  /** How expressions are compared, and scripts split. */
+  /** The syntax by which expressions are compared and scripts are split. */
   readonly syntax: SqlSyntax;
   /** The definitions of the tables that the service creates. */
   readonly definitions: DefinitionDialect;
@@ -66,9 +66,9 @@ export interface Dialect {
     onInvalidValue: (column: ColumnInfo) => void,
   ): unknown;
   /**
-   * Converts a value of no column to a number, a string or base64, identically on every engine.
-   * `type` is the engine's number of the value's type, or null. Returns undefined if the engines
-   * have different forms.
+   * Converts a value that belongs to no column to a number, a string or base64, identically on
+   * every engine. `type` is the engine's number of the value's type, or null. Returns undefined if
+   * the engines have different forms.
    */
   decodeUntyped(value: SqlValue, type: number | null): unknown;
   /**
@@ -88,7 +88,7 @@ export interface Dialect {
    * name of its row, if the column's own name is ambiguous.
    */
   operand(column: ColumnInfo, row?: Fragment): Fragment;
-  /** Returns the column's text for text operators, or {@link operand} if it is a string already. */
+  /** Returns the column as a string for text operators. For strings, returns {@link operand}. */
   textOperand(column: ColumnInfo): Fragment;
   /**
    * Returns the column in the form of its index, or null if that form is {@link operand}. Values
@@ -114,7 +114,7 @@ export interface Dialect {
   /**
    * Returns keys of stored values of these columns as a table, bound as one value: their ordinals,
    * counted from 0, and the values. Each value can be compared with the {@link operand} of the
-   * column at its place in `others`.
+   * column at the same position in `others`.
    */
   listed(
     keys: readonly (readonly SqlValue[])[],
@@ -144,18 +144,18 @@ export interface Dialect {
   readonly leadingColumns: string;
 
   /**
-   * Returns which comparisons in memory have the results of the column. For columns of the
-   * service's tables, all comparisons have these results. For such columns, {@link certified}
-   * limits the operators.
+   * Returns which comparisons with the column have the same result in memory. For columns of the
+   * service's tables, all comparisons do, and {@link certified} limits the operators.
    */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
   /** The operators whose results in memory were proved to equal those of the engine. */
   readonly certified: CertifiedOperators;
 
   /**
-   * Returns a condition that is always true. By means of it, a driver ends a statement that has
-   * examined too many rows. If the statement joins tables, `column` belongs to the rows to count.
-   * `integer` differs from row to row. Null if the engine itself can end statements.
+   * Returns a condition that is always true. A driver uses the condition to end a statement that
+   * has examined too many rows. If the statement joins tables, `column` belongs to the table whose
+   * rows are counted. `integer` differs from row to row. Null if the engine itself can end
+   * statements.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** Returns a condition after GROUP BY that checks the aggregated rows. */
@@ -197,19 +197,19 @@ export interface Dialect {
 export interface RowEstimate {
   /** Returns the statement for a select, whose only cell {@link parse} takes. */
   statement(select: Fragment): Fragment;
-  /** Returns the estimate, or null for any other string. */
+  /** Returns the estimate, or null for a cell without an estimate. */
   parse(cell: SqlValue): number | null;
 }
 
 /** The names of a list of keys and of its columns. No table in the statement has such a column. */
 export interface ListNames {
-  /** The list. */
+  /** The name of the list. */
   readonly list: Fragment;
-  /** The ordinal of a key. */
+  /** The name of the column with the ordinal of each key. */
   readonly ordinal: Fragment;
-  /** The values of a key. */
+  /** The names of the columns with the values of each key. */
   readonly values: readonly Fragment[];
-  /** The number of a row among the rows of its key. */
+  /** The name of the column that numbers the rows of each key. */
   readonly rank: Fragment;
 }
 
@@ -225,13 +225,13 @@ export interface RowsOfKeys {
   readonly primaryKey: readonly ColumnInfo[];
   /** The columns to read. */
   readonly columns: readonly ColumnInfo[];
-  /** The columns of the order. */
+  /** The columns by which `order` sorts. */
   readonly sorted: readonly ColumnInfo[];
-  /** The condition on rows that belong to the value of a key. */
+  /** The condition for the rows that belong to a key of the list. */
   readonly where: Fragment;
   /** The order of the rows, which ends in the primary key. */
   readonly order: Fragment;
-  /** Returns this order over rows whose columns have these names instead. */
+  /** Returns the order for rows whose columns have the given names. */
   orderUnder(names: ReadonlyMap<ColumnInfo, string>): Fragment;
   /** The maximum number of rows of each key. */
   readonly limit: number;
@@ -248,7 +248,7 @@ export type CertifiedOperators = Readonly<Record<CellClass, string>>;
  */
 export type CellClass = ColumnKind | "long decimal";
 
-/** The comparisons in memory that have the results of a column in a dialect. */
+/** The comparisons with a column that have the same result in memory and in the database. */
 export type ComparesAsMemory =
   /** All comparisons have the same results. */
   | "wholly"
@@ -261,7 +261,7 @@ export type ComparesAsMemory =
 export interface ImageDialect {
   /** The maximum number of rows in one statement. */
   readonly maxRows: number;
-  /** Returns a key that is equal for rows that one statement can contain. */
+  /** Returns a key. One statement can contain only rows with equal keys. */
   batchKey(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
   /**
    * Returns the item after FROM. A condition can use the item like the table: the item has the
@@ -280,7 +280,7 @@ export interface RowImages {
   readonly columns: readonly ColumnInfo[];
   /** Stored values in the order of `columns`. */
   readonly rows: readonly (readonly SqlValue[])[];
-  /** The name of an additional column that numbers the rows from 1. It is a unique prefix. */
+  /** The name of an additional column that numbers rows from 1. No column's name begins with it. */
   readonly ordinal: string;
 }
 
@@ -290,27 +290,24 @@ export interface RowImages {
  * code point, ς as σ, and no non-ASCII code point folds to ASCII).
  */
 export interface TextDialect {
-  /** True if the string contains the argument. */
+  /** Returns SQL that is true if the string contains the argument. */
   contains(operand: Fragment, argument: string): Fragment;
-  /** True if the string begins with the argument. */
+  /** Returns SQL that is true if the string begins with the argument. */
   startsWith(operand: Fragment, argument: string): Fragment;
-  /** True if the string ends with the argument. */
+  /** Returns SQL that is true if the string ends with the argument. */
   endsWith(operand: Fragment, argument: string): Fragment;
-  /** True if the string matches. `pattern` uses `%`, `_` and the escape `\`. */
+  /** Returns SQL that is true if the string matches. `pattern` uses `%`, `_` and the escape `\`. */
   like(operand: Fragment, pattern: string): Fragment;
-  /**
-   * True if the string and the argument are equal when folded. The next four members fold both,
-   * too.
-   */
+  /** Returns SQL that is true if the string and the argument are equal after case folding. */
   equalsFolded(operand: Fragment, argument: string): Fragment;
-  /** Like `contains`, folded. */
+  /** Like `contains`, after case folding of both strings. */
   containsFolded(operand: Fragment, argument: string): Fragment;
-  /** Like `startsWith`, folded. */
+  /** Like `startsWith`, after case folding of both strings. */
   startsWithFolded(operand: Fragment, argument: string): Fragment;
-  /** Like `endsWith`, folded. */
+  /** Like `endsWith`, after case folding of both strings. */
   endsWithFolded(operand: Fragment, argument: string): Fragment;
-  /** Like `like`, folded. */
+  /** Like `like`, after case folding of both strings. */
   likeFolded(operand: Fragment, pattern: string): Fragment;
-  /** Returns the number of code points. */
+  /** Returns SQL for the number of code points. */
   length(operand: Fragment): Fragment;
 }

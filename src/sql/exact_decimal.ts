@@ -4,9 +4,7 @@ export interface ExactDecimal {
   readonly scale: number;
 }
 
-/**
- * Parses a plain decimal for exact arithmetic. The scale is its number of digits after the point.
- */
+/** Parses a plain decimal for exact arithmetic. The scale is its number of decimal places. */
 export function parseExact(plain: string): ExactDecimal {
   const point = plain.indexOf(".");
   if (point < 0) return { units: BigInt(plain), scale: 0 };
@@ -16,9 +14,7 @@ export function parseExact(plain: string): ExactDecimal {
   };
 }
 
-/**
- * Returns the result of exact arithmetic as a plain decimal, with `scale` digits after the point.
- */
+/** Returns the result of exact arithmetic as a plain decimal with `scale` decimal places. */
 export function printExact({ units, scale }: ExactDecimal): string {
   if (scale === 0) return String(units);
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");

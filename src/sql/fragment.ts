@@ -9,7 +9,7 @@ export type SqlValue = string | number | bigint | null | Uint8Array;
 
 /** A fragment of SQL with separate values. No value is ever a part of the text. */
 export class Fragment {
-  /** A member that exists only for the compiler, so that no other object is a fragment. */
+  /** Exists only for the type checker of TypeScript, so that no other object is a fragment. */
   declare private readonly isFragment: true;
   /** The strings around the values, one more than `values`. */
   readonly texts: readonly string[];
@@ -34,22 +34,22 @@ export interface Statement {
   readonly values: readonly SqlValue[];
   /** True if the result includes the names and types of its columns. */
   readonly describe?: boolean;
-  /** True if any values lead to at most one row, because the statement reads by primary key. */
+  /** True if the result always has at most one row, because the statement reads by primary key. */
   readonly isSingle?: boolean;
   /** The time limit in milliseconds, if the engine has none: in a transaction of SQLite. */
   readonly timeoutMs?: number;
 }
 
 /**
- * The template tag for fragments of SQL, which nest. Everything else is a bound value, as the
- * driver accepts it. The export for programs also checks the places of values.
+ * The template tag for fragments of SQL. A fragment in the template becomes a part of the SQL. Any
+ * other value is bound, as the driver accepts it. The export for programs also checks the places of
+ * values.
  */
 export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
 ): Fragment {
-  // A list that is not from a template is new at each call, so its strings would never be found
-  // again.
+  // A list that is not from a template is new at each call, so the cache would never find it.
   let place = "raw" in strings ? kept.template(strings) : null;
   let values = noValues;
   for (const part of parts) {
@@ -163,7 +163,7 @@ export function toStatement(
   return { text: isKept ? kept.statement(texts, placeholder, write) : write(), values };
 }
 
-/** Narrows to a value that a fragment can bind. Throws for a value that no driver can bind. */
+/** Returns the value if a fragment can bind it. Throws for a value that no driver can bind. */
 export function bindable(value: unknown): SqlValue {
   if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
     return value;

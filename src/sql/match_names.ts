@@ -1,8 +1,8 @@
 import { type Fragment, identifier } from "./fragment.ts";
 
 /**
- * Returns the name of a key column, from 0, in a SELECT of matching documents. A search plan joins
- * this SELECT with the rows of its table.
+ * Returns the name of the key column with this index in a SELECT of matching documents. A search
+ * plan joins this SELECT with the rows of its table.
  */
 export function matchKey(index: number): Fragment {
   return identifier(`_k${index}`);

@@ -7,14 +7,14 @@ import type { Fragment, SqlValue } from "./fragment.ts";
  * metric in another form that compares and sorts like the number.
  */
 export interface MetricDialect {
-  /** Returns the minimum or maximum. Strings are ordered as in `ordered` of a dialect. */
+  /** Returns SQL for the minimum or maximum. Strings are ordered as in `ordered` of a dialect. */
   extreme(name: "min" | "max", column: ColumnInfo): Fragment;
-  /** Returns the sum, which is exact except for reals. */
+  /** Returns SQL for the sum, which is exact except for reals. */
   sum(column: ColumnInfo): Fragment;
   /**
-   * Returns the average. The average of decimals is exact, rounded half away from zero to `digits`
-   * digits after the point. The average of integers is the double closest to their sum, divided by
-   * the count. The average of reals is the engine's own.
+   * Returns SQL for the average. The average of decimals is exact, rounded half away from zero to
+   * `digits` digits after the point. The average of integers is the double closest to their sum,
+   * divided by the count. The average of reals is the engine's own.
    */
   average(column: ColumnInfo, digits: number): Fragment;
   /**
@@ -40,10 +40,10 @@ export interface MetricDialect {
 export interface QuickMetrics {
   /** The text of a cell whose exact value needs another statement. */
   readonly inexact: string;
-  /** Returns true if the column has these forms. */
+  /** Returns true if the column has faster metrics. */
   serves(column: ColumnInfo): boolean;
-  /** Returns the sum, like {@link MetricDialect.sum}. */
+  /** Returns SQL for the sum, like {@link MetricDialect.sum}. */
   sum(column: ColumnInfo): Fragment;
-  /** Returns the average, like {@link MetricDialect.average}. */
+  /** Returns SQL for the average, like {@link MetricDialect.average}. */
   average(column: ColumnInfo): Fragment;
 }

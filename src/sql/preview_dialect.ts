@@ -6,7 +6,10 @@ import type { Fragment, SqlValue } from "./fragment.ts";
  * code points, or in bytes for bytes. A document is cut as its text in the database.
  */
 export interface PreviewDialect {
-  /** Returns a column for a select list, shortened, but longer than `length` if the value is. */
+  /**
+   * Returns a column for a select list. A value longer than `length` is shortened, but not to
+   * `length`, so that {@link cut} recognizes it.
+   */
   selected(column: ColumnInfo, length: number): Fragment;
   /** Returns a cell of {@link selected}, cut to `length`, or null if the value is not longer. */
   cut(cell: Exclude<SqlValue, null>, column: ColumnInfo, length: number): SqlValue;

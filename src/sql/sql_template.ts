@@ -1,10 +1,9 @@
 import { type Fragment, sql, type SqlValue } from "./fragment.ts";
 
-/** The strings of fragments that were checked, because most fragments are created repeatedly. */
+/** Caches which strings were checked, because most fragments are created repeatedly. */
 class ReadTexts {
   readonly #known = new WeakSet<readonly string[]>();
 
-  /** Throws a plain Error if a value of a fragment is not a complete token of its SQL. */
   requireApart({ texts, values, isKept }: Fragment): void {
     if (isKept && this.#known.has(texts)) return;
     requireTokens(texts, values.length);
@@ -15,9 +14,10 @@ class ReadTexts {
 const read = new ReadTexts();
 
 /**
- * The template tag for fragments of SQL, which nest. Everything else is a bound value, as the
- * driver accepts it. Custom operators consist of fragments. A whole statement is a template of
- * `db.sql`, which accepts tables, columns and filters, and also fragments.
+ * The template tag for fragments of SQL. A fragment in the template becomes a part of the SQL. Any
+ * other value is bound, as the driver accepts it. Custom operators consist of fragments. A whole
+ * statement is a template of `db.sql`, which accepts tables, columns and filters, and also
+ * fragments.
  *
  * @throws Error for a value inside quotes or a comment, and for a value that touches a word, a
  * number or another value: `$1` followed by `1` would be `$11`.
@@ -47,7 +47,7 @@ export function touchesText(before: string, after: string): boolean {
 /** Represents a value. No SQL contains this character. */
 const mark = "\0";
 
-/** One alternative matches at every position. Each engine supports some of these quotes. */
+/** At every position, one alternative matches. Each engine supports some of these quotes. */
 const pattern = new RegExp(
   [
     // Only in Postgres does a nested comment end with the outer end mark.

@@ -11,7 +11,6 @@ export interface Place {
   readonly after: Map<Texts, Place>;
 }
 
-/** Child nodes, by strings or by objects. */
 interface Places<Key> {
   get(key: Key): Place | undefined;
   set(key: Key, place: Place): unknown;

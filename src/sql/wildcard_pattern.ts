@@ -19,7 +19,7 @@ export function matchesWildcards(text: string, pattern: string): boolean {
   return true;
 }
 
-/** Returns the length of the longest part between two `%`, which SQLite tries everywhere. */
+/** Returns the length of the longest part between two `%`. SQLite tries it at every position. */
 export function maxPartLength(pattern: string): number {
   return Math.max(...partsOf(pattern).map(({ length }) => length));
 }
@@ -57,7 +57,7 @@ function endOfPrefix(text: string, part: Part, from = 0): number {
 function startOfSuffix(text: string, part: Part): number {
   let at = text.length;
   for (let left = part.length; left > 0; left--) {
-    // The second half of a pair follows its first half, because strings are well-formed.
+    // The second half of a surrogate pair follows its first half, because strings are well-formed.
     at -= (text.charCodeAt(at - 1) & 0xfc00) === 0xdc00 ? 2 : 1;
     if (at < 0) return -1;
   }
@@ -98,12 +98,10 @@ function endOfFirstPattern(text: string, part: Part, from: number, to: number): 
   return -1;
 }
 
-/** The places of each character in a part, as bits in some words. */
+/** The positions of each character in a part, as the bits of `words` integers. */
 interface Masks {
   readonly words: number;
-  /**
-   * The masks of the ASCII characters in their order, followed by the masks of other characters.
-   */
+  /** The masks of the ASCII characters in their order, followed by those of other characters. */
   readonly masks: Int32Array;
   /** The offset of the mask for characters that are not in the part. Only `_` matches them. */
   readonly other: number;

@@ -6,7 +6,6 @@ import { casingOf } from "../../db/drizzle/drizzle_casing.ts";
 import { type DrizzleDatabase, isDrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The database and the tables of a configuration. */
 interface GivenConfig {
   readonly db: Database | DrizzleDatabase;
   readonly resources: readonly {
@@ -35,7 +34,6 @@ export async function openConfig<Config extends GivenConfig>(
   return { ...config, db: await openDatabase(db, { observe }) };
 }
 
-/** Returns the tables in the options, including link tables. */
 function tablesOf({ resources }: GivenConfig): readonly unknown[] {
   return resources.flatMap(({ table, options }) => [
     table,

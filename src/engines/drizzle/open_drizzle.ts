@@ -38,7 +38,6 @@ type OpenOf = (client: object, options: OpenDatabaseOptions) => Promise<Driver>;
 const openPostgres: OpenOf = (client, options) =>
   openPackaged({ ...drivers.postgres, opener: "openPostgresOf" }, client, options);
 
-/** Openers by the names of Drizzle's database classes. */
 const openers: ReadonlyMap<string, OpenOf> = new Map([
   [
     "BetterSQLite3Database",

@@ -9,7 +9,7 @@ import { canCompareTypes } from "./migrations/comparable_types.ts";
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
 import { postgresChanges } from "./changes/postgres_changes.ts";
 
-/** Postgres, on a server or embedded, with any library. */
+/** The engine Postgres, on a server or embedded, with any library. */
 export const postgresEngine: DatabaseEngine = {
   name: "postgres",
   catalog: {

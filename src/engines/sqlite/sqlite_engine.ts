@@ -6,7 +6,7 @@ import { sqliteTriggerPrefix } from "./sql/change_log_schema.ts";
 import { sqliteConflictTables } from "./tables/conflict_tables.ts";
 import { sqliteChanges } from "./changes/sqlite_changes.ts";
 
-/** SQLite, with any library. */
+/** The engine SQLite, with any library. */
 export const sqliteEngine: DatabaseEngine = {
   name: "sqlite",
   catalog: {

@@ -18,10 +18,7 @@ import {
  * evaluates all other comparisons.
  */
 export interface CertifiedComparisons {
-  /**
-   * Returns true if the in-memory result equals the database's result for every row whose value
-   * fits its kind.
-   */
+  /** Returns true if the results in memory and in the database are equal for all valid values. */
   isCertain(comparison: Comparison): boolean;
   /** Stops trusting this operator on this kind, after memory and database have differed. */
   demote(comparison: Comparison): void;
@@ -52,9 +49,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
   };
 }
 
-/**
- * Returns false if a value does not fit its kind, like NaN and the infinities, which have no order.
- */
+/** Returns false if a value does not fit its kind, like NaN and infinities, which do not sort. */
 function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): boolean {
   const isTyped = takes === "value" || takes === "list" || takes === "pair";
   return !isTyped || values.every((value) => fitsKind(value, column));
@@ -76,7 +71,6 @@ function cellOf(comparison: Comparison): string {
   return `${cellClass(comparison)} ${comparison.operator.symbols[0]}`;
 }
 
-/** Returns true if an existing column compares like the evaluation in memory. */
 function comparesAsMemory({ column, operator }: Comparison, dialect: Dialect): boolean {
   switch (dialect.comparesAsMemory(column)) {
     case "wholly":

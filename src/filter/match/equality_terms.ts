@@ -6,7 +6,7 @@ import { equalOperator, inOperator } from "../operators/value_operators.ts";
 /** One equality term of a filter that a row may satisfy. */
 export interface EqualityTerm {
   readonly column: ColumnInfo;
-  /** The column's value, in process. */
+  /** The value that the column must equal, as the process represents it. */
   readonly value: unknown;
 }
 
@@ -77,7 +77,7 @@ function better(
   return rank(right) < rank(left) ? right : left;
 }
 
-/** Returns the rank of a list. A list that is too long ranks last, whatever its column. */
+/** Returns the rank of a list of terms: the lower, the better. A list that is too long is last. */
 function rank(terms: readonly EqualityTerm[]): number {
   const ofKey = terms.length <= maxEqualityTerms &&
     terms.every(({ column }) => column.primaryKey);

@@ -6,9 +6,7 @@ import { anyWork, comparisonWork, type WorkAllowance } from "../filter_work.ts";
 import { columnValue } from "./row_matches.ts";
 import { type RowImage, storedForm } from "./row_image.ts";
 
-/**
- * Decides in memory if a row image passes a filter. Returns null if only the database can decide.
- */
+/** Decides in memory if a row image passes a filter. Returns null if the decision is uncertain. */
 export type InMemoryMatcher = (image: RowImage) => boolean | null;
 
 /**
@@ -16,7 +14,7 @@ export type InMemoryMatcher = (image: RowImage) => boolean | null;
  * undecided term often does not matter: `ownerId==7;project.owner==7` is decided for every row with
  * another owner. A comparison beyond the work allowance is undecided, too.
  *
- * A demotion affects only matchers that are created after it.
+ * If a comparison loses its certification later, existing matchers still decide it.
  */
 export function createInMemoryMatcher(
   filter: Filter,

@@ -14,10 +14,7 @@ export interface RowImage {
 
 type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
 
-/**
- * The key of the stored forms. The property is not enumerable, because a copy of a row may have
- * other values.
- */
+/** The key of the stored forms. It is not enumerable: a copy of a row may have other values. */
 const storedForms = Symbol("stored forms");
 
 /**

@@ -18,8 +18,7 @@ export function rowMatches(filter: Filter, row: Row): boolean {
     case "or":
       return filter.terms.some((term) => rowMatches(term, row));
     case "related":
-      // A row in memory does not contain its related rows. Therefore the result "false" could be
-      // wrong.
+      // A row in memory does not contain its related rows, so the result "false" could be wrong.
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
       if (filter.path !== undefined) {

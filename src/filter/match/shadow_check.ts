@@ -32,8 +32,8 @@ export function comparisonsToCheck(
 }
 
 /**
- * Returns the comparisons whose result in memory differs from the database's. They must be demoted,
- * unless another check has already done so.
+ * Returns the comparisons whose result in memory differs from the database's. The caller must
+ * demote them. Comparisons that another check has demoted are left out.
  */
 export function mismatchedComparisons(
   decided: readonly DecidedComparison[],

@@ -26,10 +26,7 @@ export function patternWork(pattern: string): number {
   return isPlain(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }
 
-/**
- * Returns true if `text` matches a LIKE pattern: `%` is any string, `_` any one character, `\`
- * escapes.
- */
+/** Returns true if `text` matches a LIKE pattern with `%`, `_` and the escape `\`. */
 export function matchesLike(text: string, pattern: string): boolean {
   const plain = plainPattern(pattern);
   if (plain === null) return matchesWildcards(text, pattern);
@@ -38,10 +35,7 @@ export function matchesLike(text: string, pattern: string): boolean {
     : text[plain.operator](plain.text);
 }
 
-/**
- * Returns true if a LIKE pattern ends in a `\` that escapes nothing. Engines treat such a pattern
- * differently.
- */
+/** Returns true if a LIKE pattern ends in a `\` that escapes nothing. Engines then differ. */
 export function hasDanglingEscape(pattern: string): boolean {
   let backslashes = 0;
   for (let i = pattern.length - 1; pattern.charCodeAt(i) === backslash; i--) backslashes++;

@@ -32,7 +32,7 @@ export const isEmptyOperator: Operator = {
       : sql`${operand} <> ''`;
   },
   matches(value, [wanted], column) {
-    // The JSON string `""` and zero bytes are also `""` in this process, but they are not empty.
+    // The JSON string `""` and empty bytes are also `""` in this process, but they do not match.
     const isEmpty = value === null || (value === "" && column.kind === "text");
     return isEmpty === wanted;
   },

@@ -5,11 +5,9 @@ import { type Fragment, rawSql, sql } from "../../sql/fragment.ts";
 import { matchesLike, patternWork } from "./like_pattern.ts";
 import type { Operator } from "./operator.ts";
 
-/** The part that differs between text operators. */
 interface TextTest {
   readonly symbols: readonly [string, ...string[]];
   readonly takes: "text" | "pattern";
-  /** The steps for each character of a value: {@link Operator.work}. */
   work(argument: string): number;
   test(dialect: Dialect, operand: Fragment, argument: string): Fragment;
   holds(value: string, argument: string): boolean;

@@ -43,7 +43,7 @@ export const outOperator: Operator = membership("=out=", "NOT IN", false);
 
 /** The operator `=between=` on two values, inclusive. Reversed bounds match nothing. */
 export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
-/** The operator `=nbetween=` on two values. */
+/** The operator `=nbetween=` on two values, the negation of `=between=`. */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
 /**
@@ -111,10 +111,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
   };
 }
 
-/**
- * Compares values. A kind without an order has one canonical form for each value, so equality can
- * be decided.
- */
+/** Compares values. A kind without an order has one canonical form of each value for equality. */
 function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
   const { compare } = kinds[column.kind];
   return compare === null ? Number(left !== right) : compare(left, right);

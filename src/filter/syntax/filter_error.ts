@@ -12,9 +12,7 @@ export function filterError(
   return new Problem("filter-parse-error", detail, { details: { position, expected }, cause });
 }
 
-/**
- * Returns the error of a filter that exceeds a limit. `limit` completes "it may hold at most …".
- */
+/** Returns the error of a filter beyond a limit. `limit` completes "it may hold at most …". */
 export function filterTooLarge(position: number, limit: string): Problem {
   const expected = `at most ${limit}`;
   return filterError(position, expected, `Cannot read the filter: it may hold ${expected}`);
@@ -31,9 +29,7 @@ export function excerptOf(text: string): string {
   return JSON.stringify(text.slice(0, end).toWellFormed());
 }
 
-/**
- * Returns a hint for a filter's timestamp in which the `+` of its offset was decoded as a space.
- */
+/** Returns a hint for a filter's timestamp whose `+` of the offset was decoded as a space. */
 export function plusHint(text: string): string {
   return /\dT[\d:.]+ \d\d:?\d\d/i.test(text) ? "; a + in a URL is a space: write %2B" : "";
 }

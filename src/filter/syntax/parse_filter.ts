@@ -62,9 +62,7 @@ function parseTerm(state: State): FilterSyntax {
   return peek(state) === openParenthesis ? parseParentheses(state) : parseComparison(state);
 }
 
-/**
- * Parses a group in parentheses. This is the only recursion, and {@link filterLimits} bounds it.
- */
+/** Parses a group in parentheses, the only recursion. {@link filterLimits} bounds its depth. */
 function parseParentheses(state: State): FilterSyntax {
   const { at, openedAt } = state;
   if (openedAt.length === filterLimits.depth) {

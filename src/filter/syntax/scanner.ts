@@ -54,7 +54,7 @@ export function scanField(scanner: Scanner): ScannedField {
   return { field: text.slice(at, scanner.at), path };
 }
 
-/** Advances over the characters of a field without quotes. `first` is the kind of the first. */
+/** Advances over a field without quotes. `first` is the kind of the first character. */
 function scanBareField(scanner: Scanner, first: number): void {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, first);
@@ -69,7 +69,6 @@ function takeDot(scanner: Scanner): boolean {
   return true;
 }
 
-/** Returns the hint for a name that a filter must quote. */
 function nameHint(text: string, at: number): string {
   return /[\p{L}\p{N}]/u.test(text.charAt(at))
     ? '; quote a field that is no plain word, as in "first name"==Ada'
@@ -117,7 +116,7 @@ export function unexpected(scanner: Scanner, expected: string, hint?: string): E
   );
 }
 
-/** The length of `2024-01-01T00:00:00.000000 ` and more. */
+/** At least the length of `2024-01-01T00:00:00.000000 `. */
 const maxTimestampLength = 40;
 /** The length of `01:00`. */
 const offsetWidth = 5;

@@ -14,7 +14,7 @@ export interface ParsedDefinition {
   readonly text: string;
   /** The name and the type of a column. Null for a constraint of the table. */
   readonly column: { readonly name: string; readonly type: string } | null;
-  /** The constraints of the column, or the constraint itself. */
+  /** The constraints of a column. For a constraint of the table, only this constraint. */
   readonly constraints: readonly ParsedConstraint[];
 }
 
@@ -89,10 +89,7 @@ const columnConstraints = [
   ...["REFERENCES", "GENERATED", "AS"],
 ];
 
-/**
- * Parses constraints of `column`, or of the table if it is null. Constraints of the table name
- * their columns.
- */
+/** Parses the constraints of `column`, or of the table if `column` is null. */
 function parseConstraints(reader: TokenReader, column: string | null): ParsedConstraint[] {
   const found: ParsedConstraint[] = [];
   while (!reader.isAtEnd) {
@@ -136,7 +133,7 @@ function parseConstraint(
   if (reader.takes("GENERATED", "ALWAYS", "AS", "IDENTITY")) return { kind: "identity" };
   reader.takes("GENERATED", "ALWAYS");
   if (reader.takes("AS")) return { kind: "generated", sql: reader.parenthesized() };
-  // ON CONFLICT, STORED, DEFERRABLE and similar words.
+  // Skips ON CONFLICT, STORED, DEFERRABLE and similar words.
   reader.skip();
   return null;
 }
@@ -163,7 +160,6 @@ function parseTarget(reader: TokenReader): ParsedTarget {
   return { table, columns, onDelete: action("delete"), onUpdate: action("update") };
 }
 
-/** Reads a definition token by token, without blanks and comments. */
 class TokenReader {
   readonly #all: readonly string[];
   /** The positions of the tokens, except for blanks and comments. */
@@ -248,7 +244,7 @@ class TokenReader {
     const isBlob = this.isWord("X") && this.#token(this.at + 1).startsWith("'");
     if (isBlob || this.isWord("+", "-")) this.at++;
     this.skip();
-    // `1.5`, and a cast of Postgres.
+    // Includes the rest of `1.5`, and a cast of Postgres.
     while (this.isWord(".") || /^(?:\.\d+|e)$/i.test(this.#token(this.at))) this.at += 2;
     return this.textOf(from, this.at);
   }

@@ -39,7 +39,7 @@ export interface PostgresChangeLogOptions {
   readonly onSecured: OnSecured;
 }
 
-/** Opens the change log of a Postgres that has been set up. The changes are read step by step. */
+/** Opens the change log of a Postgres database that has been set up. */
 export async function postgresChangeLog(options: PostgresChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({
     text: `SELECT ${metaValue("secret")}`,
@@ -54,7 +54,7 @@ export async function postgresChangeLog(options: PostgresChangeLogOptions): Prom
 export const maxChangesPerPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** A step that was too large for one read. */
+/** A step of the change log that was too large for one read. */
 interface UnfinishedStep extends Step {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;
@@ -136,7 +136,7 @@ class PostgresChangeLog implements ChangeLog {
     return position?.kind === "snapshot" && position.epoch === this.#epoch ? position : null;
   }
 
-  /** Always returns true: after a restore, the epoch differs, so no further check is needed. */
+  /** Always returns true. A restore begins a new epoch, and `parse` rejects other epochs. */
   holds(): boolean {
     return true;
   }

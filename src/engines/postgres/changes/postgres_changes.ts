@@ -59,7 +59,7 @@ function mayHave(
   image: string,
   place: (value: SqlValue) => string,
 ): string {
-  // In an image, the database pads a string of type `char(n)` with spaces.
+  // In a row image, the database pads a string of type `char(n)` with spaces.
   const isPadded = existingType !== null && /char/i.test(existingType);
   if (isPadded) return "true";
   return `(${image} ->> ${place(dbName)}::text) = ${place(value)}::text`;

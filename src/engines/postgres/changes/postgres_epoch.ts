@@ -16,8 +16,9 @@ export const epochColumn =
  * Begins an epoch of the Postgres change log if there is none: on an empty log, and after the
  * server has recovered from a crash or was promoted. Transaction ids are unique only between two
  * recoveries, because the ids of aborted transactions are reused. Without `synchronous_commit`, or
- * on another server, even ids of transactions whose changes were read are reused. Recovery empties
- * unlogged tables before anything can be read or written, and a standby refuses to read them.
+ * on another server, even ids of transactions whose changes were read can be reused. The table of
+ * the epoch is unlogged: recovery empties it before anything can be read or written, and a standby
+ * cannot read it.
  */
 export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
   await connection.query({

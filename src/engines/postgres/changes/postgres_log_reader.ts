@@ -14,7 +14,7 @@ import type { SecuredTables } from "./secured_tables.ts";
 export interface LogPage {
   /** The position after all changes that the statement could see. */
   readonly position: SnapshotPosition;
-  /** Changes of transactions below this id are purged. */
+  /** Changes of transactions with smaller ids are purged. */
   readonly floor: bigint;
   readonly rows: readonly PostgresLogRow[];
   /** True if there are no changes after these rows. */
@@ -26,7 +26,7 @@ export interface LogRange {
   /** The position after which the range begins. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** The last number of the previous page and the target of the step, or null for a new step. */
+  /** The last number of an unfinished step, and the target of the step. Null for a new step. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
@@ -91,7 +91,7 @@ export class PostgresLogReader {
       maxRows + 1,
       ...(rest === null ? [] : [rest.afterSeq, snapshotText(rest.target)]),
     ];
-    // A generic plan would read the whole log in the order of the numbers, from the oldest change.
+    // `seq + 0` prevents a generic plan that reads the whole log by the index on `seq`.
     const [order, andRest] = rest === null
       ? ["seq + 0", ""]
       : ["seq", " AND seq > $4 AND pg_visible_in_snapshot(xid, $5::pg_snapshot)"];
@@ -144,7 +144,7 @@ export function metaValue(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The columns of the log's state and of a change, which are NULL if there is no change. */
+/** The columns of the log's state, and of a change. Without a change, its columns are NULL. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

@@ -20,16 +20,13 @@ export interface PostgresLogTable {
   readonly table: TableInfo;
   /** The name of the table in the log: its full name, as SQL. */
   readonly name: string;
-  /** True if triggers record the table. */
+  /** True if triggers record the changes of the table. */
   readonly isWatched: boolean;
   /** The columns that row images store as text. See {@link isTextInImages}. */
   readonly texts: ReadonlySet<string>;
 }
 
-/**
- * Sets up the change log on Postgres in one transaction: creates it if necessary, and records the
- * tables.
- */
+/** Sets up the change log on Postgres in one transaction, and installs the tables' triggers. */
 export function setUpPostgresLog(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -46,7 +46,7 @@ export class WriteRecorder {
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
   readonly #compile: Compile;
-  /** For statements without a plan, by their text: the recorded tables that they write to. */
+  /** The recorded tables that statements without a plan write to, by the statements' SQL. */
   readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
     maxBytes: 1024 * 1024,
     bytesOf: (text) => 2 * text.length,
@@ -141,7 +141,6 @@ export class WriteRecorder {
     };
   }
 
-  /** Returns the images of the rows that an update will change, by their keys. */
   async #lockedImages(
     { table, where }: UpdatePlan,
     texts: ReadonlySet<string>,
@@ -227,10 +226,7 @@ function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
 }
 
 interface RowUpdate {
-  /**
-   * The image before the update. Null if the row matched the update only after the images were
-   * read.
-   */
+  /** The image before the update. Null if the row began to match after the images were read. */
   readonly before: SqlValue;
   readonly after: SqlValue;
 }
@@ -253,13 +249,12 @@ async function recordUpdates(
   });
 }
 
-/** Statements that may write. WITH may contain a write, and a function may write too. */
+/** Matches statements that may write. WITH may contain a write, and a function may write too. */
 const mayWrite = beginsWith("insert|update|delete|merge|truncate|with|copy");
 
 /** TRUNCATE and COPY have no plan, and count as writes to every recorded table. */
 const isPlannable = beginsWith("insert|update|delete|merge|with");
 
-/** Returns a pattern for statements that begin with these words, after spaces and comments. */
 function beginsWith(words: string): RegExp {
   return new RegExp(String.raw`^(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:${words})\b`, "i");
 }

@@ -14,7 +14,7 @@ export async function postgresConstraintColumns(
   if (owner === null) {
     const values = [sqlName(table), schema, type];
     const { rows } = await connection.query({ text: columnsOfType, values });
-    // If several columns have the type, the value may belong to any of them.
+    // If several columns have this domain as their type, any of them may contain the wrong value.
     return rows.length === 1 ? rows.map(([name]) => String(name)) : [];
   }
   const values = [sqlName(table), schema, owner, name, column];

@@ -22,9 +22,9 @@ const repeatAfterMs = [100, 400, 1_500];
 const graceMs = 1_000;
 
 /**
- * Cancels a query on the Postgres server. `outcome` resolves with the query's error once it has
- * ended. Resolves with true if the connection can be used again. Resolves with false if a cancel
- * request may still be in progress, or if the query still runs.
+ * Cancels a query on the Postgres server. `outcome` resolves with the query's error once the query
+ * has ended. Resolves with true if the connection can be used again. Resolves with false if a
+ * cancel request may still be in progress, or if the query still runs.
  */
 export async function cancelQuery(
   query: object,

@@ -6,8 +6,7 @@ import type { PoolUsage } from "../../../db/driver.ts";
 /**
  * A pool of a few connections to Postgres. Each connection serves one request at a time. Waiting
  * requests form groups by `use`. The groups are served in turn, and each is a first-in, first-out
- * queue. Therefore a read by key proceeds even if fifty transactions or hundreds of large reads
- * wait.
+ * queue. Therefore a read by key proceeds even if fifty transactions or many large reads wait.
  */
 export interface Pool<T> {
   /**
@@ -18,7 +17,7 @@ export interface Pool<T> {
   /** Puts a connection back into the pool. The next waiting request gets the connection. */
   release(item: T): void;
   usage(): PoolUsage;
-  /** Rejects all waiting and later requests. Resolves when all connections are back, or in time. */
+  /** Rejects all waiting and later requests. Resolves after the wait limit at the latest. */
   close(): Promise<void>;
 }
 

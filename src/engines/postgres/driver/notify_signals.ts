@@ -16,7 +16,7 @@ export function notifySignals(options: PostgresJsConnectionOptions): Signals {
     listen(onSignal) {
       let isClosed = false;
       let connection: PostgresJsConnection | null = null;
-      /** The server process that sends this process's signals, or empty without a connection. */
+      /** The id of the server process that sends this process's signals, or empty without one. */
       let ownBackend = "";
       let cancel = () => {};
       let attempt = open();

@@ -13,9 +13,7 @@ import { driverOptions, openingPlace } from "../../../db/driver_options.ts";
 export interface PgliteOptions {
   /** True if every transaction is read-only. */
   readonly readOnly?: boolean | undefined;
-  /**
-   * True if clients see the messages that triggers and functions raise on purpose. Default: true.
-   */
+  /** True if clients see the messages that triggers and functions raise. Default: true. */
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for the connection, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;

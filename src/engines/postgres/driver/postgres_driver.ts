@@ -213,7 +213,7 @@ class PostgresTransaction implements Connection {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /** Runs a statement after the previous one, so that a lost connection affects one statement. */
+  /** Runs a statement after the previous one: a lost connection affects only one statement. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     const result = this.#last.then(() => this.#run(statement));
@@ -238,7 +238,6 @@ class PostgresTransaction implements Connection {
     throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
   }
 
-  /** Rolls back the transaction. */
   async abandon(): Promise<void> {
     this.#ended = true;
     await this.#last;

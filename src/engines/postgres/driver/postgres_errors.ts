@@ -50,7 +50,7 @@ function raisedError(code: string, error: Error, showsMessage: boolean): RaisedE
   // The severity distinguishes a SQLSTATE from a code of Node with five letters, like EPIPE.
   const isOwn = "severity" in error && isOwnCode(code);
   if (!isRaise && code !== "P0001" && !isOwn) return null;
-  // Responses with the statuses 405, 407 and 426 require a header, so a trigger cannot choose them.
+  // The statuses 405, 407 and 426 require a header, so a trigger cannot choose them.
   const [, status] = /^PT(?!405|407|426)([45]\d\d)$/.exec(code) ?? [];
   return {
     message: showsMessage ? raisedMessage(error.message) : null,
@@ -58,7 +58,6 @@ function raisedError(code: string, error: Error, showsMessage: boolean): RaisedE
   };
 }
 
-/** Returns true if RAISE or ASSERT of a function has written the message. */
 function isRaised(error: Error): boolean {
   return "routine" in error &&
     (error.routine === "exec_stmt_raise" || error.routine === "exec_stmt_assert");
@@ -177,7 +176,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23514", "check"],
   // RAISE EXCEPTION of a trigger rejects the row, like RAISE(ABORT) in SQLite.
   ["P0001", "check"],
-  // ASSERT, in the same place.
+  // A failed ASSERT of a trigger also rejects the row.
   ["P0004", "check"],
   ["40001", "retryable"],
   ["40P01", "retryable"],

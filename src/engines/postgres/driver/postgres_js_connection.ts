@@ -22,7 +22,7 @@ export function isPooled(url: string): boolean {
 export interface PostgresServer {
   readonly host?: unknown;
   readonly port?: unknown;
-  /** The path of a socket. */
+  /** The path of a Unix socket. */
   readonly path?: unknown;
   readonly database?: unknown;
   readonly username?: unknown;
@@ -77,7 +77,7 @@ export class PostgresJsConnection implements PostgresConnection {
   readonly #prepared = new Set<string>();
   #preparedLength = 0;
   #announces: boolean;
-  /** Rejects the statements that were sent but not completed. */
+  /** The functions that reject the statements that were sent but not completed. */
   readonly #sent = new Set<(error: Error) => void>();
   #lost = false;
   #ending: Promise<void> | null = null;
@@ -95,9 +95,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /**
-   * True if a table was altered since the connection was opened. Prepared statements may be stale.
-   */
+  /** True if a table was altered after the connection was opened, so plans may be stale. */
   get stale(): boolean {
     return this.#alterations !== this.#options.alterations.count;
   }
@@ -132,14 +130,14 @@ export class PostgresJsConnection implements PostgresConnection {
     if (checked !== null) this.opening = this.#within(checked);
   }
 
-  /** Sets whether this process signals after its commits. Its triggers then need not signal. */
+  /** Determines if this process signals after its commits. If so, the triggers need not signal. */
   announce(announces: boolean): void {
     if (this.#announces === announces || this.opening !== null) return;
     this.#announces = announces;
     this.opening = this.#begin(`SET ${announcesSetting} = ${announces ? "on" : "off"}`);
   }
 
-  /** Closes the connection after the running statement, or after the wait limit. */
+  /** Closes the connection after the running statement, but not later than the wait limit. */
   async close(): Promise<void> {
     if (this.opening !== null) this.drop();
     if (this.#lost) await this.#ending;
@@ -312,7 +310,6 @@ function isFromServer(error: unknown): boolean {
   return (error.severity ?? error.severity_local) === "ERROR";
 }
 
-/** Creates an error with the code of postgres.js for a closed connection. */
 function connectionLoss(): Error {
   return Object.assign(new Error("The connection was lost"), { code: "CONNECTION_CLOSED" });
 }

@@ -15,13 +15,11 @@ export interface PostgresOptions {
    * aggregates, includes. Default: half of the connections. Reads by key and writes use the rest.
    */
   readonly maxReadConnections?: number | undefined;
-  /**
-   * True if clients see the messages that triggers and functions raise on purpose. Default: true.
-   */
+  /** True if clients see the messages that triggers and functions raise. Default: true. */
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for a connection or a lock, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
-  /** The server ends a statement that runs longer, in milliseconds. Default: 15,000. */
+  /** The maximum duration of a statement on the server, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number | undefined;
   /**
    * The maximum number of additional server processes for one statement (the setting

@@ -24,7 +24,6 @@ export interface PostgresReadParts {
   readonly raisedMessages: boolean;
 }
 
-/** When a read began to wait, and the time limit for obtaining a session. */
 interface Waiting {
   readonly limit: Deadline;
   readonly beganAt: number;

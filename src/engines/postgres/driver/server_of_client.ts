@@ -1,15 +1,13 @@
 import type { PostgresServer } from "./postgres_js_connection.ts";
 
-/** The server that connections to Postgres use. */
+/** The Postgres server to connect to. */
 export interface PostgresPlace {
   /** The URL. If `server` is set, the URL is only used in messages. */
   readonly url: string;
   readonly server: PostgresServer | null;
 }
 
-/**
- * Returns the server of a postgres.js or node-postgres client. Throws an Error for another object.
- */
+/** Returns the server of a postgres.js or node-postgres client. Throws for other objects. */
 export function serverOf(client: object): PostgresPlace {
   // Any member may be missing, so the code below checks every member before its use.
   const { options, connectionParameters } = client as Client;

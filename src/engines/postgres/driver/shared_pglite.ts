@@ -32,7 +32,7 @@ export interface PgliteResult {
   readonly command?: string;
   /** The number of rows that were changed or returned. */
   readonly rowCount?: number | null;
-  /** The columns. */
+  /** The columns of the rows. */
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
 }
 

@@ -26,7 +26,7 @@ export async function uninstallFromServer(
   });
 }
 
-/** Waits up to a second for a service that has just ended. */
+/** Throws if a service has the database open. Waits up to a second for a service that is ending. */
 async function requireNoService(label: string, connection: Connection): Promise<void> {
   let sessions = "";
   for (let tries = 0; tries < 10 && sessions !== "0"; tries++) {

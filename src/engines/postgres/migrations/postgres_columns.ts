@@ -86,7 +86,7 @@ function partsOf(table: TableMigration, { name }: ColumnShape): readonly Migrati
 
 type Superfluous = Extract<Difference, { kind: "superfluous-column" }>;
 
-/** Returns the steps for an undeclared column. If it stays, it must accept rows without a value. */
+/** Returns the steps for an undeclared column. If the column stays, rows may omit its value. */
 function takenAway(table: TableMigration, { existing }: Superfluous): readonly MigrationStep[] {
   const { name, notNull, default: given, countsUp, generated } = existing;
   const column = quoteIdentifier(name);

@@ -58,7 +58,8 @@ export const postgresMigrations: MigrationsEngine = {
 
 /**
  * A migration takes the same advisory lock as `createTables`. Waiting for this lock and rewriting a
- * table have no time limit. Waiting for a table has one, because later requests wait, too.
+ * table have no time limit. Waiting for the lock of a table has a limit, because later requests for
+ * the table wait, too.
  */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",

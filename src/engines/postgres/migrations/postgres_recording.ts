@@ -8,7 +8,7 @@ import { postgresTriggerName } from "../sql/change_log_schema.ts";
 
 /** The change log of Postgres during a migration. */
 export const postgresRecording: RecordingEngine = {
-  // On Postgres, a migration can keep the log's triggers, which name only excluded columns.
+  // On Postgres, a migration need not drop the log's triggers: they name only excluded columns.
   pause: recordedOnServer,
   // A renamed table keeps its triggers.
   resumed: recordedOnServer,

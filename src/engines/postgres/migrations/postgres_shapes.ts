@@ -154,7 +154,6 @@ const actions: ReadonlyMap<string, string> = new Map([
   ["d", "set default"],
 ]);
 
-/** Reads the indexes that belong to no constraint. */
 async function readIndexes(
   connection: Connection,
   ids: string,

@@ -136,9 +136,7 @@ function memberCheckName({ pair }: TableMigration, column: string | null): strin
   return pair.current.columns.find(({ name }) => name === column)?.members?.check ?? null;
 }
 
-/**
- * Returns the creation of a table. Foreign keys follow, since two tables may refer to each other.
- */
+/** Returns the creation of a table without foreign keys: two tables may refer to each other. */
 function creation(shape: TableShape): readonly MigrationStep[] {
   const { name, schema, sql } = shape;
   const { definitions } = parseCreateTable(sql ?? "()");
@@ -188,7 +186,7 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Returns the update that replaces strings outside the list by the default or NULL, if allowed. */
+/** Returns the update that replaces forbidden strings by the default or NULL, if permitted. */
 function emptied(
   table: TableMigration,
   column: string,

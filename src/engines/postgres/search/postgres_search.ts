@@ -15,9 +15,7 @@ export interface PostgresSearchOptions {
   readonly language?: string | undefined;
   /** The prefix of the names of the search tables. Default: `service_fts_`. */
   readonly tablePrefix?: string | undefined;
-  /**
-   * The columns that are indexed, in every resource that has them. Default: all columns of strings.
-   */
+  /** The columns to index, in all resources that have them. Default: all columns of strings. */
   readonly columns?: readonly string[] | undefined;
 }
 
@@ -55,9 +53,7 @@ export function postgresSearch(options: PostgresSearchOptions = {}): SearchAdapt
   };
 }
 
-/**
- * Returns a name of at most 63 bytes. Postgres would truncate two longer names to the same name.
- */
+/** Returns a name of at most 63 bytes. Postgres would truncate longer names to equal names. */
 function wholeName(prefix: string, name: string): string {
   if (new TextEncoder().encode(prefix + name).length <= 63) return prefix + name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);
@@ -89,7 +85,6 @@ function openIndex(index: IndexDescription, language: string, name: string): Ind
   });
 }
 
-/** Returns the words of a string whose stems the query finds. */
 function wordsByStem({ driver }: IndexDescription, language: string): WordMatcher {
   const config = rawSql(`'${language}'::regconfig`);
   return async (words, query) => {

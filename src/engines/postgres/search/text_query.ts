@@ -12,7 +12,7 @@ export function compileTextQuery({ terms }: SearchQuery, language: Fragment): Fr
   return join([...phrases.slice(0, -1), withPrefix(last)], " && ");
 }
 
-/** A query that finds any of the words, the last one as a prefix. */
+/** Returns a query that finds any of the words, the last one as a prefix. */
 export function compileAnyWord({ terms }: SearchQuery, language: Fragment): Fragment {
   const words = terms.flatMap((term) => term.words);
   const queries = words.map((word, index) => {

@@ -6,11 +6,11 @@ import { structureOfImage } from "./structured_values.ts";
 
 /** The parts of the change log's schema on Postgres that must exist before the first trigger. */
 export interface PostgresLogParts {
-  /** The tables and the index. */
+  /** The statements that create the tables and the index. */
   readonly tables: readonly string[];
-  /** The table of the epoch. An older version of the log lacks this table. */
+  /** The statement that creates the epoch's table, which an older version of the log lacks. */
   readonly epochTable: string;
-  /** The function that all triggers call. Its name depends on its definition. */
+  /** The name of the function that all triggers call. It depends on the function's definition. */
   readonly functionName: string;
   readonly functions: readonly string[];
 }
@@ -26,9 +26,7 @@ export const changesChannel = "service_changes";
 /** The setting of Postgres that is on in sessions of a process that signals after its commits. */
 export const announcesSetting = "resource_api.announces";
 
-/**
- * Returns the statements that create the schema of the change log on Postgres, except for triggers.
- */
+/** Returns the statements that create the change log on Postgres, except for its triggers. */
 export function postgresLogParts(schema: string): PostgresLogParts {
   const schemaName = quoteIdentifier(schema);
   const whole = [recordChange("", ""), image("")].join();
@@ -40,7 +38,7 @@ export function postgresLogParts(schema: string): PostgresLogParts {
     functionName,
     tables: [
       `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_meta" (name text PRIMARY KEY, value text NOT NULL)`,
-      // With a larger CACHE, a session with a stock of numbers would break the order within a step.
+      // With a larger CACHE, a session would reserve numbers and break the order in a step.
       `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_changes" (
   seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -86,13 +84,13 @@ export function postgresTriggers(
     `DROP TRIGGER IF EXISTS ${truncate} ON ${name}`,
     `CREATE TRIGGER ${rows} AFTER INSERT OR UPDATE OR DELETE ON ${name} FOR EACH ROW ${call}`,
     `CREATE TRIGGER ${truncate} AFTER TRUNCATE ON ${name} FOR EACH STATEMENT ${call}`,
-    // Replicated changes are recorded, too, for which ordinary triggers do not run.
+    // Ordinary triggers do not run for replicated changes, which must be recorded, too.
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${rows}`,
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${truncate}`,
   ];
 }
 
-/** Returns an SQL expression for the log's name of a table that the search path finds. */
+/** Returns an SQL expression for the full name, as in the log, of a table in the search path. */
 export function logName(name: string): string {
   const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
   return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
@@ -102,8 +100,7 @@ export function logName(name: string): string {
 /**
  * True if JSON loses a part of a type's values, by its row `t` in `pg_type`. Examples are the
  * bounds of an array, the difference between NULL and JSON null in an array or a composite, and
- * whatever an extension's cast to JSON omits. For such a type, images contain the text of the
- * values.
+ * whatever an extension's cast to JSON omits. Images then contain the text of the values.
  */
 export const isTextInImages = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
@@ -134,10 +131,7 @@ export function postgresLiteral(text: string): string {
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 
-/**
- * Decodes a cell of an image in the Postgres change log to the text that the server sends for its
- * column.
- */
+/** Decodes a cell of an image in the log to the text that the server sends for its column. */
 export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
   const shape = shapeOfColumn(column);
@@ -216,8 +210,9 @@ const isUnannounced = [
 ].join(" AND ");
 
 /**
- * Returns the function of images for sessions with other settings, hidden columns, or columns
- * recorded as text. The catalog names the columns, which may have changed since the start.
+ * Returns the function that creates row images if the session has other settings, or if columns are
+ * hidden or recorded as text. The catalog names the columns, which may have changed since the
+ * start.
  */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);

@@ -61,7 +61,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     decodeUntyped,
-    // A type of the server reads each string in one way, even an invalid one.
+    // Every stored text can be bound again, even an invalid one. Only the JSON null becomes NULL.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms,
     selected: (column) => asValue(column),
@@ -81,7 +81,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     leadingColumns: leadingColumnsSql,
     comparesAsMemory,
     certified: certifiedOperators.postgres,
-    // Statements have a separate timeout.
+    // Postgres ends a statement at its timeout, so a check is not necessary.
     scanCheck: null,
     groupCheck: null,
     rowLock: rawSql(" FOR UPDATE"),
@@ -104,7 +104,7 @@ const castToZoneless = rawSql("::timestamp");
 const castToSingle = rawSql("::float4");
 const codePointOrder = rawSql(' COLLATE "C"');
 
-/** The types that are text already. Others of kind text are served through a cast. */
+/** The types that are text already. Other types of the kind `text` are served through a cast. */
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
 const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
 
@@ -135,13 +135,12 @@ function check(value: unknown, column: ColumnInfo): void {
 }
 
 /**
- * Returns which comparisons equal those in memory. A float4, also below a domain, is compared with
- * a value that is rounded to its few digits.
+ * Returns which comparisons have the same result in memory. For a float4 none has, because the
+ * database rounds the compared value to the few digits of the type.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
-  // Enum labels are equal if their strings are. Values of other types can only be compared by the
-  // database.
+  // Enum labels are equal if their strings are. Only the database compares values of other types.
   if (column.databaseType !== undefined && column.enumValues === null) return "never";
   if (column.kind === "text") return "but for order";
   return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))
@@ -165,9 +164,7 @@ function textOperand(column: ColumnInfo): Fragment {
   return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
 }
 
-/**
- * Names the collation even if the column already has it, because other programs may create tables.
- */
+/** Names the collation even if the column has it, because other programs may create tables. */
 function ordered(column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return comparedByType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null
@@ -192,7 +189,7 @@ function listed(
 
 /**
  * The inner order finds the first rows, by an index if there is one. The rank preserves their
- * order. The limit for all rows is inside, where it ends the work early.
+ * order. The limit for all rows is in the inner query, so that it ends the work early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal, rank }, keys, table, where, order, limit, maxRows } = rows;

@@ -48,7 +48,6 @@ function conditionsOf(node: unknown): readonly string[] {
 
 const conditions = /(?:^| )(?:Cond|Filter|Key)$/;
 
-/** Returns an expression of a plan, with `?` instead of each string and each number. */
 function withoutConstants(expression: string): string {
   return expression.replace(tokens, (token) => /^['\d]/.test(token) ? "?" : token);
 }

@@ -7,7 +7,6 @@ import {
 } from "../../../sql/json_path_dialect.ts";
 import { introspectedTypeName } from "./introspected_type.ts";
 
-/** Whole JSON documents in SQL of Postgres. */
 interface WholeDocuments {
   /** Returns the document of a column as `jsonb`, and the type of the document. */
   whole(column: ColumnInfo): { readonly document: Fragment; readonly type: Fragment };

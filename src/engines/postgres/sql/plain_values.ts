@@ -10,8 +10,8 @@ const booleanType = 16;
 const bytesType = 17;
 
 /**
- * Decodes a Postgres value of no column to the value that SQLite would return. For example, true is
- * 1 and a numeric is a double. Returns undefined for types without a common form.
+ * Decodes a Postgres value that belongs to no column to the value that SQLite would return. For
+ * example, true is 1 and a numeric is a double. Returns undefined for types without a common form.
  */
 export function decodeUntyped(value: SqlValue, type: number | null): unknown {
   if (typeof value !== "string" || type === null) return asStored(value);

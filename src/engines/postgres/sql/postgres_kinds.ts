@@ -11,7 +11,7 @@ export interface PostgresKind {
   readonly cast: Fragment;
   /** True if equal values are identical. False for 1.0 and 1.00, and for kinds without equality. */
   readonly isStrict: boolean;
-  /** The values whose minimum sorts like the minimum of the column. */
+  /** The form of the values whose minimum and maximum SQL computes. All forms sort alike. */
   readonly extremes: "own" | "of booleans" | "of text";
   /** The values, besides special values, that an existing column may store in another form. */
   readonly otherForms: "none" | "of zero" | "all";
@@ -28,13 +28,12 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   // Floats have the value −0, which a row shows as 0.
   real: { ...loose, type: "float8", cast: rawSql("::float8"), otherForms: "of zero" },
   decimal: { ...loose, type: "numeric", cast: rawSql("::numeric") },
-  // Postgres has no min() of booleans, and before version 18 none of uuids. Their text has the same
-  // order.
+  // Postgres has no min() of booleans, and before version 18 none of uuids, whose text sorts alike.
   boolean: { ...strict, type: "boolean", cast: rawSql("::boolean"), extremes: "of booleans" },
   timestamp: { ...strict, type: "timestamptz(6)", cast: rawSql("::timestamptz") },
   date: { ...strict, type: "date", cast: rawSql("::date") },
   uuid: { ...strict, type: "uuid", cast: rawSql("::uuid"), extremes: "of text" },
-  // Documents have spaces, trailing zeros of numbers and a separate null.
+  // The text of a document may have spaces and trailing zeros, and the JSON null is not NULL.
   json: { ...loose, type: "jsonb", cast: rawSql("::jsonb"), otherForms: "all" },
   bytes: { ...loose, type: "bytea", cast: rawSql("::bytea") },
 };

@@ -67,7 +67,7 @@ export function decode(
   return asStored(value);
 }
 
-/** Decoders. They return undefined for invalid values: `infinity`, `NaN`, years before Christ. */
+/** Decoders by kind. They return undefined for invalid values, such as `infinity` and `NaN`. */
 const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) => unknown>> = {
   text: (text) => text,
   integer: (text) => /^-?\d{1,19}$/.test(text) ? integerOf(text) : undefined,
@@ -89,7 +89,7 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
     /^\\x(?:[0-9a-f]{2})*$/.test(text) ? bytesToBase64(hexToBytes(text.slice(2))) : undefined,
 };
 
-/** Parses a 64-bit integer, to a bigint if a number is not exact. */
+/** Returns a 64-bit integer as a number, or as a bigint if a number would not be exact. */
 function integerOf(text: string): number | bigint {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));

@@ -16,7 +16,7 @@ import {
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 type Structure = Exclude<ValueShape, { readonly kind: "text" | "any" }>;
 
-/** Writes or reads a member like a value of a separate column. */
+/** Encodes and decodes a member of a structure like a value of a separate column. */
 export interface MemberCodec {
   encode(value: unknown, column: ColumnInfo): SqlValue;
   /** Returns undefined for the JSON null, because it would be read as NULL. */
@@ -111,9 +111,7 @@ function memberOf(text: string | null, column: ColumnInfo, codec: MemberCodec): 
   return value === null ? undefined : value;
 }
 
-/**
- * Returns the Postgres text of a structure from the JSON in a row image. `cell` converts a member.
- */
+/** Returns the Postgres text of a structure from its JSON in a row image. `cell` maps members. */
 export function structureOfImage(
   raw: string,
   shape: Structure,

@@ -4,7 +4,7 @@ import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 /** How Postgres writes SQL. */
 export const postgresSyntax: SqlSyntax = {
   tokens: standardTokens,
-  // Its catalog writes casts, and parentheses around comparisons.
+  // The catalog of Postgres writes casts, and parentheses around comparisons.
   bareWords: (words) => withBareComparisons(withoutCasts(words)),
   scriptTokens:
     /\s+|--[^\n]*|\/\*|[eE]'(?:[^'\\]|''|\\[^])*'?|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|\$(?:[\p{L}_][\p{L}\d_]*)?\$|[\p{L}\d_][\p{L}\d_$]*|[^]/uy,
@@ -42,13 +42,11 @@ function withoutCasts(words: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** The end of a type, after its first word. */
+/** Matches the rest of a type's name after its first word. */
 const typeTail =
   /^(?:varying|precision)?(?: ?\( \d+(?: , \d+)? \))?(?: ?(?:with|without) time zone)?(?: ?\[ \])*/;
 
-/**
- * Converts `(a >= 1) AND (a <= 9)` to `a >= 1 AND a <= 9`, because a comparison binds more tightly.
- */
+/** Converts `(a >= 1) AND (a <= 9)` to `a >= 1 AND a <= 9`: a comparison binds more tightly. */
 function withBareComparisons(words: readonly string[]): readonly string[] {
   const kept: string[] = [];
   for (let at = 0; at < words.length; at++) {

@@ -18,7 +18,7 @@ export function postgresTypeName(declared: string): string {
   return `${name}${whole}${tail}${rest}`;
 }
 
-/** The part after a `|` follows the numbers of the type. */
+/** In a name, the part after `|` follows the type's numbers, as in `time(3) with time zone`. */
 const names: ReadonlyMap<string, string> = new Map([
   ["int2", "smallint"],
   ["int4", "integer"],

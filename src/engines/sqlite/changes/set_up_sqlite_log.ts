@@ -15,8 +15,8 @@ import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
 /**
- * Sets up the change log in a SQLite file in one transaction: creates it if necessary, and records
- * the tables. Returns the tables of which only the writes of this process are recorded.
+ * Sets up the change log in a SQLite file in one transaction: creates it if necessary, and installs
+ * the tables' triggers. Returns the tables of which only the writes of this process are recorded.
  */
 export function setUpSqliteLog(
   driver: Driver,
@@ -67,13 +67,13 @@ async function createLog(connection: Connection, random: Random): Promise<boolea
   );
   const isMarked = existing.length === 0 || await hasMarks(connection);
   if (existing.length > 0 && secret.length > 0 && isMarked) return false;
-  // An earlier version wrote no marks, and SQLite cannot add such a column to existing rows.
+  // An earlier version had no column `mark`, and SQLite cannot add such a column to existing rows.
   if (!isMarked) {
     await connection.query({ text: `DELETE FROM "_service_changes"`, values: [] });
     const text = `ALTER TABLE "_service_changes" ADD COLUMN ${sqliteMarkColumn}`;
     await connection.query({ text, values: [] });
   }
-  // Numbers start at 1 again. The new epoch invalidates the tokens of an earlier log.
+  // The numbers of changes start at 1 again. The new epoch invalidates an earlier log's tokens.
   await connection.query({
     text: `INSERT INTO "_service_meta" (name, value)
       VALUES ('epoch', ?), ('secret', ?), ('floor', '0'), ('floor_mark', '0')
@@ -93,7 +93,6 @@ export function newEpoch(random: Random): string {
   return bytesToHex(random.bytes(8));
 }
 
-/** The recording of a table after the setup. */
 interface Installed {
   readonly lifetime: "permanent" | "temporary";
   /** True if the triggers of the table were missing or different before. */
@@ -121,7 +120,8 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // The notes of earlier triggers may be outdated, because rows may have changed without triggers.
+  // Triggers note rows that a write may replace. Notes of earlier triggers may be outdated, because
+  // rows may have changed without triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],

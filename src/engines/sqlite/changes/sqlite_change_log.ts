@@ -54,12 +54,12 @@ const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = 
 const last = (column: string) =>
   `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
 
-/** The columns for the epoch, and for the last change with its mark, even if it was purged. */
+/** The select list for the epoch, and for the number and mark of the last change, purged or not. */
 const logEnd = `${meta("epoch")} AS epoch,
   coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
   coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
 
-/** The change that the log contains at the number of a position. The statement binds it twice. */
+/** The select list for the floor, and for the mark of the change whose number is bound twice. */
 const heldAt = `${meta("floor")} AS floor,
   coalesce((SELECT mark FROM "_service_changes" WHERE seq = ?),
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
@@ -72,7 +72,7 @@ const countOfStep = `(SELECT count(*) FROM (
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
-/** The state of the log, and a change. The columns of the change are NULL if there is none. */
+/** The columns of the log's state, and of a change. Without a change, its columns are NULL. */
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",
@@ -88,7 +88,6 @@ const columns = namedColumns({
   optimisticId: "c.optimistic_id",
 });
 
-/** The change that the log contains at a position. */
 type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
 
 type LogRow = ReturnType<typeof columns.decode>;
@@ -116,7 +115,7 @@ class SqliteChangeLog implements ChangeLog {
     this.tables = tables;
     this.secret = secret;
     this.#options = options;
-    // SQLite compares names without case.
+    // SQLite ignores the case of names.
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
     this.#decodeImage = imageDecoder(reader, changes.exclude);
@@ -212,7 +211,7 @@ class SqliteChangeLog implements ChangeLog {
             AND seq <= (SELECT seq FROM sqlite_sequence WHERE name = '_service_changes') - ?)`,
         values: [keepSeconds, minSeconds, maxRows],
       });
-      // The mark belongs to the row with the last number.
+      // SQLite takes `mark` from the row with the largest `seq`.
       const [last = null, mark = null] = rows[0] ?? [];
       if (last === null) return false;
       await connection.query({

@@ -23,7 +23,7 @@ export const sqliteChanges: ChangesEngine = {
         driver.isShared ? await untrackedWriteDetector(driver, untracked) : null,
       open: ({ hints, changes }) =>
         sqliteChangeLog({ driver, tables: new Set(tables), changes, hints, random }),
-      // A table without a permanent trigger has a temporary one.
+      // A table without permanent triggers has temporary triggers, which record its writes.
       recordingDriver: () => driver,
     };
   },
@@ -65,7 +65,7 @@ function sqlitePolling(
       () => null,
     );
     const isNews = version !== known;
-    // After an error here, the next poll tries again, because the count still differs.
+    // If the search for untracked writes fails, the next poll repeats it: `known` is unchanged.
     const isFound = !isNews || findUntracked === null ||
       await findUntracked().then(() => true, () => false);
     if (isFound) known = version;
@@ -76,7 +76,7 @@ function sqlitePolling(
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns an approximate condition: LIKE ignores the case of ASCII, and JSON may escape more. */
+/** Returns an approximate condition: LIKE ignores case, and JSON may escape more characters. */
 function mayHave(
   column: ColumnInfo,
   value: string,

@@ -33,7 +33,7 @@ export async function untrackedWriteDetector(
     });
 }
 
-/** Counts the changes that this connection records, in the same transactions. */
+/** Statements that create a counter of the changes that this connection records. */
 const ownChangesCounter = [
   `CREATE TEMP TABLE IF NOT EXISTS "_service_own" (changes INTEGER NOT NULL)`,
   `INSERT INTO "_service_own" (changes) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM "_service_own")`,
@@ -42,7 +42,7 @@ const ownChangesCounter = [
 ];
 
 interface Counts {
-  /** Changes with every commit of another connection. */
+  /** A value that changes with every commit of another connection. */
   readonly commits: string;
   /** A value that changes when other connections have recorded or purged changes. */
   readonly recorded: string;

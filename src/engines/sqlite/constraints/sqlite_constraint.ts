@@ -27,7 +27,7 @@ export async function sqliteConstraintColumns(
 /** Returns `title` and `owner` for `notes.title, notes.owner`, and nothing for another table. */
 function listedColumns(failed: string, { name }: TableInfo): readonly string[] {
   const prefix = `${name}.`.toLowerCase();
-  // SQLite does not quote names, so parts of a name with this separator are no columns.
+  // SQLite does not quote names, so parts of a name that contains `, ` are not found as columns.
   return failed.split(", ").flatMap((part) =>
     part.toLowerCase().startsWith(prefix) ? [part.slice(prefix.length)] : []
   );

@@ -7,9 +7,7 @@ import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 export interface Additions {
   /** The URL of the module with functions of the application, or null if there is none. */
   readonly functions: string | null;
-  /**
-   * The absolute paths of extensions. SQLite would search for other paths in the system's folders.
-   */
+  /** The absolute paths of extensions. SQLite would search for others in the system's folders. */
   readonly extensions: readonly string[];
 }
 
@@ -20,7 +18,6 @@ export function additionsOf({ functions, extensions = [] }: SqliteAdditions): Ad
   };
 }
 
-/** A function of the application, which its module exports. */
 type ApplicationFunction =
   | { readonly name: string; readonly aggregate: SqliteAggregate<unknown> }
   | {
@@ -28,9 +25,7 @@ type ApplicationFunction =
     readonly aggregate: null;
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
-    /**
-     * True if the function may replace a built-in function. Otherwise an equal name is an error.
-     */
+    /** True if the function may replace a built-in one. Otherwise an equal name is an error. */
     readonly replaces: boolean;
   };
 

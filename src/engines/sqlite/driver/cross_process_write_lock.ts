@@ -3,19 +3,17 @@ import { type LockFile, lockFileExists, openLockFile } from "../../../runtime/lo
 import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** The maximum wait, in milliseconds. A process that holds the lock longer may be stopped. */
+/** The maximum wait, in milliseconds. A process that holds the lock longer may be suspended. */
 const maxWaitMs = 100;
 
-/**
- * The interval in which a process checks for other processes until it has met one, in milliseconds.
- */
+/** How often a process looks for other processes until it has found one, in milliseconds. */
 const lookEveryMs = 20;
 
-/** Options of the write order of a SQLite file. */
+/** Options of the lock that orders the writes of several processes to one SQLite file. */
 export interface CrossProcessWriteLockOptions {
-  /** The path of the database. The lock files are two files next to it. */
+  /** The path of the database. The two lock files are in the same folder. */
   readonly path: string;
-  /** Names the database in the notice. */
+  /** The name of the database in the notice. */
   readonly label: string;
   readonly clock: Clock;
 }
@@ -23,7 +21,10 @@ export interface CrossProcessWriteLockOptions {
 interface Locks {
   /** The lock that a process holds while it writes. */
   readonly turn: LockFile;
-  /** The lock of a process that waits for `turn`. The last writer must take this lock first. */
+  /**
+   * The lock that a process must hold before it waits for `turn`. Thereby the process that has just
+   * written cannot overtake a waiting process.
+   */
   readonly next: LockFile;
 }
 
@@ -43,9 +44,7 @@ export class CrossProcessWriteLock {
   /** True between `take` and `release`. */
   #isWanted = false;
   #isHeld = false;
-  /**
-   * The wait for the locks, or null. It may last longer than `take`, because it cannot be aborted.
-   */
+  /** The wait for the locks, or null. It may outlast `take`, because it cannot be aborted. */
   #coming: Promise<void> | null = null;
   #observe: Observer | null = null;
   /** A notice for the first observer. */
@@ -66,7 +65,7 @@ export class CrossProcessWriteLock {
     await this.#waitAtMost(this.#coming);
   }
 
-  /** Reports that the file is busy, so another process writes. Then acts as {@link take}. */
+  /** Called if SQLite says that the file is busy: another process writes. Acts as {@link take}. */
   async meetBusy(): Promise<void> {
     if (this.#locks === null && !this.#isOff) this.#open();
     await this.take();
@@ -80,7 +79,7 @@ export class CrossProcessWriteLock {
     this.#locks?.turn.unlockSync();
   }
 
-  /** Sets the observer, and reports once if locks are impossible, even if this was known before. */
+  /** Sets the observer of the notice that locks are impossible, which is sent once. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
     if (this.#notice !== null) observe({ kind: "notice", message: this.#notice });
@@ -91,8 +90,7 @@ export class CrossProcessWriteLock {
   close(): void {
     this.#isOff = true;
     this.#isHeld = false;
-    // A thread that waits for the lock ends once it gets the lock. Closing the file releases the
-    // lock.
+    // A thread that waits for the lock ends once it has the lock, which closing the file releases.
     this.#locks?.turn.close();
     this.#locks?.next.close();
     this.#locks = null;

@@ -14,8 +14,9 @@ import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
 import { repeatableDefault } from "./default_clause.ts";
 
 /**
- * Reads the description of a table to record from a SQLite file, with everything that its triggers
- * depend on. Throws an Error if the table does not exist. Columns in `exclude` are never recorded.
+ * Describes a table of a SQLite file whose changes will be recorded, with everything that its
+ * triggers depend on. Throws an Error if the table does not exist. Columns in `exclude` are never
+ * recorded.
  */
 export async function describeRecordedTable(
   table: TableInfo,
@@ -104,9 +105,7 @@ interface RecordedColumns {
   readonly key: readonly RecordedColumn[];
 }
 
-/**
- * Adds the row id as a column if it is the key of the served table, because there is no other key.
- */
+/** Adds the row id as a column if the served table has no other key. */
 function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): RecordedColumns {
   const [key, another] = primaryKey;
   const isFound = found.columns.some(({ name }) => name.toLowerCase() === key?.dbName);

@@ -10,7 +10,7 @@ const lookEveryMs = 100;
 export interface FilePresenceOptions {
   /** The path as the program specified it. A link in the path may change later. */
   readonly path: string;
-  /** Names the database in messages. */
+  /** The name of the database in messages. */
   readonly label: string;
   /** The clock. `now` is only a JavaScript call, but `elapsedMs` takes 1 µs in the runtime. */
   readonly clock: Pick<Clock, "now">;

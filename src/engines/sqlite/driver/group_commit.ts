@@ -21,13 +21,11 @@ import {
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
-/**
- * The maximum duration of a group of small rows, including the write to the disk, in milliseconds.
- */
+/** The maximum duration of a group of small rows with its write to the disk, in milliseconds. */
 const maxShortGroupMs = 10;
 
 export interface GroupCommitOptions {
-  /** The connection for these writes. No other code uses it. */
+  /** The connection for the writes of the queue. No other code uses it. */
   readonly writer: SqliteConnection;
   /** Determines which work runs inside a transaction. */
   readonly guard: TransactionGuard;
@@ -55,7 +53,7 @@ export class GroupCommit {
   #running = false;
   #closed = false;
   #idle: (() => void) | null = null;
-  /** The number of the next jobs that do not share their commit. */
+  /** How many of the next jobs each get a separate commit. */
   #singles = 0;
   readonly #forecast: WaitForecast = new WaitForecast();
 
@@ -187,8 +185,7 @@ export class GroupCommit {
       else for (const { job } of finished) job.reject(reason);
       return;
     }
-    // Releases the lock before the responses are written, so that the other process need not wait
-    // for them.
+    // Releases the lock before the responses are written, because another process may wait for it.
     turn?.release();
     for (const { report } of finished) report();
     this.#options.committed();
@@ -205,7 +202,7 @@ export class GroupCommit {
    * Runs jobs again. A statement can run again, because its result was not reported. A transaction
    * may have used the rows that it read for other effects. Only its caller can decide whether it
    * can run twice, as `transact` does. Each job then has its own commit, so that no job fails twice
-   * because of another.
+   * because of another job.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
@@ -253,7 +250,7 @@ export class GroupCommit {
     }
   }
 
-  /** Returns false if no job is left, or if the first job failed. */
+  /** Begins a group's transaction. Returns false if no job is left, or if the first job failed. */
   async #begin(): Promise<boolean> {
     const { writer, translated, requireFile } = this.#options;
     try {
@@ -290,7 +287,7 @@ const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
 const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
-/** The usual settings. A change of tables may have failed at any statement. */
+/** Restores the usual settings, because a change of tables may have failed. */
 const usual: readonly Statement[] = [
   { text: "PRAGMA foreign_keys = ON", values: [] },
   { text: "PRAGMA legacy_alter_table = OFF", values: [] },

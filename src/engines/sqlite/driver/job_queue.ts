@@ -33,7 +33,7 @@ export class JobQueue<T extends QueuedJob> {
     return this.#jobs.length;
   }
 
-  /** The next job. */
+  /** The first job in the queue, if there is one. */
   get first(): T | undefined {
     return this.#jobs[0];
   }
@@ -86,7 +86,7 @@ export const maxJobsPerCommit = 256;
 /** The age from which a group takes no transaction that is likely to wait, in milliseconds. */
 const maxAgeForWaitingMs = 5;
 
-/** The age at which a group commits, because reads wait for a long series of writes. */
+/** The age at which a group commits, because reads would wait for a long series of writes. */
 const maxGroupMs = 10;
 
 /** Resolves the promise of a job. */
@@ -178,7 +178,10 @@ export class JobGroup {
   }
 }
 
-/** Predicts whether a transaction waits for more than the database, as the previous one did. */
+/**
+ * Predicts if a transaction will wait for anything except the database. The prediction repeats what
+ * the previous transaction did.
+ */
 export class WaitForecast {
   #expectsWait = false;
   readonly #turns: EventLoopTurns = new EventLoopTurns();

@@ -72,7 +72,6 @@ function handleOf(database: DatabaseSync): SqliteHandle {
   };
 }
 
-/** The error that an SQL function has thrown in the running statement. */
 interface Failed {
   error: unknown;
 }
@@ -80,7 +79,7 @@ interface Failed {
 /** Returned by a function to make its statement fail, because no SQL value is a symbol. */
 const noValue: unique symbol = Symbol("no value");
 
-/** Keeps an error that a function throws. Thrown within `all`, it would make the library hang. */
+/** Keeps an error that a function throws. If `all` threw the error, the library would hang. */
 function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
   try {
     return work();
@@ -167,7 +166,7 @@ function writes(database: DatabaseSync, text: string): boolean {
   );
 }
 
-/** The opcodes that write without an opcode for a transaction. */
+/** The opcodes of writing statements without an opcode for a transaction. */
 const writing: ReadonlySet<string> = new Set(["Vacuum", "JournalMode", "Checkpoint"]);
 
 function refuseNul(values: readonly SqlValue[]): void {

@@ -19,7 +19,7 @@ import type { SqliteLibrary } from "./sqlite_library.ts";
 /** Options of opening a connection to a SQLite file. */
 export interface OpenConnectionOptions {
   readonly readOnly: boolean;
-  /** Measures the duration of statements. */
+  /** The clock that measures the duration of statements. */
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly functions: ApplicationFunctions;
   /** Absolute paths of SQLite extensions. */
@@ -76,7 +76,7 @@ export function openSqliteConnection(
   return sqliteConnection(handle, { deadline, rowBytes });
 }
 
-/** Opens the connection to a SQLite file that writes. */
+/** Opens the writing connection to a SQLite file. */
 export async function openWriter(
   library: SqliteLibrary,
   file: SqliteFile,

@@ -62,7 +62,7 @@ export function resolveCells(rows: SqlValue[][], bytes: BytesLeft): boolean {
   return exact;
 }
 
-/** The bytes that a row counts in addition to its strings and bytes. */
+/** The number of bytes that each row counts in addition to its strings and binary values. */
 const bytesOfRow = 32;
 
 function takeBytes(count: number, bytes: BytesLeft): void {
@@ -81,8 +81,9 @@ export function tooLarge(): DatabaseError {
 /** The time limit of a statement, requested at the first check of the time. */
 export interface TimeLimit {
   /**
-   * Returns the time from the first check, in milliseconds. `now` is the time of that check by the
-   * clock of the deadline. `sorts` is true if rows may be sorted afterwards.
+   * Returns how long the statement may run after the first check, in milliseconds. `now` is the
+   * time of that check by the clock of the deadline. `sorts` is true if rows may be sorted
+   * afterwards.
    */
   limitMs(now: number, sorts: boolean): number;
   /** Returns true if the result is no longer needed. */
@@ -91,16 +92,16 @@ export interface TimeLimit {
   spent(ms: number): void;
 }
 
-/** The bytes of text after which the time is checked again. */
+/** The number of examined bytes after which the time is checked again. */
 const bytesBetweenLooks = 16 * 1024;
-/** The cost of a check in addition to the bytes that it reports. */
+/** The cost of a check, in bytes, in addition to the bytes that the condition examines. */
 const bytesOfCheck = 256;
 /** A statement with fewer checks than this was not slow: the machine had paused the process. */
 const looksOfLongStatement = 8;
 
 /**
  * The deadline of the statements of one SQLite connection. The SQL function for time checks calls
- * {@link check}, which throws when the time of the running statement is over.
+ * {@link check}, which returns {@link overTheLimit} when the time of the running statement is over.
  */
 export class StatementDeadline {
   /** True if the deadline has ended the last statement. */
@@ -165,11 +166,9 @@ export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLim
 
 /** The maximum time of a read in the thread of all requests, in milliseconds. */
 const maxInlineMs = 10;
-/** The time that every read has in this thread, in milliseconds. An indexed read needs less. */
+/** The minimum time of a read in this thread, in milliseconds. An indexed read needs less. */
 const minInlineMs = 0.25;
-/**
- * The share of the time before a sort. A sort takes several times as long and cannot be aborted.
- */
+/** The part of the time limit before a sort, which takes longer and cannot be aborted. */
 const shareBeforeSort = 1 / 4;
 /** The maximum part of the thread's time for all long reads together. */
 const inlineShare = 0.1;

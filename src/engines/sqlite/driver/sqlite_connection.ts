@@ -19,7 +19,7 @@ import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
 import { sleep } from "../../../runtime/event_loop.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** One connection with its prepared statements. Its methods throw the errors of the library. */
+/** A connection to a SQLite file. Its methods throw the errors of the library. */
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   kindOf(text: string): StatementKind;
@@ -60,15 +60,13 @@ export type StatementKind =
 /** The maximum number of prepared statements of a connection. */
 export const maxPrepared = 500;
 
-/**
- * The maximum size of the prepared statements, in bytes. Clients determine the lengths of filters.
- */
+/** The maximum size of prepared statements, in bytes. Clients determine how long filters are. */
 const maxPreparedBytes = 32 * 1024 * 1024;
 
-/** The bytes of a prepared statement for each character of its text. */
+/** The estimated size of a prepared statement, in bytes for each character of its text. */
 const bytesPerCharacter = 32;
 
-/** Adds a cache of statements, exact integers and a common form of cells to a handle. */
+/** Adds a statement cache, exact integers and a common form of cells to a SQLite handle. */
 export function sqliteConnection(
   handle: SqliteHandle,
   { deadline, rowBytes }: StatementChecks,
@@ -91,7 +89,7 @@ export function sqliteConnection(
       statement,
       kind: statementKind(start, statement.readOnly),
       exact: !statement.readOnly,
-      // Altered tables change the columns of `*`, without preparing the text again.
+      // If a table is altered, the columns of `*` change, although the text is not prepared again.
       columns: text.includes("*") ? null : columnsOf(statement),
       sorts: sorting.test(text),
       checksTime: text.includes(timeCheckName),
@@ -102,13 +100,11 @@ export function sqliteConnection(
     return fresh;
   }
 
-  /** Returns the statement without checks of the time. */
   function shortOf(text: string): Prepared {
     const known = prepared(text);
     return known.short ??= known.checksTime ? prepared(withoutRowChecks(text)) : known;
   }
 
-  /** Returns the version of a SELECT that counts the bytes of its rows. */
   function countedBy(text: string, known: Prepared): Prepared {
     if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
     const counted = prepared(countedRows(text, known.statement.columnNames().length));
@@ -186,13 +182,11 @@ function statementKind(start: string, readOnly: boolean): StatementKind {
 
 const explains = /^EXPLAIN\b/i;
 const firstWords = /^\w+(?:\s+\w+){0,2}/;
-/** Savepoints nest, and are no boundaries. */
+/** Savepoints nest, and are no boundaries of transactions. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
 
-/**
- * Converts a number without a fraction to an integer, because the libraries would bind it as 1.0.
- */
+/** Converts a whole number to an integer, because the libraries would bind it as 1.0. */
 function toBound(value: SqlValue): SqlValue {
   return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
@@ -226,14 +220,12 @@ function columnsOf(statement: SqliteStatement): readonly ResultColumn[] {
   return names.map((name) => ({ name, type: null }));
 }
 
-/**
- * The connection for the work of a transaction. It uses the writing connection until the work ends.
- */
+/** The connection for the work of a transaction: the writing connection until the work ends. */
 export class SqliteTransaction implements Connection {
   readonly #writer: SqliteConnection;
   readonly #translated: (error: unknown) => unknown;
   #ended = false;
-  /** The error by which SQLite rolled back the whole transaction. */
+  /** The error with which SQLite rolled back the whole transaction. */
   #lost: unknown = null;
 
   /** `translated` converts the library's errors to their common form. */
@@ -242,9 +234,7 @@ export class SqliteTransaction implements Connection {
     this.#translated = translated;
   }
 
-  /**
-   * Runs one statement. Rejects if the work has ended or SQLite has rolled back the transaction.
-   */
+  /** Runs one statement. Rejects if the work has ended or SQLite has rolled it back. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     // Without the open transaction, the statement would be committed separately.
@@ -269,17 +259,15 @@ export class SqliteTransaction implements Connection {
     this.#ended = true;
   }
 
-  /** Throws if SQLite has rolled the work back, even if the work has ignored that. */
+  /** Throws if SQLite has rolled back the transaction, even if the work has ignored the error. */
   requireAlive(): void {
     if (this.#lost !== null) throw this.#lost;
   }
 }
 
-/**
- * Options of retrying while a SQLite file is busy: the time limit, and the errors that mean a lock.
- */
+/** Options of retrying while a SQLite file is busy. */
 export interface BusyRetry {
-  /** Measures the wait. */
+  /** The clock that measures the wait. */
   readonly clock: Clock;
   /** How long a write waits in the queue, and for other processes, in milliseconds. */
   readonly waitLimitMs: number;

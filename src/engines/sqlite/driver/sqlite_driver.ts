@@ -144,12 +144,10 @@ class SqliteDriver implements Driver {
   readonly #commits: CommitListeners = commitListeners();
   /** The queue of writes, or null if the file is read-only. */
   readonly #writes: GroupCommit | null;
-  /**
-   * The lock between processes. Null if no other process can write, or if this process does not.
-   */
+  /** The lock that orders the writes of processes. Null for a read-only or temporary file. */
   readonly #turn: CrossProcessWriteLock | null;
   readonly #guard: TransactionGuard = transactionGuard();
-  /** The check that the file is still at its path. Null if no other program has the path. */
+  /** The check that the file is still at its path. Null for a temporary file. */
   readonly #presence: FilePresence | null;
   readonly #limited: LimitedReads;
   readonly #readFreely: LimitedReadOf;
@@ -294,9 +292,7 @@ class SqliteDriver implements Driver {
       : translated;
   }
 
-  /**
-   * Returns true if the schema uses a function of this name. Then the statement is not at fault.
-   */
+  /** Returns true if the schema, and not only the statement, uses a function of this name. */
   #isInSchema(name: string): boolean {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;

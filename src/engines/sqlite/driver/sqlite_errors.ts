@@ -30,8 +30,8 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
 }
 
 /**
- * Returns the kind of a mistake, whose code is always the same. Statements of the service name no
- * schema, so a message that names one comes from a foreign key or a trigger.
+ * Returns the kind of an error with SQLite's general code. Statements of the service name no
+ * schema, so a message that names a schema comes from a foreign key or a trigger.
  */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";

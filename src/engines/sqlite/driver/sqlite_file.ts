@@ -8,7 +8,7 @@ import { dirname, join, resolve } from "node:path";
 export interface SqliteFile {
   /** The absolute path. */
   readonly path: string;
-  /** The absolute path, with the links that were given. */
+  /** The absolute path as the program specified it, with unresolved links. */
   readonly givenPath: string;
   readonly temporary: boolean;
   /** Returns true if there is an empty journal that did not exist when the file was claimed. */
@@ -68,7 +68,7 @@ export function requireFileOfClient(path: string | null): string {
 
 function temporaryFile(): SqliteFile {
   const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
-  // A process that exits without closing the database leaves no file.
+  // A process that exits without closing the database leaves no temporary file.
   const cancel = beforeExit(release);
   const file = join(folder, "memory.db");
   return { path: file, givenPath: file, temporary: true, hasIdleJournal: () => false, release };

@@ -4,7 +4,10 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 export interface SqliteLibrary {
   /** The name of the library. Two libraries must never open the same file. */
   readonly name: string;
-  /** Opens a file with `extensions`, absolute paths. Throws without a code if one fails. */
+  /**
+   * Opens a file, and loads extensions by their absolute paths. If an extension cannot be loaded,
+   * throws an error without a code.
+   */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
   /** The URL of the library's module, and its name there. A thread imports the library again. */
   readonly source: { readonly module: string; readonly name: string };
@@ -21,11 +24,9 @@ export interface SqliteHandle {
     name: string,
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
-  /**
-   * Defines a function that SQLite calls for every row, even with equal results. Must not throw.
-   */
+  /** Defines a non-deterministic function, which SQLite calls for every row. It must not throw. */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
-  /** Defines a function of any number of arguments. Integers are bigints in both directions. */
+  /** Defines a function of any number of arguments. Integer arguments and results are bigints. */
   defineFree(
     name: string,
     deterministic: boolean,
@@ -64,7 +65,7 @@ export interface SqliteStatement {
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }
 
-/** Loads extensions into an open database. Closes the database if one cannot be loaded. */
+/** Loads extensions into an open database. Closes the database if an extension cannot be loaded. */
 export function loadExtensions(
   database: { loadExtension(path: string): void; close(): void },
   extensions: readonly string[],

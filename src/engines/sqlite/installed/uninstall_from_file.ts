@@ -45,9 +45,7 @@ export function uninstallFromFile(
   }
 }
 
-/**
- * Returns the parts with the triggers first. Removing a virtual table removes its shadow tables.
- */
+/** Returns the parts, triggers first. Removing a virtual table removes its shadow tables. */
 function partsOf(file: OpenFile): readonly InstalledPart[] {
   const triggers = file.names(
     "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",
@@ -131,7 +129,6 @@ function withFile<Result>(path: string, work: (file: OpenFile) => Result): Resul
   }
 }
 
-/** Runs statements on a connection, each once. */
 class OpenFile {
   readonly #database: DatabaseSync;
 

@@ -8,7 +8,7 @@ import { selectNamed } from "../../../db/named_columns.ts";
 export interface FileState {
   /** The number of rows that refer to a missing row. */
   readonly broken: number;
-  /** The tables that refer to a missing table, with its name. */
+  /** The references to missing tables, in the form `notes refers to users`. */
   readonly dangling: ReadonlySet<string>;
   /** The views that can be read. */
   readonly views: ReadonlySet<string>;
@@ -73,7 +73,7 @@ async function brokenReferences(connection: Connection): Promise<number> {
   return Number(row?.count);
 }
 
-/** Returns the tables that refer to a missing table. Writes to their rows fail. */
+/** Returns the references to missing tables. Writes to the rows of the referring tables fail. */
 async function danglingTables(connection: Connection): Promise<ReadonlySet<string>> {
   const rows = await selectNamed(
     connection,

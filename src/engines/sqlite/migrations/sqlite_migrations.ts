@@ -18,7 +18,7 @@ export const sqliteMigrations: MigrationsEngine = {
   },
   planning: {
     steps: sqliteSteps,
-    // SQLite checks the foreign keys at the end.
+    // SQLite checks foreign keys at the end, so a step can drop a single table.
     dropsTogether: false,
     renamesConstraints: false,
     references: {
@@ -35,7 +35,7 @@ export const sqliteMigrations: MigrationsEngine = {
     cast: (value) => value,
   },
   running: {
-    // The comparison writes nothing, because the file may be open only for reading.
+    // `compare` writes nothing, because the file may be open only for reading.
     compare: (driver, work) => work(driver),
     async restructure(driver, work) {
       if (driver.restructure === undefined) {

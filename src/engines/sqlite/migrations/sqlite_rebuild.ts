@@ -136,7 +136,6 @@ function newDefinitions(table: TableMigration): NewDefinitions {
   };
 }
 
-/** Returns the existing constraints of undeclared columns that stay. */
 function keptConstraints(
   table: TableMigration,
   old: readonly ParsedDefinition[],
@@ -189,7 +188,7 @@ function definitionOf(
   return definitionNamed(old, pair.columns.renamed.get(name) ?? name);
 }
 
-/** Returns a declared column with its existing collation and AUTOINCREMENT. */
+/** Returns the definition of a declared column with its existing collation and AUTOINCREMENT. */
 function declaredColumn(
   { text, constraints }: ParsedDefinition,
   old: ParsedDefinition | undefined,
@@ -204,7 +203,7 @@ function declaredColumn(
   return collation === undefined || isCollated ? counted : `${counted} ${collation}`;
 }
 
-/** Returns an undeclared column, which new rows may omit. */
+/** Returns the definition of an undeclared column, which new rows may omit. */
 function keptColumn(old: ParsedDefinition | undefined, { default: given }: ColumnShape): string[] {
   if (old?.column === null || old === undefined) return [];
   const { column: { name, type }, constraints } = old;
@@ -212,7 +211,6 @@ function keptColumn(old: ParsedDefinition | undefined, { default: given }: Colum
   return [[quoteIdentifier(name), type, ...kept.map(({ text }) => text)].join(" ")];
 }
 
-/** Returns the columns that are copied from the old table, and the copied values. */
 function copied(
   table: TableMigration,
   options: string,
@@ -253,7 +251,6 @@ function copiedValue(table: TableMigration, wanted: ColumnShape, has: ColumnShap
     : value;
 }
 
-/** Returns the statements of the indexes that stay, with the new names. */
 function keptIndexes(table: TableMigration): readonly string[] {
   const { current, shape, columns } = table.pair;
   const dropped = new Set(droppedIndexes(table));

@@ -49,7 +49,6 @@ export const sqliteRecording: RecordingEngine = {
   },
 };
 
-/** Returns the columns that the insert trigger of a SQLite table excludes. */
 function hiddenInTrigger(
   trigger: string,
   columns: readonly { readonly name: string }[],

@@ -153,7 +153,7 @@ function takesRebuild(table: TableMigration): boolean {
   });
 }
 
-/** Returns true if ADD COLUMN accepts a column: not unique, and with rows a constant default. */
+/** Returns true if ADD COLUMN accepts a column: it is not unique, and its default is constant. */
 function canBeAdded(table: TableMigration, column: ColumnShape): boolean {
   const definition = definitionOf(table, column);
   const isFit = definition?.constraints.every((one) => one.kind !== "key" && one.kind !== "unique");

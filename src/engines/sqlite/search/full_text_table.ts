@@ -73,7 +73,7 @@ export class FullTextTable implements DocumentTable {
   async write(changes: readonly IndexChange[], connection: Connection): Promise<void> {
     const yieldTurn = createYieldTurn(this.#clock);
     for (const change of changes) {
-      // Yields, because the words of a batch of a megabyte take more than 50 ms.
+      // Lets other requests run, because indexing a batch of one megabyte takes more than 50 ms.
       if (change !== changes[0]) await yieldTurn();
       await this.#writeOne(change, connection);
     }
@@ -188,7 +188,7 @@ export class FullTextTable implements DocumentTable {
 /** The version of the index format. An index of another version is rebuilt. */
 const shapeVersion = 3;
 
-/** Only spaces separate words, so the marks and new letters of all scripts stay in a word. */
+/** Only spaces separate words. Combining marks and letters unknown to SQLite belong to words. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
 
 /** Returns each term as a quoted phrase, so no part of a term is an operator. */

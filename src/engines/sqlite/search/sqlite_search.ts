@@ -11,9 +11,7 @@ import { FullTextTable } from "./full_text_table.ts";
 export interface SqliteSearchOptions {
   /** The prefix of the names of the search tables. Default: `service_fts_`. */
   readonly tablePrefix?: string | undefined;
-  /**
-   * The columns that are indexed, in every resource that has them. Default: all columns of strings.
-   */
+  /** The columns to index, in all resources that have them. Default: all columns of strings. */
   readonly columns?: readonly string[] | undefined;
 }
 

@@ -28,7 +28,7 @@ export function compileRank({ terms }: SearchQuery, fields: readonly RankedField
   return join(scores, " + ");
 }
 
-/** Compiles a condition for documents that contain all terms. The condition reads only words. */
+/** Compiles a condition for documents that contain all terms. It reads only the indexed words. */
 export function compileFound({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const found = phrasesOf(terms).map((phrase) =>
     sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`
@@ -36,7 +36,7 @@ export function compileFound({ terms }: SearchQuery, fields: readonly RankedFiel
   return join(found, " AND ");
 }
 
-/** Returns the terms as they occur in marked words, the last one as a prefix. */
+/** Returns the terms as strings of words between spaces, the last one as a prefix. */
 function phrasesOf(terms: readonly SearchTerm[]): readonly string[] {
   return terms.map(({ words }, index) =>
     ` ${words.join("  ")}${index === terms.length - 1 ? "" : " "}`

@@ -45,7 +45,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     systemName: "sqlite",
     maxValues: 32_766,
     blocksThread: true,
-    // The driver can examine a statement only after preparing it.
+    // The driver recognizes the start or end of a transaction when it prepares a statement.
     refusesBoundaries: true,
     placeholder: () => "?",
     syntax: sqliteSyntax,
@@ -56,7 +56,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     decode,
     decodeUntyped: (value) => typeof value === "bigint" ? shortestInteger(value) : asStored(value),
     roundTrips: isRestored,
-    // A row of an existing table may have any class, and timestamps or documents in any format.
+    // An existing table may store values in any storage class, and timestamps in any format.
     hasOtherForms: (value, { existingType, kind }) =>
       existingType !== null && (kind === "json" || typeof value !== "object"),
     selected,
@@ -80,10 +80,10 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     certified: certifiedOperators.sqlite,
     scanCheck,
     groupCheck,
-    // There is only one writing transaction at a time.
+    // There is only one writing transaction at a time, so rows need no locks.
     rowLock: rawSql(""),
     advanceCounter: null,
-    // The engine's own date functions have a precision of milliseconds.
+    // SQLite's date functions have a precision of milliseconds.
     timestampStepMicros: 1_000,
     currentTimestampSql: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",
     // SQLite has no keyword DEFAULT for values. The default clause of the table's definition is
@@ -113,7 +113,10 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Adds a collation. SQLite looks up collations in subqueries, even if nothing is compared. */
+/**
+ * Replaces a collation that may be missing here. SQLite looks up the collations of subqueries, even
+ * if nothing is compared.
+ */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
@@ -156,7 +159,7 @@ function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   if (isAny(column)) return encodeAny(value, affinityOf(column));
-  // JSON has names for infinities. As strings, they would be greater than any number.
+  // In JSON, strings represent the infinities. SQLite sorts strings after all numbers.
   if (
     kindFacts[column.kind].arithmetic !== null && (value === "Infinity" || value === "-Infinity")
   ) {
@@ -291,8 +294,8 @@ const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
 type Stored = Exclude<SqlValue, null>;
 
 /**
- * Decoders. They return `undefined` for invalid values. Existing rows may contain values of any
- * storage class.
+ * Decoders by kind. They return `undefined` for invalid values. Existing rows may contain values of
+ * any storage class.
  */
 const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
   text: (value) => typeof value === "string" ? value : undefined,

@@ -11,8 +11,8 @@ export interface ImageColumn {
 }
 
 /**
- * Returns the SQL that creates the JSON image of a SQLite row. `valueOf` returns the value of a
- * column. The SQL uses only built-in functions that older libraries also have.
+ * Returns the SQL that creates the JSON image of a SQLite row. `valueOf` returns SQL for the value
+ * of a column. The SQL uses only built-in functions that older libraries also have.
  */
 export function imageJson(
   columns: readonly ImageColumn[],
@@ -23,9 +23,7 @@ export function imageJson(
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
-/**
- * Returns a function for the SQL of a column's value in an image. `row` is a name in the statement.
- */
+/** Returns a function from a column's name to the SQL of its value. `row` names the row. */
 export function valuesOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }
@@ -47,8 +45,8 @@ export function decodeSqliteCell(raw: string): SqlValue {
 }
 
 /**
- * Parses the JSON image of a SQLite row to its members, also for a wide table. A floating-point
- * number begins with `r`.
+ * Parses the JSON image of a SQLite row to raw values by column name. The raw value of a
+ * floating-point number begins with `r`.
  */
 export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
@@ -94,10 +92,10 @@ function membersText(
 }
 
 /**
- * Returns a separate line for floating-point numbers, if there are any. In JSON they have the 15
- * digits of the writing library, or 17 that may be wrong. JSON contains no line breaks, so a line
- * break separates the lines. Every program that writes to the table compiles this long expression.
- * Therefore one query has the expression for all columns.
+ * Returns the SQL of a separate line for floating-point numbers, if there are any. In JSON they
+ * have the 15 digits of the writing library, or 17 that may be wrong. JSON contains no line breaks,
+ * so a line break separates the lines. Every program that writes to the table compiles this long
+ * expression. Therefore one query has the expression for all columns.
  */
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);

@@ -55,7 +55,7 @@ function pathTexts(path: JsonPath): readonly string[] {
   return path.reduce<readonly string[]>(
     (texts, name) =>
       texts.flatMap((text) => {
-        // A label is quoted as in JSON.
+        // SQLite quotes a name in a path as JSON does.
         const member = `${text}.${JSON.stringify(name)}`;
         return isJsonIndex(name) ? [`${text}[${name}]`, member] : [member];
       }),

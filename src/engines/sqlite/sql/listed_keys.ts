@@ -21,9 +21,7 @@ export function listed(
   return sql`(SELECT key AS ${ordinal}, ${join(cells, ", ")} FROM json_each(${items}))`;
 }
 
-/**
- * Makes keys comparable. A number may have to be compared as a string, as in the parent's column.
- */
+/** Converts the numbers of a key to strings if the compared column stores strings. */
 function comparable(
   key: readonly SqlValue[],
   columns: readonly ColumnInfo[],

@@ -39,8 +39,7 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
  * string until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
-  // An existing column may be NOCASE. Different strings are then equal, and each of them could be
-  // the minimum.
+  // An existing column may be NOCASE. The minimum would then not be unique.
   extreme: (name, column) => {
     const collation = rawSql(
       column.kind === "text" && column.existingType !== null ? " COLLATE BINARY" : "",
@@ -68,9 +67,7 @@ export const sqliteMetrics: MetricDialect = {
   },
 };
 
-/**
- * Returns true for doubles, and for a column of any type, because its values are added as doubles.
- */
+/** Returns true for doubles and for columns of any type, whose values are added as doubles. */
 function isDouble({ kind }: ColumnInfo): boolean {
   const { arithmetic } = kindFacts[kind];
   return arithmetic === "double" || arithmetic === null;
@@ -149,9 +146,7 @@ export const restAggregate = {
   },
 };
 
-/**
- * Appended to a sum that ignored a value. The mark sorts before any digit, so the order is kept.
- */
+/** Appended to a sum that ignored a value. The mark sorts before any digit, so order is kept. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

@@ -1,6 +1,6 @@
 import type { ImageColumn } from "./image_json.ts";
 
-/** A SQLite table to record in the change log, with everything that its triggers depend on. */
+/** A SQLite table whose changes are recorded, with everything that its triggers depend on. */
 export interface RecordedTable {
   /** The name in the spelling of the database. */
   readonly name: string;
@@ -19,7 +19,7 @@ export interface RecordedTable {
   readonly uniques: readonly UniqueRule[];
 }
 
-/** A column of a SQLite table to record in the change log. */
+/** A column of a SQLite table whose changes are recorded. */
 export interface RecordedColumn extends ImageColumn {
   readonly generated: boolean;
   /** True if the column is the row id itself. */
@@ -28,7 +28,7 @@ export interface RecordedColumn extends ImageColumn {
   readonly replaceDefault: string | null;
 }
 
-/** A unique index of a SQLite table to record. */
+/** A unique index of a SQLite table whose changes are recorded. */
 export interface UniqueRule {
   readonly parts: readonly UniquePart[];
   /** The condition of a partial index, or null for a complete index. */
@@ -37,10 +37,7 @@ export interface UniqueRule {
   readonly columns: readonly string[];
 }
 
-/**
- * One part of a unique index: a column or an expression. The table is a SQLite table whose changes
- * are recorded.
- */
+/** A column or an expression in a unique index of a SQLite table whose changes are recorded. */
 export interface UniquePart {
   /** The column, or null if the part is an expression. */
   readonly column: string | null;

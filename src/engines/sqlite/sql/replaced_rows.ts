@@ -10,7 +10,7 @@ import { type RecordedTable, rowIdNames, type UniqueRule } from "./recorded_tabl
 export const sqliteReplacedTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
 
-/** A trigger that finds replaced rows on SQLite, without its name and its table. */
+/** The parts of a trigger that finds replaced rows on SQLite, except for its name and table. */
 export interface TriggerPart {
   /** Distinguishes the trigger from the other triggers of its table. */
   readonly label: string;
@@ -22,9 +22,9 @@ export interface TriggerPart {
 
 /**
  * Returns the triggers on SQLite that find replaced rows, whichever program writes. Before a row is
- * written, the triggers note the rows with one of its unique values, together with the key of the
- * conflict. After the write, noted rows that no longer exist are recorded as deleted. A statement
- * that changes or deletes a noted row is recorded anyway, and also updates the note.
+ * written, the triggers note existing rows that have one of its unique values, together with the
+ * key of the conflict. After the write, noted rows that no longer exist are recorded as deleted. A
+ * statement that changes or deletes a noted row is recorded anyway, and also updates the note.
  *
  * If the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL), notes remain. These
  * notes are harmless, because they are kept up to date, and only the latest are kept.
@@ -98,10 +98,10 @@ function note(
 }
 
 /**
- * Records a touch if a noted row no longer exists before its write has ended. The present write
- * then comes from a trigger, while rows are being replaced. That write may take the key of a
- * replaced row, or its row may be replaced without a note. Therefore the order of changes is
- * unknown.
+ * Records a `touch` of the table if a noted row no longer exists before its write has ended. The
+ * present write then comes from a trigger, while rows are being replaced. That write may take the
+ * key of a replaced row, or its row may be replaced without a note. Therefore the order of changes
+ * is unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];
@@ -129,7 +129,7 @@ function touch({ name }: RecordedTable): string {
   return `INSERT INTO "_service_changes" ("table", op) SELECT ${sqliteLiteral(name)}, 'touch'`;
 }
 
-/** Returns a condition that the row of a note is not in the table. */
+/** Returns a condition that is true if the noted row is not in the table. */
 function isAbsent(table: RecordedTable, schemaPrefix: string): string {
   const name = quoteIdentifier(table.name);
   const { key, rowId } = table;
@@ -147,7 +147,6 @@ function isAbsent(table: RecordedTable, schemaPrefix: string): string {
   return `${isPlain}NOT EXISTS (SELECT 1 FROM ${schemaPrefix}${name} WHERE ${isIt})`;
 }
 
-/** Records the noted rows that the write has replaced. */
 function recordReplaced(
   table: RecordedTable,
   schemaPrefix: string,
@@ -209,8 +208,8 @@ function rowText(row: string, { key, rowId }: RecordedTable): string {
 }
 
 /**
- * Returns the common values of a note and the write that replaces its row: the row id, and the
- * values of the other unique indexes. A new row id is unknown before the write.
+ * Returns the values that a note shares with the write that replaces the noted row: the row id, and
+ * the values of the other unique indexes. A new row id is unknown before the write.
  */
 function conflictKeys(
   row: string,
@@ -230,7 +229,7 @@ function conflictKeys(
 }
 
 interface Candidates {
-  /** FROM and WHERE for the rows that have one of the unique values of NEW. */
+  /** The FROM and WHERE clauses for the rows that have one of the unique values of NEW. */
   readonly from: string;
   readonly conflictKey: string;
 }

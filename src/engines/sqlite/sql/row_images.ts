@@ -47,9 +47,7 @@ function cell(value: SqlValue, column: ColumnInfo): Fragment {
   return sql`CAST(${bound(value)} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
 }
 
-/**
- * Not every library can bind a string with a NUL, but any program may have stored such a string.
- */
+/** Not every library can bind a string with a NUL, but other programs may have stored one. */
 function bound(value: SqlValue): Fragment {
   return typeof value === "string" && value.includes("\0")
     ? sql`CAST(${new TextEncoder().encode(value)} AS TEXT)`

@@ -15,8 +15,8 @@ export const foldFunctionName = "service_fold";
 
 /**
  * The SQL function for LIKE patterns with a long part between two `%`, `matchesWildcards` of
- * `wildcard_pattern.ts`, which every SQLite driver registers, too. GLOB compares such a part at
- * each position of a string, and a statement cannot be aborted within a GLOB.
+ * `wildcard_pattern.ts`, which every SQLite driver registers. GLOB compares such a part at each
+ * position of a string, and a statement cannot be aborted within a GLOB.
  */
 export const likeFunctionName = "service_like";
 
@@ -63,7 +63,7 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`instr(${operand}, ${argument}) > 0`;
 }
 
-/** Uses GLOB if it compares little at each position. GLOB takes a tenth of the function's time. */
+/** Uses GLOB if it compares little at each position, because it is ten times as fast. */
 function matches(operand: Fragment, pattern: string): Fragment {
   return maxPartLength(pattern) > maxGlobPart
     ? sql`${rawSql(likeFunctionName)}(CAST(${operand} AS TEXT), ${pattern})`
@@ -90,9 +90,7 @@ function folded(operand: Fragment, argument: string): Fragment {
   return isAscii(argument) ? sql`lower(${operand})` : sql`${rawSql(foldFunctionName)}(${operand})`;
 }
 
-/**
- * Converts `%` to `*`, `_` to `?`, and `\x` to x. Literal wildcards of GLOB are put in brackets.
- */
+/** Converts `%` to `*`, `_` to `?`, and `\x` to x. Wildcards of GLOB are put in brackets. */
 function toGlob(pattern: string): string {
   return pattern.replace(/\\([^])|[%_*?[]/g, (part, escaped: string | undefined) => {
     if (part === "%") return "*";

@@ -4,9 +4,9 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
 /**
- * Returns the tables that define what happens to a row which violates a constraint, for example
- * that it replaces the rows with its unique values. Only the stored CREATE TABLE statement shows
- * this, because neither a declaration nor a PRAGMA does.
+ * Returns the tables whose definitions say what happens to a row that violates a constraint, for
+ * example that the row replaces other rows. Only the stored CREATE TABLE statement shows this,
+ * because neither a declaration nor a PRAGMA does.
  */
 export async function sqliteConflictTables(
   connection: Connection,
@@ -22,7 +22,7 @@ export async function sqliteConflictTables(
     );
     return tables.filter(({ name }) => names.has(name.toLowerCase()));
   } catch (error) {
-    // The file may be locked now. That must not cause the loss of a row.
+    // While the file is locked, all tables count as conflicting, so that no row is lost.
     if (error instanceof DatabaseError) return tables;
     throw error;
   }

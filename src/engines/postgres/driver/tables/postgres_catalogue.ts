@@ -36,7 +36,7 @@ export async function listTables(
       name: "c.relname",
       namespace: "n.nspname",
       schema: schemaOf("c.oid", "n.nspname"),
-      // A set-returning function in the select list would return a row of a table several times.
+      // Omits the SELECT of a view with a set-returning function, which repeats rows of a table.
       view: `CASE WHEN c.relkind IN ('v', 'm') THEN CASE WHEN EXISTS (SELECT FROM pg_rewrite r
         WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
         THEN '' ELSE pg_get_viewdef(c.oid) END END`,
@@ -84,10 +84,10 @@ export interface CatalogueColumn {
   readonly declared: string;
   /** The number of the column's type. */
   readonly typeId: string;
-  /** The full type below a domain. */
+  /** The full type. For a domain, the full type on which the domain is based. */
   readonly baseType: string;
   readonly defaultSql: string | null;
-  /** True if different strings are equal in the column's collation. */
+  /** True if different strings can be equal in the column's collation. */
   readonly isLoose: boolean;
 }
 
@@ -138,9 +138,7 @@ export async function readColumns(
 export interface CatalogueUnique {
   readonly owner: string;
   readonly isKey: boolean;
-  /**
-   * True if the index is always enforced. A deferrable constraint may be checked only at the end.
-   */
+  /** True if the index is always enforced. A deferrable constraint may be checked at the end. */
   readonly isImmediate: boolean;
   readonly columns: readonly string[];
 }
@@ -223,7 +221,6 @@ function schemaOf(table: string, schema: string): string {
     THEN ${schema} END`;
 }
 
-/** Returns the names of the numbered columns as JSON, in the order of the numbers. */
 function columnNames(table: string, numbers: string, count: string): string {
   return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
     FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)

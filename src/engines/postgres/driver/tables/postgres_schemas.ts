@@ -6,9 +6,9 @@ import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 /** Selects every schema except for system schemas and schemas that the role may not use. */
 export const everySchema = "*";
 
-/** The schemas of a Postgres to describe. */
+/** The schemas of a Postgres database that the service describes. */
 export interface ChosenSchemas {
-  /** The schemas in the order of their tables. Tables of the first schema have short names. */
+  /** The names of the schemas, in the order in which their tables are described. */
   readonly names: readonly string[];
   /** The schema whose tables have short names. Null if no schema of the search path exists. */
   readonly first: string | null;
@@ -35,7 +35,7 @@ export async function chooseSchemas(
   for (const name of named) requireOpen(name, schemas);
   const names = [...new Set(named)];
   const isEvery = wanted?.[0] === everySchema;
-  // If no schema of the search path exists, no schema has short names.
+  // If no schema of the search path exists, no table has a short name.
   const first = isEvery ? current : names[0] ?? null;
   const leftOut = schemas.flatMap(({ name, isOpen, tables }) =>
     names.includes(name) || tables === 0 ? [] : [{ schema: name, tables, isOpen }]

@@ -14,7 +14,7 @@ import { chosenTables } from "./postgres_catalogue.ts";
 
 /** The properties of a Postgres column that follow from its type. */
 export interface PostgresType {
-  /** The name below all domains, for example `int4`. */
+  /** The name of the type, for example `int4`. For a domain, the name of its base type. */
   readonly baseName: string;
   readonly kind: ColumnKind;
   /** The type of the database, or null if the kind describes the type completely. */
@@ -145,7 +145,6 @@ function shapeOf(row: CatalogueRow, catalogue: Catalogue): ValueShape {
   return { kind: row.name === "hstore" && row.isExtension === "t" ? "map" : "text" };
 }
 
-/** A member of a composite type, and the number of the member's type. */
 interface Member {
   readonly name: string;
   readonly type: string;
@@ -163,7 +162,6 @@ function isOrdered(row: CatalogueRow, shape: ValueShape, catalogue: Catalogue): 
   return element.isOrdered === "t" || kinds.get(String(element.name)) === "text";
 }
 
-/** Returns a part of a structure as a column. */
 function memberOf(name: string, type: string, catalogue: Catalogue): ColumnInfo {
   const { baseName, kind, databaseType, labels } = typeOf(type, catalogue);
   return {
@@ -179,7 +177,6 @@ function jsonOf<T>(cell: SqlValue | undefined): T | null {
   return cell === null || cell === undefined ? null : JSON.parse(String(cell));
 }
 
-/** The kinds of the types that need no further description. */
 const kinds = kindsByName({
   text: ["text", "varchar", "bpchar"],
   integer: ["int2", "int4", "int8"],

@@ -43,7 +43,7 @@ export class LimitedReads {
   readonly #widths: RowWidths;
   readonly #shortScans: ShortScans;
 
-  /** Creates the reads, without measuring anything yet. */
+  /** Creates the object, which has measured nothing yet. */
   constructor(options: LimitedReadsOptions) {
     this.#options = options;
     const { clock, takeLongestWritten } = options;
@@ -103,10 +103,7 @@ export class LimitedReads {
     return threads.run({ statement, limits, bytes, inline });
   }
 
-  /**
-   * Reads the number of a statement. Returns null beyond its time limit, which is longer than a
-   * read's.
-   */
+  /** Runs a statement that selects one number. Returns null if it takes too long. */
   #measure(statement: Statement): number | null {
     const time = fixedLimit(maxInlineMeasureMs, () => false);
     try {
@@ -160,7 +157,7 @@ export interface RowWidthsOptions {
   readonly databaseBytes: () => number;
 }
 
-/** How to read the rows of a read. */
+/** How the rows of a statement are read. */
 export interface ReadStrategy {
   /** True if all rows may be in memory before their bytes are counted. */
   readonly atOnce: boolean;
@@ -172,11 +169,10 @@ const atOnce: ReadStrategy = { atOnce: true, isElsewhere: false };
 const rowByRow: ReadStrategy = { atOnce: false, isElsewhere: false };
 const elsewhere: ReadStrategy = { atOnce: false, isElsewhere: true };
 
-/** The known size of a table's rows. */
 interface TableWidth {
   /** The bytes of the widest row, or Infinity if the table was not measured. */
   bytes: number;
-  /** The bytes of all rows, or Infinity if the widest row is the better limit. */
+  /** The bytes of all rows. Infinity if `bytes` is the better limit. */
   total: number;
   freshUntil: number;
 }
@@ -189,7 +185,8 @@ const shareOfMeasuring = 1 / 200;
 const bytesOfShortCell = 32;
 /**
  * The width of a row from which a table is read in another thread, in bytes. The time is checked
- * between rows, and sorting fifty rows of a megabyte takes longer than any read may take here.
+ * between rows, and sorting fifty rows of a megabyte takes longer than a read may take in the main
+ * thread.
  */
 const wideRow = 64 * 1024;
 /** The length from which a value may make rows much wider than before. */
@@ -205,19 +202,18 @@ export class RowWidths {
   readonly #options: RowWidthsOptions;
   readonly #widths = new Map<TableInfo, TableWidth>();
 
-  /** Creates the widths, without measuring anything before the first read. */
+  /** Creates the object, which measures nothing before the first read. */
   constructor(options: RowWidthsOptions) {
     this.#options = options;
   }
 
-  /** Returns how to read the rows of a statement with this plan, or null for an unknown plan. */
+  /** Returns how to read the rows of a statement. `plan` is null if the plan is unknown. */
   strategyFor(plan: Plan | null, maxBytes: number): ReadStrategy {
     const rows = plan === null ? null : rowsOf(plan);
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
-    // The computation of a view cannot be aborted, and measuring its rows would take as long as
-    // reading them.
+    // A view's computation cannot be aborted, and measuring its rows takes as long as reading them.
     if (rows.table.readOnly) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);
@@ -268,14 +264,13 @@ export class RowWidths {
     // No page can have more bytes than the whole table, so the widest row does not matter.
     if (width.total <= most) return;
     width.total = Infinity;
-    // Until the width is measured, or if measuring takes too long, this value is used.
+    // Until the width is measured, or if measuring takes too long, the width counts as unlimited.
     width.freshUntil = now + 10 * freshForMs;
     measureElsewhere(statement).then(measured, () => {});
   }
 }
 
 interface RowsOfPlan {
-  /** The table of the cells. */
   readonly table: TableInfo;
   /** The maximum number of rows, or 0 if the plan reads only a number. */
   readonly most: number;
@@ -290,7 +285,7 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
     case "related":
       return { table: plan.relation.target, most: plan.most, isOnce: false };
     case "aggregate":
-      // A column may be a key and both extremes.
+      // A row of the result may contain three values of a column: a key, a minimum, a maximum.
       return { table: plan.table, most: 3 * plan.limit, isOnce: false };
     case "count":
     case "estimate":
@@ -305,7 +300,7 @@ function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
   return own ? columns.filter(({ kind }) => kindFacts[kind].isLong) : columns;
 }
 
-/** Sums the maximum width of each column, even if the maxima are in different rows. */
+/** Returns the statement that selects the width of the widest row, in bytes. */
 function widest(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
   const lengths = columns.map(({ dbName }) => sql`ifnull(octet_length(${identifier(dbName)}), 0)`);
   return toStatement(

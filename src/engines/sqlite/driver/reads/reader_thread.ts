@@ -106,7 +106,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   };
 }
 
-/** Returns the URL of the program. If it is not a file, a program in a data URL imports it. */
+/** Returns the URL of the thread's program: a file, or a data URL that imports the program. */
 function program(): URL {
   const url = new URL("./serve_reads.ts", import.meta.url);
   if (url.protocol === "file:") return url;

@@ -16,7 +16,7 @@ import type { ReaderAnswer } from "./serve_reads.ts";
 /** Options of the reader threads of a SQLite file. */
 export interface ReaderThreadsOptions {
   readonly path: string;
-  /** Names the database in observations. */
+  /** The name of the database in observations. */
   readonly label: string;
   readonly library: SqliteLibrary["source"];
   readonly additions: Additions;
@@ -33,9 +33,7 @@ export interface SlowRead {
   readonly inline: () => QueryResult;
 }
 
-/**
- * The additional time of a read in a thread, in milliseconds, for the end of one long comparison.
- */
+/** The additional time of a read in a thread, for one last long comparison, in milliseconds. */
 const graceMs = 1_000;
 
 interface Job extends SlowRead {
@@ -44,7 +42,6 @@ interface Job extends SlowRead {
   readonly beganAt: number;
   /** The thread of the read, or null while the read waits for a thread. */
   thread: ReaderThread | null;
-  /** How long the read waited for its thread, in milliseconds. */
   waitedMs: number;
   stopWatch: () => void;
   /** Ends the read. A second call has no effect. */
@@ -69,7 +66,6 @@ export class ReaderThreads implements DriverThreads {
   /** True if threads can be started here. False after the first start has failed. */
   #isPossible: boolean;
   #hasStarted = false;
-  /** True if the last start failed. */
   #hasFailed = false;
 
   /** Creates the threads. None is started before the first read. */
@@ -91,9 +87,7 @@ export class ReaderThreads implements DriverThreads {
     this.#observe = observe;
   }
 
-  /**
-   * Runs a read. Rejects with `overloaded` if too many reads wait, or if this read waits too long.
-   */
+  /** Runs a read. Rejects with `overloaded` if too many reads wait, or if it waits too long. */
   run(read: SlowRead): Promise<QueryResult> {
     if (this.#closing.signal.aborted) return Promise.reject(closed());
     if (!this.#isPossible) return new Promise((resolve) => resolve(read.inline()));
@@ -144,7 +138,7 @@ export class ReaderThreads implements DriverThreads {
     if (this.#isEager || this.#queue.size > 0) this.#startMore();
   }
 
-  /** Returns the next read of a caller without a running read, or else the next read. */
+  /** Returns the next read of a caller without a running read, or else the next of all reads. */
   #takeNext(): Job | undefined {
     const served = new Set([...this.#threads.values()].map((job) => job?.identity));
     return this.#queue.take(({ identity }) => !served.has(identity)) ?? this.#queue.take();

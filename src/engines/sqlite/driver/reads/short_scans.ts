@@ -10,7 +10,7 @@ import {
   toStatement,
 } from "../../../../sql/fragment.ts";
 
-/** Options of finding the sizes of tables. */
+/** Options of {@link ShortScans}. */
 export interface ShortScansOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly read: (statement: Statement) => number;
@@ -22,7 +22,7 @@ export interface ShortScansOptions {
 const maxValues = 200_000;
 /** The maximum bytes of rows that need no time check. */
 const maxBytes = 16 * 1024 * 1024;
-/** The cost of sorting a row for grouping, in values: the row is compared with several others. */
+/** The cost of sorting a row for grouping, as a number of values. Sorting compares many rows. */
 const valuesOfKey = 8;
 /** The time for which a size is used, in milliseconds, too short for a table to grow much. */
 const freshForMs = 100;
@@ -31,7 +31,6 @@ const freshForMs = 100;
 export type ScanPlan = CountPlan | AggregatePlan;
 
 interface TableSize {
-  /** The maximum number of rows in the table. */
   readonly rows: number;
   readonly freshUntil: number;
 }
@@ -44,7 +43,7 @@ export class ShortScans {
   readonly #options: ShortScansOptions;
   readonly #sizes = new Map<TableInfo, TableSize>();
 
-  /** Creates the collection without any size. */
+  /** Creates the object, which knows no table's size yet. */
   constructor(options: ShortScansOptions) {
     this.#options = options;
   }
@@ -91,14 +90,14 @@ function valuesOfFilter(filter: Filter): number {
   }
 }
 
-/** Returns a single integer key, which is the rowid. Its extremes limit the number of rows. */
+/** Returns the key if it is the rowid, or else null. Its range limits the number of rows. */
 function numberedKey({ own, primaryKey: [key, another] }: TableInfo): ColumnInfo | null {
   return own && key?.kind === "integer" && another === undefined ? key : null;
 }
 
 function rangeOf(key: ColumnInfo, table: TableInfo): Statement {
   const [name, from] = [identifier(key.dbName), tableName(table)];
-  // In a single SELECT with both extremes, SQLite would scan all rows.
+  // In a single SELECT with minimum and maximum, SQLite would scan all rows.
   return toStatement(
     sql`SELECT 1 + (SELECT max(${name}) FROM ${from}) - (SELECT min(${name}) FROM ${from})`,
     () => "?",

@@ -2,9 +2,7 @@ import type { PlannedStatement } from "../../../../compile/compile.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { fixedLimit, type TimeLimit } from "../read_limits.ts";
 
-/**
- * The time limit of a statement in a transaction, which blocks all other requests, in milliseconds.
- */
+/** The time limit of a statement that blocks all other requests, in milliseconds. */
 const maxLockingMs = 100;
 
 /**

@@ -32,8 +32,7 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
       return [{ ...plain, kind }, ...moment, stored];
     case "decimal": {
       const scale = first === null ? null : second ?? 0;
-      // Rows may have more digits than declared, because they are sums of doubles. Each value keeps
-      // its digits.
+      // Rows may have more digits than declared: they are sums of doubles. All digits are kept.
       return [{ ...plain, kind, precision: first, scale }, { ...plain, kind }, stored];
     }
     case "text":
@@ -68,7 +67,7 @@ function declaredKind(declared: string, name: string): ColumnKind | null {
   const found = kindEntries(declaredKinds).find(([_kind, own]) => own?.[0].test(name) === true);
   if (found === undefined) return null;
   const [kind, own] = found;
-  // SQLite checks for INT before TEXT and FLOAT, and has no type STRING.
+  // The affinity may not fit the name: SQLite looks for INT before TEXT, and has no type STRING.
   return own?.[1]?.includes(affinityOfType(declared)) === false ? null : kind;
 }
 
@@ -113,9 +112,7 @@ function isInteger(value: SqlValue): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/**
- * Returns the common format of the values. Without values, returns the format of CURRENT_TIMESTAMP.
- */
+/** Returns the common format of the values, or the format of CURRENT_TIMESTAMP without values. */
 function timestampFormat(
   sample: readonly SqlValue[],
 ): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {

@@ -47,7 +47,6 @@ export async function listFileTables(connection: Connection): Promise<ListedTabl
   };
 }
 
-/** Returns the modules of virtual tables that the library has. */
 async function readModules(connection: Connection): Promise<ReadonlySet<string>> {
   const rows = await selectNamed(connection, { name: "lower(name)" }, "FROM pragma_module_list");
   return new Set(rows.map(({ name }) => String(name)));

@@ -11,8 +11,8 @@ interface WrittenTable {
 }
 
 /**
- * Returns why SQLite cannot prepare writes of tables. A trigger, an index, a check or a generated
- * column uses a function or a collation that only another program defines.
+ * Returns the tables whose writes SQLite cannot prepare, with reasons. A trigger, an index, a check
+ * or a generated column uses a function or a collation that only another program defines.
  */
 export async function refusedWrites(
   driver: Driver,
@@ -36,7 +36,7 @@ export async function refusedWrites(
   }
 }
 
-/** Another program may be writing for a long time. */
+/** The kinds of errors of a file that is read-only, or that another program writes for long. */
 const unwritable: ReadonlySet<string> = new Set(["read-only", "unavailable"]);
 
 /** Returns null if all writes of a table can be prepared. */
@@ -65,7 +65,7 @@ async function whyRefused(
   return parts.size === 0 ? null : [...parts].join("; ");
 }
 
-/** Returns the triggers and the indexes that name a missing part, or the table itself. */
+/** Returns a clause with the triggers, indexes and the table that name a missing part. */
 async function placesOf(connection: Connection, table: string, part: string): Promise<string> {
   const rows = await selectNamed(
     connection,

@@ -14,7 +14,6 @@ export interface DeclaredColumn {
   readonly type: string;
 }
 
-/** The inferred type of a column, or the reason why it cannot be inferred. */
 type SampledColumn =
   & typeof plainColumn
   & InferredType
