@@ -11,7 +11,7 @@ export interface ClientEnvironment {
   now(): number;
   /** Calls `run` once after `ms` milliseconds. Returns a function that cancels the call. */
   after(ms: number, run: () => void): () => void;
-  /** Returns a number from 0 up to, but not including 1. */
+  /** Returns a random number from 0 up to, but not including 1. */
   random(): number;
   /** Returns a random string that is different for each call, on every device. */
   randomId(): string;
@@ -19,7 +19,7 @@ export interface ClientEnvironment {
   isOnline(): boolean;
   /** Returns true if the page is in the background. Returns false if there is no page. */
   isHidden(): boolean;
-  /** Calls `run` when the page or network is available again. Returns a function that ends this. */
+  /** Calls `run` when the page or network is available again. Returns a function to unsubscribe. */
   onWake(run: () => void): () => void;
   /** Web Locks, or null or undefined if the runtime has none. */
   readonly locks: WebLocks | null | undefined;

@@ -1,6 +1,6 @@
 /**
- * Types of parts of the web platform, because not every runtime declares them. The client uses
- * these parts only if they exist.
+ * Types of the web platform that not every runtime declares. The client uses these parts only if
+ * they exist.
  */
 
 /** Web Locks, `navigator.locks`. */

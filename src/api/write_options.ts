@@ -15,10 +15,7 @@ export interface RowWriteOptions extends WriteRequestOptions {
 
 /** The options of a write that may depend on the tag of its row. */
 export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptions {
-  /**
-   * The ETag that the client has read. If the row has changed since then, the write throws a
-   * ConflictError.
-   */
+  /** The ETag that the client has read. A write to a changed row throws a ConflictError. */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }
 

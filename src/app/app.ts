@@ -75,7 +75,7 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   /**
    * Starts the reader threads of SQLite files, so that the first requests do not wait for them.
    * `serve` calls this method as soon as the service listens. A program with a custom listener
-   * should call it.
+   * should call this method.
    */
   warmUp(): void;
   /**
@@ -172,9 +172,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/**
- * Throws for several workers without a secret, because each would have a different random secret.
- */
+/** Throws for several workers without a secret: each would have a different random secret. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,

@@ -21,12 +21,9 @@ export interface AppObservability {
   readonly metrics: Metrics | null;
   /** The runtime of the app, whose observations are counted. */
   readonly runtime: Runtime;
-  /** Returns the configuration. If any observability needs that, its databases are watched. */
+  /** Returns the configuration. Its databases are watched if metrics or spans need that. */
   watching<Config extends ReadConfig>(config: Config): Promise<Config>;
-  /**
-   * Returns a `fetch` that observes the requests of an app. If nothing is observed, returns the
-   * app's `fetch`.
-   */
+  /** Returns a `fetch` that observes requests, or the app's `fetch` if nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Measures the parts of the app from now on. */
   measure(parts: MeasuredParts): void;

@@ -31,7 +31,8 @@ export interface AppConfig {
   /**
    * The path below which clients see this app, if a parent's `mount("/v1", app.fetch)` or a proxy
    * removes that path from the requests. `Location` headers and the `type` of problems begin with
-   * it. Leave it unset for `parent.route("/v1", app.hono)`, where the app sees the path.
+   * this path. Leave the option unset for `parent.route("/v1", app.hono)`, where the app sees the
+   * path.
    */
   readonly mountedAt?: string | undefined;
   /**
@@ -95,7 +96,7 @@ export interface AppConfig {
   readonly maxAnswerBytes?: number | undefined;
   /** The timeout of one query of a read, in milliseconds. Default: 5,000. */
   readonly queryTimeoutMs?: number | undefined;
-  /** The recording of changes for live streams, and its retention. */
+  /** How changes are recorded for live streams, and how long they are kept. */
   readonly changes?: ChangesOptions | undefined;
   /** The search engine of `GET /search`, such as `sqliteSearch()`. Default: no search. */
   readonly search?: SearchAdapter | undefined;

@@ -36,10 +36,7 @@ const path = textLike(
   /^(\/(?!\.{1,2}(\/|$))[\w.~-]+)*$/,
 );
 
-/**
- * The descriptions of all options of a service, including the options of the listener. `serve` and
- * the command line pass the whole configuration.
- */
+/** The descriptions of all options of a service, including the options of its listener. */
 export const serviceOptions = group(
   {
     db: appDatabaseOption().required(),

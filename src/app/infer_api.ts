@@ -111,7 +111,7 @@ export type InferredCreate<Types extends ResourceTypes, All extends ResourceType
     : IsGiven<Types["options"]["generatedFields"]> extends true ? Partial<Types["newRow"]>
     : Types["newRow"];
 
-/** The body that changes a row, and its changes of related rows. */
+/** The body that changes a row and its related rows. */
 export type InferredUpdate<Types extends ResourceTypes, All extends ResourceTypes> =
   Types["options"]["mayUpdate"] extends false ? never
     : Types["options"]["nestedWrites"] extends true
@@ -156,7 +156,7 @@ export type InferredChange<Target extends ResourceTypes, Type> = [Target] extend
     readonly create?: InferredNested<Target>;
   };
 
-/** A row to create within the body of another row, which provides its foreign key. */
+/** A row to create within the body of another row, which provides the foreign key. */
 export type InferredNested<Target extends ResourceTypes> =
   & Partial<Target["newRow"]>
   & (Target["options"]["nestedWrites"] extends true ? { readonly [relation: string]: unknown }
@@ -176,7 +176,7 @@ export type InferredRelations<Types extends ResourceTypes, All extends ResourceT
 
 /**
  * True if a resource has relations whose names the compiler cannot infer. Such relations come from
- * an object with any names, or from foreign keys of introspected tables.
+ * an object type with arbitrary names, or from foreign keys of introspected tables.
  */
 export type HasOtherRelations<Types extends ResourceTypes> = string extends keyof Types["targets"]
   ? true

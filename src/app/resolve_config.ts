@@ -66,10 +66,7 @@ export interface ResolvedConfig {
   readonly searchOutbox: ResolvedSearchOutboxOptions;
 }
 
-/**
- * Validates the configuration of an app and sets the defaults. Throws a plain Error that names the
- * invalid option.
- */
+/** Validates the configuration and sets defaults. Throws a plain Error for an invalid option. */
 export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConfig {
   const read = serviceOptions.read(config, { subject: "Cannot start", path: "" });
   const { maxAnswerBytes, queryTimeoutMs, idempotency, cors } = read;

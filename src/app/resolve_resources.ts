@@ -31,7 +31,7 @@ export interface ResourceParts {
   readonly hubs: LiveHubs;
   readonly searchIndexes: SearchIndexes;
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
-  /** The columns that indexes begin with. The set is filled once the database was queried. */
+  /** The first columns of indexes. The set is filled after the database was queried. */
   readonly indexed: ReadonlySet<ColumnInfo>;
   /** The tables with rules for violated constraints. The set is filled together with `indexed`. */
   readonly conflicting: ReadonlySet<TableInfo>;
@@ -99,7 +99,7 @@ export function resolveResources(
   };
 }
 
-/** Returns the path below the base path, without percent-encoding. */
+/** Returns the path of a resource below the base path, without percent-encoding. */
 function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
   return url.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }

@@ -42,7 +42,7 @@ export async function serve(config: ServeConfig): Promise<Server> {
 const serveNeedsDeno =
   "Cannot serve: serve() needs Deno. On Node and Bun, pass the fetch of createApp() to a server";
 
-/** Serves an existing app as {@link serve} does. Closes the app if it cannot listen. */
+/** Serves an existing app as {@link serve} does. Closes the app if the port cannot be opened. */
 export async function serveApp(
   app: Listenable,
   options: ListenOptions,
@@ -52,7 +52,7 @@ export async function serveApp(
     const server = listen(app, {
       ...options,
       onListen(server) {
-        // This comes first, because a parent may send a signal as soon as the service listens.
+        // Signal handlers come first, because a parent may send a signal when the service listens.
         superviseProcess(server, options, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
@@ -68,7 +68,7 @@ export async function serveApp(
 
 function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: Runtime): void {
   let isStopping = false;
-  // A supervisor replaces a process with SIGTERM. A keyboard stops it with SIGINT.
+  // A supervisor sends SIGTERM to replace a process. A keyboard sends SIGINT to stop a process.
   const stopByTerm = () => stopBySignal(drainMs ?? termDrainMs);
   const stopByHand = () => stopBySignal(drainMs ?? 0);
   const handlers = stopSignals().map((signal) =>

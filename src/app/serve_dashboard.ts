@@ -44,7 +44,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // A view in the dashboard must not use up the limits of the user.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // Reads return paths only in problems, so this app uses the path of the service.
+  // In responses to reads, only problems contain a path. Here it is the path of the service.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,

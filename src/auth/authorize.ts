@@ -19,9 +19,10 @@ export interface Grant {
 
 /**
  * Authorizes an access to rows. Without a rule, access is denied. Rules for `public` come first,
- * and grant every caller all rows or some rows. If they grant nothing, a caller without a user gets
- * a 401, and for a user the scope decides. Without a scope, or if the scope returns `none()`, the
- * access fails with 403. An error of a scope propagates, so the request ends without a grant.
+ * and grant every caller all rows or some rows. If these rules grant nothing, a caller without a
+ * user gets a 401, and for a user the scope decides. Without a scope, or if the scope returns
+ * `none()`, the access fails with 403. An error of a scope propagates, so the request ends without
+ * a grant.
  */
 export function authorize(
   access: Access,

@@ -32,7 +32,7 @@ export interface CheckoutRequest {
   readonly successUrl?: string | undefined;
   /** URL to which the customer returns without paying. */
   readonly cancelUrl?: string | undefined;
-  /** Metadata that the events of the purchase contain. The service removes reserved names. */
+  /** Metadata that the events of the purchase contain. Members with reserved names are removed. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** Idempotency key. Repetitions of one checkout must have the same key. */
   readonly idempotencyKey?: string | undefined;
@@ -103,8 +103,7 @@ export class BillingOperations {
       customerEmail,
       accountId: account,
       metadata,
-      // The hash of the purchase ensures that one client key with two purchases creates two
-      // checkouts.
+      // With the hash, one client key with another purchase creates another checkout.
       idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
     });
   }

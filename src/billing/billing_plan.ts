@@ -69,9 +69,7 @@ export class BillingPlans {
     return this.#byPrice.get(priceId);
   }
 
-  /**
-   * Returns the plans to which the paid prices belong. Prices that belong to no plan are omitted.
-   */
+  /** Returns the plans to which the paid prices belong, without prices that belong to no plan. */
   ofPrices(prices: readonly PaidPrice[]): readonly PaidPlan[] {
     return prices.flatMap((line) => {
       const plan = line.ids.map((id) => this.#byPrice.get(id)).find((one) => one !== undefined);

@@ -18,9 +18,7 @@ export interface CodedCheckout {
 export interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /**
-   * The first secret creates codes, and all verify codes. If null, the store has a random secret.
-   */
+  /** The first secret creates codes, and all verify codes. Null means a random stored secret. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;

@@ -132,7 +132,7 @@ export interface Billing {
   listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
   /** Returns a subscription by its id, or null if the id is unknown. */
   getSubscription(id: string): Promise<BillingSubscription | null>;
-  /** Cancels a subscription when the paid period ends, or now if `atPeriodEnd` is false. */
+  /** Cancels a subscription when the paid period ends, or immediately if `atPeriodEnd` is false. */
   cancelSubscription(
     id: string,
     options?: { readonly atPeriodEnd?: boolean | undefined },

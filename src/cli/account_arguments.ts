@@ -4,7 +4,6 @@ import { nearestName } from "../problem/nearest_name.ts";
 /** The arguments of the commands for API keys and accounts. */
 export type AccountCommand = KeysCommand | UsersCommand;
 
-/** The options that name the store in the commands for API keys and accounts. */
 interface StoreArguments {
   /** The file or URL of the key-value store, or null if the option `--kv` is missing. */
   readonly kv: string | null;

@@ -27,10 +27,7 @@ export interface BannerFacts {
   readonly example: string;
 }
 
-/**
- * Returns the banner, which the command line prints first. It shows the resources, their address,
- * the token, and an example command that works.
- */
+/** Returns the banner: the resources, their address, the token and a working example command. */
 export function banner(facts: BannerFacts): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
   const { paths, rights } = facts;
@@ -119,10 +116,7 @@ function exampleCommand(url: string, rights: CliRights | null): string {
   return `curl -g${header} ${shellQuote(url)}`;
 }
 
-/**
- * Quotes a string for the banner's example command. Within single quotes, POSIX shells treat only
- * the quote itself specially.
- */
+/** Quotes a string for a POSIX shell. Single quotes make all other characters literal. */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -69,10 +69,7 @@ export async function findCommandStore(
   return { config, option };
 }
 
-/**
- * Runs a command that needs only a store. Returns exit code 2 if the store cannot be used, and 1 if
- * the command fails.
- */
+/** Runs a command that needs only a store. Returns 2 without a usable store, 1 after a failure. */
 export async function runOverStore(
   given: StoreArguments,
   use: StoreUse,

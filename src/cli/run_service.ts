@@ -45,10 +45,7 @@ export function bannerOf(
   return banner({ ...facts, indexPath, width });
 }
 
-/**
- * Opens a service and serves until a signal stops the process. Returns the exit code. Prints the
- * reason if the service cannot start.
- */
+/** Opens a service and serves until a signal stops the process. Returns the exit code. */
 export async function runService(
   open: () => Promise<OpenService>,
   serve: (opened: OpenService) => Promise<Server>,

@@ -141,8 +141,7 @@ export class KvLedger implements CreditsLedger {
       };
       return {
         result: { ...done.result, reservation: done.result.ok ? reservation : null },
-        // The record outlives the reservation, so that a repeated request still finds the
-        // reservation.
+        // The record outlives the reservation, so that a repeated request still finds the record.
         records: setting(record, done.record, keepMs + given.lifetimeMs),
       };
     });

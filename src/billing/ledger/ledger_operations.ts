@@ -75,9 +75,7 @@ export function transfer(posting: Posting, given: Transfer, keyed: Keyed | null)
   );
 }
 
-/**
- * A reversal of a grant. Without an `amount`, it reverses all credits that are not yet reversed.
- */
+/** A reversal of a grant. Without an `amount`, all credits are reversed that still remain. */
 export interface Reversal {
   readonly grantKey: string;
   readonly amount: number | null;
@@ -221,7 +219,7 @@ export function endReservation(
   };
 }
 
-/** Ends expired reservations and returns their credits. Returns the changed records by id. */
+/** Ends expired reservations, whose credits return to the balance. Returns the changed records. */
 export function expire(
   posting: Posting,
   now: number,

@@ -13,9 +13,7 @@ export function asReservation(value: unknown): ReservationRecord | undefined {
   return value as ReservationRecord | undefined;
 }
 
-/**
- * Returns a list with the mutation that writes a record, or an empty list if the record is null.
- */
+/** Returns a list with the mutation that writes a record. The list is empty for a null record. */
 export function setting(
   key: KeyValueKey,
   value: unknown,

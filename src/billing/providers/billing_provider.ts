@@ -41,7 +41,7 @@ export interface ProviderCheckout {
   /** The account that receives the credits of the purchase. */
   readonly accountId: string;
   /**
-   * Metadata that names the account. Send it in every field that the provider copies to invoices.
+   * Metadata that names the account. Put it into each field that the provider copies to invoices.
    */
   readonly metadata: Readonly<Record<string, string>>;
   /** Idempotency key. Repetitions of one checkout have the same key. */
@@ -88,23 +88,19 @@ export interface VendorPayment extends BillingPayment {
   readonly prices: readonly PaidPrice[];
   /** True if the event omits some prices, which {@link BillingProvider.findPrices} can return. */
   readonly hasMorePrices?: boolean;
-  /** False if the payment grants no credits: it is no purchase, and not for a whole period. */
+  /** False if the payment grants no credits: it is neither a purchase nor for a whole period. */
   readonly isForCredits: boolean;
   /** Charged amount after discounts and before any customer balance. Default: `amount`. */
   readonly netAmount?: number;
   /** Time of the purchase in RFC 3339 and UTC. Default: the time of the event. */
   readonly boughtAt?: string;
-  /**
-   * True for the first payment of a subscription. Only for providers whose events name no prices.
-   */
+  /** True for a subscription's first payment. Only for providers whose events name no prices. */
   readonly isFirst?: boolean;
   /** True if the subscription was changed. Only for providers whose events name no prices. */
   readonly isChange?: boolean;
   /** True if the payment is for a change of plan, and a balance or credit paid a part of it. */
   readonly isPaidByCredit?: boolean;
-  /**
-   * True if this event grants no credits of subscriptions, because a separate event grants them.
-   */
+  /** True if this event grants no credits of subscriptions, because a separate event does so. */
   readonly isOnlyForOneTime: boolean;
 }
 

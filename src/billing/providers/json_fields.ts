@@ -79,8 +79,8 @@ export class JsonFields {
 
 /**
  * Returns true if money paid less than half of the charge. The rest was paid by credit: the
- * proration of the previous plan, or a balance. A half is enough, because the rest of a monthly
- * plan costs less than half of a yearly plan.
+ * proration of the previous plan, or a balance. The limit is one half, because the rest of a
+ * monthly plan costs less than half of a yearly plan.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);

@@ -83,7 +83,7 @@ function emailOf(value: unknown): string | null {
   return typeof value === "string" && /^[^\s@]{1,100}@[^\s@]{1,100}$/.test(value) ? value : null;
 }
 
-/** Parses the items of a checkout; null if the value is no list. Errors go to `faults`. */
+/** Returns the items of a checkout, or null if the value is no list. Adds errors to `faults`. */
 function itemsOf(value: unknown, faults: CheckoutFault[]): readonly CheckoutItem[] | null {
   if (!Array.isArray(value) || value.length === 0 || value.length > 20) return null;
   const all: readonly unknown[] = value;

@@ -6,7 +6,7 @@ export const billingKeys = {
   delivery: (provider: string, id: string) => keyOf("delivery", provider, id),
   /** The newest known state of a subscription. */
   subscription: (provider: string, id: string) => keyOf("subscription", provider, id),
-  /** The account of a customer. Later events may not name the account. */
+  /** The account of a customer. Later events may omit the account. */
   accountOf: (provider: string, customerId: string) => keyOf("account", provider, customerId),
   customerOf: (provider: string, accountId: string) => keyOf("customer", provider, accountId),
   /** The secret for checkout codes, if the configuration has none. */

@@ -9,7 +9,7 @@ export interface DeliveryClaim {
   readonly owner: string;
 }
 
-/** A claim, or the reason why there is no claim: `done` or `in-flight`, in any process. */
+/** A claim, `done` after the event was handled, or `in-flight` while another process handles it. */
 export type ClaimOutcome = DeliveryClaim | "done" | "in-flight";
 
 interface DeliveryRecord {
@@ -51,9 +51,7 @@ export class DeliveryClaims {
     }
   }
 
-  /**
-   * Records that the event was handled. The record lasts longer than the provider's repetitions.
-   */
+  /** Records that the event was handled, for longer than the provider repeats deliveries. */
   async finish(claim: DeliveryClaim): Promise<void> {
     await this.#whileHeld(
       claim,

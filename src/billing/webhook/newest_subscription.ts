@@ -47,7 +47,7 @@ export class NewestSubscriptions {
     return asKept(value)?.subscription ?? null;
   }
 
-  /** Returns the terms of a subscription, oldest first. A payment is for the terms at that time. */
+  /** Returns all known terms of a subscription, oldest first. */
   async terms(id: string): Promise<readonly SubscriptionTerms[]> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return knownTerms(asKept(value));

@@ -29,7 +29,7 @@ export interface PaidCreditsOptions {
 type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
 /**
- * Returns the plan of a payment and the credits that the plan grants, or the reason why it grants
+ * Returns the plan of a payment and the credits that the plan grants, or the reason why there are
  * none. Only the bought lines determine the credits, with their prices at the time of the payment.
  * The source of the money does not matter.
  */

@@ -238,7 +238,7 @@ function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
 
-/** Throws for a test delivery while real credits are granted, or for a real one in test mode. */
+/** Throws for a test delivery in live mode, and for a live delivery in test mode. */
 function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
   if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
@@ -257,7 +257,7 @@ interface NamedAccount {
 
 type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;
 
-/** Returns true if money was paid. Anyone can start a trial, with any email address. */
+/** Returns true if money was paid. A trial is not enough, because anyone can start a trial. */
 function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }

@@ -41,7 +41,7 @@ export function additionsByPath(
   };
 }
 
-/** Returns an error message for functions or extensions without a database, or null. */
+/** Returns an error message if SQL functions or extensions have no database, or null. */
 export function loneAdditions(
   { additions }: GivenAdditions,
   database: string | null,

@@ -9,10 +9,7 @@ import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
 import type { DescribeCommand } from "./describe_arguments.ts";
 import { reportFailure } from "../report_failure.ts";
 
-/**
- * Runs a command that prints a description of a service or compares a file with the description.
- * Returns the exit code, which is 1 if the file differs.
- */
+/** Prints or compares a description of a service. The exit code is 1 if the file differs. */
 export async function runDescribeCommand(command: DescribeCommand): Promise<number> {
   let text: string;
   try {

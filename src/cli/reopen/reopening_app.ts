@@ -116,7 +116,7 @@ function isUnknown({ status }: Response, { url }: Request, { resources }: App): 
   return !resources.some((one) => path === one.url || path.startsWith(`${one.url}/`));
 }
 
-/** Returns true for the index, the schema, the OpenAPI documents and the MCP endpoint. */
+/** Returns true for URLs of the index, the schema, the OpenAPI documents and the MCP endpoint. */
 function describesTables(url: string): boolean {
   return /\/(?:api\/?|__service\/(?:schema|mcp|openapi\.\w+))$/.test(parseRequestTarget(url).path);
 }

@@ -44,7 +44,7 @@ class ReopeningService {
   /** The schema version at the last check, or null if the database did not respond. */
   #version: string | null = null;
   #look: Promise<void> | null = null;
-  /** The part of a check after its pause, or null. This part may open the service again. */
+  /** The running check after its pause, or null. The check may open the service again. */
   #comparing: Promise<void> | null = null;
   /** True if the next check must open the service again, even without a change. */
   #isAsked = false;
@@ -155,9 +155,7 @@ class ReopeningService {
     });
   }
 
-  /**
-   * Checks the tables after a pause. Any client can cause failures, so the pause limits the load.
-   */
+  /** Checks the tables after a pause, which limits the load: any client can cause failures. */
   async #lookAfterPause(failure: "changed" | "unknown"): Promise<void> {
     const pauseMs = this.#lookedAt + this.#pauseMs - this.#runtime.clock.elapsedMs();
     if (pauseMs > 0) await this.#wait(pauseMs);
@@ -221,7 +219,7 @@ class ReopeningService {
     const service = this.#opened?.service;
     const isAsked = this.#isAsked;
     this.#isAsked = false;
-    // The version is read first. The next check therefore finds a change during this check.
+    // The version is read before the tables, so the next check finds a change during this check.
     this.#version = await this.#readVersion();
     const now = await service?.describe?.() ?? this.#known;
     const installed = await service?.installed?.() ?? "";
@@ -272,7 +270,7 @@ function failureOf(observation: Observation): "changed" | "unknown" | null {
   if (!("error" in observation)) return null;
   let error: unknown = observation.error;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // Without a failed statement, an earlier check has already found this change.
+    // If no statement failed, an earlier check has already found this change.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return "changed";
     if (error instanceof DatabaseError && error.kind === "other") return "unknown";

@@ -6,7 +6,7 @@ import type { CliService } from "../cli_service.ts";
 /** A random secret that several apps share if none is configured. */
 export interface SharedSecret {
   readonly secret: string;
-  /** The noun after "cursors end with" in the warning, or null for no warning. */
+  /** The noun after "cursors end with" in a warning, such as `this process`. Null: no warning. */
   readonly endsWith: string | null;
 }
 

@@ -14,10 +14,7 @@ export async function runUninstallCommand({ database }: UninstallCommand): Promi
   }
 }
 
-/**
- * Removes everything that the service has added to a database. Passes the list of additions and
- * then the counts to `print`.
- */
+/** Removes the service's additions to a database. Prints them before, and the counts afterwards. */
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);
   const shown = place.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, "");

@@ -45,7 +45,7 @@ export function kernelBalancer(host: string, wanted: number): Balancer {
   };
 }
 
-/** Requires a free port. Another service that shares it would receive half of the connections. */
+/** Requires a free port. Another service on this port would receive half of the connections. */
 function requireFree(hostname: string, port: number): void {
   try {
     Deno.listen({ hostname, port }).close();

@@ -162,7 +162,7 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   }
 }
 
-/** Excludes this worker from new connections, because closing would reset queued connections. */
+/** Excludes this worker from new connections, so that closing its socket resets no connection. */
 function filterPort(
   { server: { port }, runtime }: ServingWorker,
   apply: (filter: PortFilter) => void,

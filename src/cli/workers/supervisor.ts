@@ -14,7 +14,7 @@ interface Slot {
   replacing: Promise<void> | null;
 }
 
-/** Keeps this number of workers running, and replaces them on demand. */
+/** Keeps a number of workers running, and replaces them on demand. */
 export class Supervisor {
   readonly #group: WorkerGroup;
   readonly #runtime: Runtime;
@@ -128,7 +128,7 @@ export class Supervisor {
   }
 }
 
-/** A worker that ends within this time after its start ended quickly, in milliseconds. */
+/** The maximum lifetime of a worker that counts as ended quickly, in milliseconds. */
 const quickMs = 10_000;
 
 /** After this number of workers that ended quickly, the supervisor starts no further worker. */

@@ -4,7 +4,7 @@ import type { Store } from "../live/store.ts";
 /** Returns the value of a live list or aggregate as a Vue ref, until the scope ends. */
 export function useLive<T>(store: Store<T>): Readonly<ShallowRef<T>> {
   const ref = shallowRef(store.get());
-  // Vue skips effects with this flush during server-side rendering, so no stream is opened there.
+  // With `flush: "post"`, Vue skips the effect during server-side rendering and opens no stream.
   watchEffect((onEnd) => onEnd(store.subscribe((value) => ref.value = value)), { flush: "post" });
   return ref;
 }

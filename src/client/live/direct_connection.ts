@@ -53,7 +53,7 @@ export class DirectConnection implements LiveConnection {
     return () => {
       members.delete(key);
       if (members.size > 0) return this.#openAt(now() + quietMs);
-      // A rendering framework often unsubscribes a component and subscribes it again immediately.
+      // Waits, because rendering frameworks often unsubscribe and immediately subscribe again.
       queueMicrotask(() => {
         if (members.size === 0) void this.#open();
       });

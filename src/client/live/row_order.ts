@@ -31,7 +31,7 @@ export function fieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
 
-/** Replaces a row in a sorted list. Null as the old row inserts, null as the new row removes. */
+/** Replaces a row in a sorted list. Inserts if `before` is null, and removes if `after` is null. */
 export function replaceRow(
   rows: LiveRow[],
   compare: CompareRows,

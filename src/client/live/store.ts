@@ -1,7 +1,4 @@
-/**
- * A value that changes over time. React's `useSyncExternalStore`, Svelte's stores and signals can
- * bind to this interface.
- */
+/** A value that changes over time. React, Svelte, Solid and Vue can bind to this interface. */
 export interface Store<T> {
   /** Returns the current value. The object changes only when the value changes. */
   get(): T;

@@ -24,9 +24,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   return openOutbox(api[handle].transport, options) as Outbox;
 }
 
-/**
- * Without an identity, a job keeps its user's token. Therefore the next user cannot send the job.
- */
+/** Without an identity, a job keeps its user's token, so the next user cannot send the job. */
 function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const { environment, environment: { indexedDB, locks } } = transport;
   const { identity, maxAgeMs = 82_800_000, onConflict, onDead } = options;

@@ -27,7 +27,7 @@ export interface Job {
   readonly ifMatch: string | null;
   /** The row that the user saw, without any waiting write. Null if the row is not known. */
   readonly base: JobRow | null;
-  /** When the idempotency key was created, in milliseconds since 1970. */
+  /** Time at which the idempotency key was created, in milliseconds since 1970. */
   readonly createdAt: number;
   /**
    * The idempotency key of the earlier request whose effect the user saw when this job was added.
@@ -136,9 +136,7 @@ export function revivedJob(
   );
 }
 
-/**
- * Returns a job's lane, by its row or creating job. Jobs of one lane are sent one after the other.
- */
+/** Returns a job's lane: its row or creating job. Jobs of one lane are sent one after the other. */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,

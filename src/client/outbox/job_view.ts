@@ -66,14 +66,13 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
       const before = jobs.get(id);
       const waiter = waiters.get(id);
       const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
-      // A renewed request is shown on top of all existing jobs, so it moves to the end of the map.
+      // A renewed request is shown on top of all existing jobs, so its job moves to the end.
       if (!isKnown) jobs.delete(id);
       if (state === "waiting" || state === "dead") jobs.set(id, job);
       if (state === "waiting") {
         if (isKnown) return;
         const key = path === resource ? null : rowKey(path);
-        // Removes instructions about related rows, because such instructions are not values of the
-        // row.
+        // Removes instructions about related rows, which are not values of the row.
         const fields = Object.fromEntries(
           Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
         );

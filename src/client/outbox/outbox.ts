@@ -22,8 +22,8 @@ export interface OutboxOptions {
   /** Called in each tab when the service has refused a write. */
   readonly onDead?: ((job: Job, error: ServiceError) => void) | undefined;
   /**
-   * Writes that are older than this when they are sent expire, in milliseconds. Default: 23 hours,
-   * because the service remembers idempotency keys for 24 hours.
+   * Maximum age of a write when it is sent, in milliseconds. Older writes expire. Default: 23
+   * hours, because the service remembers idempotency keys for 24 hours.
    */
   readonly maxAgeMs?: number | undefined;
 }

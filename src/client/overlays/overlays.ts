@@ -159,9 +159,7 @@ export class Overlays implements ShownOverlays {
     write.confirm();
   }
 
-  /**
-   * Returns the row id as a string. For a new row, returns `newMark` and the creating overlay's id.
-   */
+  /** Returns the row id as a string, or for a new row `newMark` and the creating overlay's id. */
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;
     return key === null ? this.#created.get(creation) ?? newMark + creation : idText(key);

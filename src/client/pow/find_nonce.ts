@@ -7,9 +7,7 @@ import { compileSearch, createSimdScan } from "./simd_scan.ts";
 export interface SolveOptions {
   /** Aborts the search. The promise then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /**
-   * The number of workers for difficult challenges. Default: one less than the cores, at most 8.
-   */
+  /** The number of workers for difficult challenges. Default: the cores minus one, at most 8. */
   readonly workers?: number | undefined;
   /** Creates a worker that runs a script. Default: a worker from a `data:` URL. */
   readonly makeWorker?: ((script: string) => Worker) | undefined;

@@ -28,7 +28,7 @@ export interface NonceSearch {
   wake(): void;
 }
 
-/** A {@link Scan} that is faster than the plain scan. It works only for one index `at`. */
+/** A {@link Scan} that is faster than the plain scan, for varying words with the index `at`. */
 export interface FastScan {
   readonly at: number;
   readonly scan: Scan;
@@ -80,7 +80,7 @@ export function createNonceSearch(
   };
 }
 
-/** The number of nonces in one part of a plain scan, about 10 ms. With SIMD, a range takes 5 ms. */
+/** The number of nonces in one part of a plain scan. A part takes about 10 ms. */
 const plainPart = 32_768;
 
 function solves(token: string, nonce: string, difficulty: number): boolean {

@@ -30,7 +30,7 @@ export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> 
   };
 }
 
-/** Returns the input of a SIMD scan for the start of the memory: hash state, block and mask. */
+/** Returns the input of a SIMD scan: hash state, block and mask, in the order of the memory. */
 export function searchInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
   const input = new Int32Array(simdMemory.mask / 4 + 1);
   input.set(midstate.state, simdMemory.state / 4);

@@ -43,7 +43,7 @@ export function simdModule(at: number): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-// The indexes of the locals. The first three have 32 bits, and all others are vectors.
+// The indexes of the WebAssembly locals. Locals 0 to 2 have 32 bits, all others are vectors.
 const index = 0;
 const end = 1;
 const hits = 2;
@@ -55,9 +55,9 @@ const vectors = 32;
 
 /** The memory address of the round constants, which the data section contains. */
 const constants = 256;
-/** The memory address of a vector for each schedule word: the part that does not vary. */
+/** The memory address of the vectors with the constant part of each schedule word. */
 const fixedWords = 1024;
-/** The memory address of a vector for each word: its fixed part plus the round constant. */
+/** The memory address of the vectors with each constant part plus the round constant. */
 const fixedTerms = 2048;
 
 /** Returns a list with true for each schedule word that depends on the word `at`. */

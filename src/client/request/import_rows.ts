@@ -8,7 +8,7 @@ export interface ImportOptions extends CallOptions {
   readonly onProgress?: ((count: number) => void) | undefined;
 }
 
-/** Where an import sends its rows, and which idempotency key it uses. */
+/** The functions that an import calls to send rows, and the source of idempotency keys. */
 export interface ImportTarget {
   createBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   upsertBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;

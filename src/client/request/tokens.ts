@@ -12,7 +12,7 @@ export interface Token {
 export interface Tokens {
   /** Returns the token for a new request. */
   current(): Promise<Token>;
-  /** Returns the token after a refusal of `refused`. Without a new token, `value` is missing. */
+  /** Returns a token newer than `refused`, or a token without a `value`. */
   after(refused: Token): Promise<Token>;
 }
 

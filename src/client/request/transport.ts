@@ -34,7 +34,8 @@ export function createTransport(options: CreateClientOptions): Transport {
         ...request.headers,
         ...solution,
       });
-      const type = response.headers.get("content-type")!; // Null is tested as "null".
+      // `test` converts null to the string "null".
+      const type = response.headers.get("content-type")!;
       if (response.status === 304 || answerType.test(type)) return response;
       const error = await answerError(response);
       // Only the service requests a proof or another token, so the status in its problem counts.

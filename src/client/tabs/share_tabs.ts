@@ -4,7 +4,7 @@ import { TabConnection } from "./tab_connection.ts";
 
 /** The options that determine which tabs share a stream. */
 export interface ShareTabsOptions {
-  /** The identity of the user. Tabs of different users share no stream, because rights differ. */
+  /** The identity of the user. Users have different rights, so their tabs share no stream. */
   readonly identity: string;
 }
 

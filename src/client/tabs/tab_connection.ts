@@ -41,9 +41,8 @@ export class TabConnection implements LiveConnection {
     this.#direct = new DirectConnection(transport);
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
-    // This tab holds this lock as long as it lives, so that the leader notices the end of the tab.
-    // The lock is requested before anything else, because the leader waits for the lock when it
-    // learns of this tab.
+    // This tab holds this lock until its end, so that the leader notices the end. The lock is
+    // requested first, because a leader that knows this tab waits for the lock.
     void locks.request(`${name} ${this.#tab}`, {}, () => {
       this.#isAlive = true;
       this.#followAll();
@@ -168,7 +167,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Follows a subscription for another tab until that tab ends or the result is called. */
+  /** Follows another tab's subscription until that tab ends or the returned function is called. */
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();

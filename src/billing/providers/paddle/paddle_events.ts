@@ -68,7 +68,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   if (id === undefined) return {};
   const details = data.at("details");
   const totals = details.at("totals");
-  // The amount before the customer balance, while `grand_total` is the amount after it.
+  // `total` is the amount before the customer balance, and `grand_total` the amount after it.
   const netAmount = totals.number("total");
   const isChange = changes.has(data.text("origin") ?? "");
   const lines = details.list("line_items").flatMap(linePrice);

@@ -31,7 +31,7 @@ import { polarName, polarSubscription, readPolarEvent } from "./polar_events.ts"
 export interface PolarOptions extends ProviderOptions {
   /** An access token of your organization at Polar. */
   readonly accessToken: string;
-  /** The server of Polar. Each has separate data and secrets. Default: `production`. */
+  /** The server of Polar. Each server has separate data and secrets. Default: `production`. */
   readonly server?: "production" | "sandbox" | undefined;
   /** Name of the usage events that are sent to Polar. Default: `usage`. */
   readonly usageEvent?: string | undefined;

@@ -141,7 +141,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
 }
 
 /**
- * Reports usage to the meter of the item's price, for the customer of its subscription. Stripe's
+ * Reports usage to the meter of the item's price, for the customer of the subscription. Stripe's
  * API requires meters (https://docs.stripe.com/billing/subscriptions/usage-based).
  */
 async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
