@@ -28,7 +28,7 @@ export function createFallbackListener(
   let listener: HealthListener | null = null;
   let isStopped = false;
 
-  /** Returns null if the port stays in use. The failed listener releases the port soon. */
+  /** Listens, or returns null if the port stays in use. The failed listener releases it soon. */
   async function listen(): Promise<HealthListener | null> {
     for (let attempt = 0; reserve.size > 0 && attempt < maxAttempts && !isStopped; attempt++) {
       try {

@@ -2,7 +2,7 @@
 export interface MetricReading {
   /** Name, such as `http_server_request_duration_seconds`. */
   readonly name: string;
-  /** Type of its series. */
+  /** Type of the series. */
   readonly type: "counter" | "gauge" | "histogram";
   /** Meaning of the metric, as a sentence. */
   readonly help: string;

@@ -13,9 +13,9 @@ export interface Metrics {
    * name or label that Prometheus forbids, and for the name of another type of metric.
    */
   counter(name: string, options: MetricOptions): MetricFamily<Counter>;
-  /** Returns the gauge with this name, as {@link counter}. */
+  /** Returns the gauge with this name, as {@link counter} does. */
   gauge(name: string, options: MetricOptions): MetricFamily<Gauge>;
-  /** Returns the histogram with this name, as {@link counter}. */
+  /** Returns the histogram with this name, as {@link counter} does. */
   histogram(name: string, options: HistogramOptions): MetricFamily<Histogram>;
   /**
    * Calls `update` before each reading, for values that are measured only then. A reading waits for
@@ -88,7 +88,7 @@ export function createMetrics(): Metrics {
           `[${known.labels.join(", ")}]`,
       );
     }
-    // The type determines the kind of its series.
+    // The cast is safe, because the type of a family determines the kind of its series.
     return known as Family & MetricFamily<Series>;
   }
 

@@ -30,7 +30,7 @@ export class MetricsShare {
     this.#ends.push(this.#metrics.onRead(update));
   }
 
-  /** Removes its shares of gauges, and ends the calls before readings. */
+  /** Removes the share from gauges, and ends the calls of `update`. */
   end(): void {
     for (const end of this.#ends) end();
   }

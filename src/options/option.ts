@@ -128,7 +128,7 @@ export type ReadGroup<Members> = {
   readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
 };
 
-/** Describes a group of options. An unknown name throws an Error that suggests the nearest name. */
+/** Describes a group of options. Reading an unknown name throws an Error with the nearest name. */
 export function group<Members extends Readonly<Record<string, Option<unknown>>>>(
   members: Members,
 ): Option<ReadGroup<Members> | undefined> {

@@ -21,7 +21,7 @@ export function whole({ from, to = Number.MAX_SAFE_INTEGER }: NumberRange): Opti
   });
 }
 
-/** Describes a timer's duration in milliseconds. A longer timer would fire immediately. */
+/** Describes a timer's duration in milliseconds. After 2^31 ms, a timer would fire immediately. */
 export function timerMs(): Option<number | undefined> {
   return whole({ from: 1, to: 2_147_483_647 });
 }

@@ -37,7 +37,7 @@ function nearOf(plain: string, names: NamesByPlain): string | undefined {
 
 const minNearLength = 5;
 
-/** Returns true if one character was added, removed or changed, or two characters were swapped. */
+/** Returns true if the names differ in one added, removed or changed character, or by one swap. */
 function isNear(name: string, known: string): boolean {
   if (Math.abs(name.length - known.length) > 1) return false;
   let start = 0;

@@ -17,8 +17,8 @@ export interface RelatedAccess {
 
 /**
  * Authorizes what an operation does in addition to its main access. Throws a 401 or 403 if the user
- * lacks the second access, or the right to write related rows. At that time no hook has run and
- * nothing is written. A related resource that the user may not read is treated as empty.
+ * lacks the second access, or the right to write related rows. The function throws before any hook
+ * or write. A related resource that the user may not read is treated as empty.
  */
 export async function authorizeRelated(
   { alsoAccess, reached, writes }: RelatedAccess,
@@ -55,8 +55,8 @@ export async function authorizeRead(
 }
 
 /**
- * Authorizes a request again before its stored reply is sent, as running its operation would. Throws
- * a 401 or 403, or the error of a scope.
+ * Authorizes a request, exactly as its operation would, before the stored reply is sent. Throws a
+ * 401 or 403, or the error of a scope.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,

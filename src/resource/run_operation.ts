@@ -45,17 +45,17 @@ function runStages<Intent, Plan, Outcome>(
   served: Resource,
 ): MaybePromise<ShapedReply> {
   const resource = resourceFor(user, served, request);
-  // Parse: 400, 413, 415 or 422.
+  // Parsing can fail with 400, 413, 415 or 422.
   const intent = operation.parse(request, resource);
   const shape = (outcome: Outcome) => operation.shape(outcome, intent, resource);
-  // Authorize: 401 or 403.
+  // Authorization can fail with 401 or 403.
   return chain(authorizeAll(operation, intent, user, resource), ({ grant, related }) =>
-    // Charge: 428 or 429.
+    // Charging can fail with 428 or 429.
     chain(charge(operation, intent, request), () => {
-      // Plan: 400.
+      // Planning can fail with 400.
       const plan = operation.plan(intent, grant, resource, related);
       const record = recorder(request, shape);
-      // Execute: 404, 409, 412 or 503.
+      // Execution can fail with 404, 409, 412 or 503.
       return chain(execute(operation, plan, { resource, request, user, record }), shape);
     }));
 }
@@ -103,7 +103,7 @@ function charge<Intent, Plan, Outcome>(
   return debit.charge(items(intent), writes.length === 0 ? undefined : protectedItems(writes));
 }
 
-/** Returns a function that stores the reply in the transaction of the write, or null. */
+/** Returns a function that stores the reply in the write's transaction, or null to store none. */
 function recorder<Outcome>(
   { record }: ResourceRequest,
   shape: (outcome: Outcome) => ShapedReply,

@@ -30,7 +30,7 @@ export interface CallsFromCode<Api> {
    * ```
    */
   as<Own = Api>(user: User | null): CodeApi<Own>;
-  /** Returns the operations of the resources for the system: all rows and fields. */
+  /** Returns the operations of the resources for the system, which may use all rows and fields. */
   asSystem<Own = Api>(): CodeApi<Own>;
 }
 

@@ -19,8 +19,8 @@ export function resourcesWithin(part: TransactionPart, base: Resource["driver"])
 
 /**
  * Returns a function that changes resources for calls by the system: all rows and fields, and the
- * operations that the tables allow. The ETags of their rows equal the ETags that users see, so that
- * a program can compare them.
+ * operations that the tables allow. The ETags of rows equal the ETags that users see, so that a
+ * program can compare them.
  */
 export function resourcesOfSystem(): ChangedResource {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {

@@ -5,7 +5,7 @@ import { nearestName } from "../../problem/nearest_name.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { Query } from "../http/query_parameters.ts";
 
-/** The options that a caller passes to an operation, whichever operation it is. */
+/** The options that a caller passes to any operation. */
 export type GivenOptions = Readonly<Record<string, unknown>>;
 
 /** The options that `list` and `aggregate` have in common. */
@@ -74,7 +74,7 @@ export function filterOf(given: unknown): string | Filter | FilterText {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {
     if ("filter" in given && typeof given.filter === "string") return given.filter;
-    // The rest of the filter is checked when it is resolved.
+    // Only the kind is checked here. The rest is checked when the filter is resolved.
     if ("kind" in given && typeof given.kind === "string") return given as Filter | FilterText;
   }
   throw new TypeError(`Cannot use ${showValue(given)} as a filter`);

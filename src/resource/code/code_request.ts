@@ -12,7 +12,7 @@ import { type CallName, type GivenOptions, queryOf } from "./code_query.ts";
 export interface CodeCall {
   readonly name: CallName;
   readonly options: GivenOptions;
-  /** The key of the row; undefined for operations without one. */
+  /** The key of the row; undefined for operations without a key. */
   readonly key?: { readonly value: unknown };
   /** A copy of the values that the caller passed. */
   readonly body?: unknown;

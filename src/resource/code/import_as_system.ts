@@ -31,16 +31,16 @@ export interface ImportSource {
   readonly chunk?: number | undefined;
   /** True to roll everything back at the end. False unless set. */
   readonly dryRun?: boolean | undefined;
-  /** Called every few hundred rows. */
+  /** Called every few hundred rows with the counts so far. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 
 /** Imports into the resources of an app. */
 export interface ImportsFromCode {
   /**
-   * Creates the rows of a file in the resource at a path, or of a table of that name, with the rights
-   * of the system, as `POST /import` does. Rejects with a `Problem` whose `details.errors` name the
-   * lines.
+   * Creates rows from a file in the resource at `path`, or in the resource whose table has this
+   * name. The import has the rights of the system. Rejects with a `Problem` whose `details.errors`
+   * name the lines.
    */
   import(path: string, source: ImportSource): Promise<ImportOutcome>;
 }

@@ -12,7 +12,10 @@ export type ColumnResolver = (
   option: string,
 ) => ColumnInfo;
 
-/** Creates the resolver of column references of a table. Reports the first deprecated name. */
+/**
+ * Creates the resolver of column references of a table. Reports the first deprecated name of a
+ * column.
+ */
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {
@@ -20,7 +23,7 @@ export function createColumnResolver(table: TableInfo, observe: Observer): Colum
     const isName = typeof reference === "string";
     const name = isName ? reference : columnInfoOf(reference).name;
     const column = table.byName.get(name);
-    // A column of another table with the same name would be mistaken for this table's.
+    // A column of another table could have the same name as a column of this table.
     if (!isName && columnInfoOf(reference) !== column) {
       throw new Error(`${subject} "${name}" of another table, "${tableInfoOf(reference).name}"`);
     }

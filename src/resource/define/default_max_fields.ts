@@ -24,7 +24,7 @@ export function defaultMaxFields(bodies: LargestBodies): number {
   return Math.max(least, ofItems + ofEmbedded);
 }
 
-/** Never fewer, because json documents and inputs of procedures may have many fields. */
+/** The default is never less, because json documents and inputs of procedures may be large. */
 const least = 20_000;
 
 /** The number of rows that a body may embed for each item that a batch may contain. */

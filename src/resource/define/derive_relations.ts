@@ -51,7 +51,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // Within one table, the table's name cannot distinguish the two directions of the relation.
+    // For a key within one table, this name cannot distinguish the relation's two directions.
     table.name,
     "__proto__",
   ]);
@@ -62,8 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * Orders relations to many rows. Keys between tables of one schema precede all other keys. Among
- * each of the two, keys that are named after their table come first.
+ * Orders relations to many rows: keys within one schema precede keys between schemas. In both
+ * cases, keys that are named after their table come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
@@ -118,7 +118,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns the table's name, with the schema unless it is the viewer's or the default schema. */
+/** Returns the table's name, with its schema unless that is the default or that of `viewer`. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

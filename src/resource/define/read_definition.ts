@@ -88,7 +88,7 @@ const path = textLike("", /^[^/]/).fitting(
   (path) => path.split("/").every(isSegment),
 );
 
-/** Returns true for a segment as encodeURIComponent writes it. Request paths are normalized so. */
+/** Returns true for a segment as encodeURIComponent writes it, like normalized request paths. */
 function isSegment(segment: string): boolean {
   if (!segmentPattern.test(segment)) return false;
   if (!segment.includes("%")) return true;
@@ -256,7 +256,7 @@ export function readDefinition({ table, options }: ResourceDefinition): ReadDefi
   return { table, options: read, hookTimeoutMs };
 }
 
-/** Returns how `id` would be written for this table. */
+/** Returns how the option `id` must be written for this table. */
 function idOf({ name, primaryKey, declared }: TableInfo): string {
   const columns = primaryKey.map((column) =>
     declared ? `${name}.${column.name}` : JSON.stringify(column.name)

@@ -17,7 +17,7 @@ export interface ResolvedFields {
   readonly widest: FieldPolicy;
   /** Returns the fields of one caller; null if all callers have the same fields. */
   readonly of: FieldsOfCaller | null;
-  /** The lists that depend on the caller. */
+  /** The names of the field lists that depend on the caller. */
   readonly varying: ReadonlySet<FieldListName>;
 }
 

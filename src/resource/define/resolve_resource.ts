@@ -49,7 +49,10 @@ export interface ResourceContext {
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
-  /** Definitions whose fields depend on the caller, or whose relations lead to such resources. */
+  /**
+   * Definitions of resources whose fields depend on the caller. A related resource with such fields
+   * is sufficient.
+   */
   readonly varying: ReadonlySet<ResourceDefinition>;
   /** The resources by table. The map is filled after every resource is resolved. */
   readonly served: ResourcesByTable;

@@ -128,7 +128,7 @@ export function countRows(
   if (bytes.left < 0) throw responseTooLarge(bytes.limit, part);
 }
 
-/** The assumed size of one value of a group, including its names in the JSON, in bytes. */
+/** The assumed size of one value of a group with its name, in bytes. */
 const bytesOfValue = 64;
 
 /** Returns the approximate size in bytes of an aggregate's groups of strings and numbers. */

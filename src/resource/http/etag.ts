@@ -12,7 +12,7 @@ export interface EtagPolicy {
   /** True if the service rejects a write without `If-Match`. */
   readonly require: boolean;
   readonly primaryKey: readonly ColumnInfo[];
-  /** The columns whose values a tag may show. A tag contains a hidden version only as a hash. */
+  /** The columns that an ETag may show. A hidden version appears in ETags only as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
   /**
    * The rules for the ETags of a caller that may read fewer fields than other callers, or null for
@@ -147,7 +147,7 @@ function stateOf(row: Row, policy: EtagPolicy): State {
   }
   const updatedAt = isSeen(updatedAtField) ? row[updatedAtField.name] ?? null : null;
   if (isSeen(updatedAtField) && updatedAt !== null) {
-    // The punctuation of a timestamp is constant, so the digits identify it.
+    // The punctuation of a timestamp is constant, so the digits identify the timestamp.
     const moment = String(updatedAt).replace(/[-:TZ]/g, "");
     const isReadable = readable.has(updatedAtField) && readable.has(idField);
     return shownOrHashed(`${row[idField.name]}-${moment}`, isReadable, row, policy);
@@ -180,8 +180,8 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
 }
 
 /**
- * Returns the tag of a row's version if the caller may read the version. For a write, this tag
- * matches with any suffix, so it does not depend on the fields that were read.
+ * Returns the ETag of a version without the caller's suffix, if the caller may read the version. A
+ * write accepts this ETag too, whatever fields were read with it.
  */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];

@@ -70,8 +70,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
     const name = decode(equals < 0 ? segment : segment.slice(0, equals));
     const value = equals < 0 ? "" : decode(segment.slice(equals + 1));
     if (!knownParameters.has(name) && !more.has(name)) {
-      // An `&&` between two comparisons of a filter that was not encoded looks like an empty
-      // parameter.
+      // An unencoded `&&` between comparisons of a filter looks like an empty parameter.
       if (isAfterEmpty || looksLikeFilter(name, value)) throw unencoded();
       if (strict) refuseNearMiss(name, more);
       if (strict && ++unknown > maxUnknown) throw tooManyUnknown();

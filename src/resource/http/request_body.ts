@@ -121,12 +121,13 @@ export async function receiveBody(
   if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits);
   const isSmall = declared !== null && Number(declared) <= smallBodyBytes;
   const held = isSmall ? null : limits.receiving.begin();
-  // The declared bytes count before the body is read. Until then they remain at the client.
+  // The declared bytes count before the body is read. Until then the bytes remain at the client.
   if (declared !== null) held?.hold(Number(declared));
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));
   try {
-    // The server enforces a declared length, so a small body needs no stream, which takes time.
+    // The server enforces a declared length, so a small body is read without a stream, which is
+    // faster.
     const bytes = held === null
       ? request.bytes()
       : collect(request, { limits, held, expected: Number(declared ?? 0) });

@@ -5,7 +5,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** A request that may have to wait. Both functions are called only if it waits. */
+/** A request that may have to wait. Both members are read only if the request waits. */
 export interface WaitingRequest {
   /** The user or the address that has sent the request. */
   readonly identity: string;
@@ -22,7 +22,7 @@ const turnMs = 10;
 const quickTurnMs = 25;
 /** The expected time of a request before any was measured, in milliseconds. */
 const unknownCostMs = 1;
-/** The duration from which a request is slow, in milliseconds. It then delays other requests. */
+/** A request of at least this duration, in milliseconds, is slow and delays other requests. */
 const expensiveFromMs = 1;
 /**
  * The time after the begin of a turn in which the scheduler does not look for the turn's end, in
@@ -41,12 +41,12 @@ interface Waiter {
 }
 
 /**
- * Distributes requests that may keep the event loop busy for milliseconds over its turns. Deno
- * passes on all requests that have arrived, one after the other. Fifty requests of ten milliseconds
- * would delay every other request by half a second. Therefore a turn of the event loop begins only
- * as many requests as it has time for. The other requests wait in a queue in which the identities
- * alternate. Between two turns the event loop handles all other work. While requests are short or
- * few, no request waits.
+ * Distributes requests that may keep the event loop busy for milliseconds over the turns of the
+ * event loop. Deno passes on all requests that have arrived, one after the other. Fifty requests of
+ * ten milliseconds would delay every other request by half a second. Therefore a turn of the event
+ * loop begins only as many requests as it has time for. The other requests wait in a queue in which
+ * the identities alternate. Between two turns the event loop handles all other work. While requests
+ * are short or few, no request waits.
  */
 export class RequestScheduler {
   readonly #clock: Clock;
@@ -54,7 +54,9 @@ export class RequestScheduler {
   #someWait = false;
   #costMs = unknownCostMs;
   #lastMs = unknownCostMs;
-  /** True if a turn is over that was too short for all waiting requests. */
+  /**
+   * True while the scheduler waits for the next turn, because requests did not fit into the last.
+   */
   #isResting = false;
   #isInTurn = false;
   #beganAt = -Infinity;

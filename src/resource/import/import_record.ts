@@ -32,7 +32,7 @@ export type ImportRecords = AsyncIterable<readonly ImportRecord[]>;
 /** The error of a line after which the rest of a body cannot be read. */
 export class UnreadableLine extends Error {
   readonly line: number;
-  /** The field, or an empty string. */
+  /** The field that has the error, or an empty string. */
   readonly path: string;
 
   /** Creates the error. `message` completes "line 3 …", for example `is not UTF-8`. */

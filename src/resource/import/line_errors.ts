@@ -4,7 +4,7 @@ import { Problem } from "../../problem/problem.ts";
 export interface LineError {
   /** The line where the row begins, counted from 1. In a CSV, the header is line 1. */
   readonly line: number;
-  /** The field, or a path into it. Empty for the row as a whole. */
+  /** The field that has the error, or a path within the field. Empty for the whole row. */
   readonly path: string;
   readonly message: string;
 }

@@ -11,7 +11,7 @@ export interface RecordOptions {
   readonly maxRecordBytes: number;
   /** The maximum number of member names in one record. */
   readonly maxFields: number;
-  /** True if numbers of NDJSON may have the safe form. Default: false. */
+  /** True if numbers in NDJSON may have the safe form. Default: false. */
   readonly safeNumbers?: boolean;
 }
 

@@ -43,7 +43,7 @@ export async function* rowChunks(
   try {
     for await (const some of records) {
       for (const [index, record] of some.entries()) {
-        // A block may have tens of thousands of lines.
+        // A block may have tens of thousands of lines, so the loop lets other work run.
         if (index % recordsPerTurn === 0) await giveTurn();
         const prepared = prepareRow(record, options);
         open.add(record, prepared instanceof Promise ? await prepared : prepared);
@@ -83,7 +83,7 @@ class OpenChunk {
     return this.#ended(this.#to);
   }
 
-  /** Records before the unreadable line in the same block were not read either. */
+  /** Adds the error of an unreadable line. Earlier records of its block were not read either. */
   endUnreadable({ line, path, message }: UnreadableLine, next: number): RowChunk {
     this.#from ??= next;
     this.#errors.push({ line, path, message });

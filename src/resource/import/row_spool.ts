@@ -98,7 +98,7 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /** Returns the previous shape if it is equal, because statements are cached by its identity. */
+  /** Returns the previous shape if it is equal. Statements are cached by identity of shapes. */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;

@@ -88,7 +88,7 @@ class RowImport {
     this.#giveTurn = giveTurn;
   }
 
-  /** Reads the body within the transaction. */
+  /** Reads and writes all rows within one transaction. */
   async within({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
     return await this.#atomic(dryRun, async (connection) => {
       // Discards the count of a previous attempt.
@@ -241,5 +241,5 @@ class RowImport {
   }
 }
 
-/** Rolls the transaction back. */
+/** Thrown at the end of a dry run, to roll the transaction back. */
 class DryRunDone extends Error {}

@@ -28,7 +28,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
       : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
   const shape = etag === null || withheld.size === 0
     ? shapeOf(view)
-    // Rows that look the same can have different tags, because the tags cover withheld columns.
+    // Rows that look the same can have different ETags, because ETags cover withheld columns.
     : [shapeOf(view), [...withheld].map(({ name }) => name)];
   return {
     key: JSON.stringify([shape, rightsKey(include, related)]),
@@ -45,7 +45,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
   };
 }
 
-/** Returns a key of the included rows that the grants allow. */
+/** Returns a key that is equal if the grants allow the same included rows. */
 function rightsKey(includes: readonly Include[], related: LiveRights["related"]): unknown {
   return includes.map((include) => {
     const right = relatedRight(include, related);
@@ -58,7 +58,7 @@ function rightsKey(includes: readonly Include[], related: LiveRights["related"])
   });
 }
 
-/** Returns the shape of the shown rows, which is independent of the grants. */
+/** Returns a key of the shown fields and relations, which does not depend on the grants. */
 function shapeOf({ visible, include, safeNumbers }: View): unknown {
   const included = include.map(({ relation, order, limit, view }) => [
     relation.name,

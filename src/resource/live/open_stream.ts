@@ -14,7 +14,7 @@ export type StreamBody = ReadableStream<Uint8Array> | null;
 /** Returns the hub that opens a resource's live streams. Throws a 404 if there is none. */
 export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
-  // If no resource is subscribable there is no hub, but then the grant has failed before.
+  // Without a subscribable resource there is no hub, but then the access was denied before.
   if (hub === null) throw new Problem("not-found", "There is nothing at this path");
   return hub;
 }
@@ -28,7 +28,7 @@ export async function openStream(
 ): Promise<StreamBody> {
   const { raw, delivery } = request;
   if (raw === null || delivery === null) throw new Error("Only a request opens a stream");
-  // No client reads the body of a HEAD response, so the stream would stay open.
+  // No client reads the body of a HEAD response, so its stream would never end.
   if (raw.method === "HEAD") return null;
   await requireShownToRole(resource, "live stream");
   // One statement evaluates the filters of many streams: one invalid value would end them all.

@@ -10,7 +10,7 @@ type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
 /**
  * Checks at the start which resources the database roles see only in part. Throws a plain Error if
  * such a resource has live streams, because the streams would send rows that the database hides.
- * Other consequences are observed.
+ * Other consequences are only reported.
  */
 export function checkRoleRights(
   resources: readonly Resource[],
@@ -70,7 +70,10 @@ function hiddenColumn({ fields }: Shown, { unreadable }: RoleLimits): ColumnInfo
   return fields.readable.find((column) => unreadable.includes(column));
 }
 
-/** Returns true if the database is known to hide rows or readable columns of a resource from its role. */
+/**
+ * Returns true if the database is known to hide rows or readable columns of a resource from the
+ * service's role.
+ */
 export function isHiddenFromRole(resource: Shown): boolean {
   const limits = resource.roleRights.known(resource.table) ?? null;
   return limits !== null && (limits.hidesRows || hiddenColumn(resource, limits) !== undefined);

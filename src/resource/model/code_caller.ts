@@ -30,7 +30,7 @@ export interface OpenTransaction {
 /** A part of an open transaction. */
 export interface TransactionPart {
   readonly driver: Driver;
-  /** The transaction that calls from the work of this part join. */
+  /** Calls that the work of this part makes join this transaction. */
   readonly within: OpenTransaction;
   /** Returns the object with which hooks and procedures run statements. */
   handle(plans: SqlPlans): DatabaseHandle;

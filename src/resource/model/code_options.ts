@@ -18,7 +18,7 @@ export interface CodeCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The fields and the related rows of a row to request. */
+/** The fields and the related rows to request for a row. */
 export interface CodeRowOptions<Fields, Included> extends CodeCallOptions {
   /** The fields to return: a list, or a string as in a URL. Default: all. */
   readonly select?: readonly Fields[] | string | undefined;

@@ -119,8 +119,8 @@ export interface Resource {
   readonly variesByCaller: boolean;
   /**
    * Returns a function that compares another user with this caller, or null if no fields depend on
-   * the caller. The function returns true if the user has the same fields here and in all resources
-   * that the request reaches. It may throw.
+   * the caller. The function returns true if the user has the same fields in this resource and in
+   * all resources that the request reaches. It may throw.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that other callers may read, but not the caller of this request. */
@@ -176,7 +176,7 @@ export interface Resource {
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   /** The named relations to rows of other tables. */
   readonly relations: Relations;
-  /** True if the bodies of POST, PATCH and PUT may write the rows of its relations. */
+  /** True if the bodies of POST, PATCH and PUT may write related rows. */
   readonly nestedWrites: boolean;
   /** The resources of the app, by their tables. */
   readonly served: ResourcesByTable;

@@ -144,7 +144,9 @@ export interface SoftDeleteOptions<S, Of = AnyTable> {
   readonly field: ColumnReferenceOf<S, Of>;
 }
 
-/** The options of a resource for search. They have an effect if the app has a search adapter. */
+/**
+ * The options of a resource for search. They have an effect only if the app has a search adapter.
+ */
 export interface SearchOptions<S, Of = AnyTable> {
   /** True to serve `GET /search` and to index the rows. Default: true. */
   readonly enabled?: boolean | undefined;

@@ -78,7 +78,7 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   },
 };
 
-/** Creates a row without embedded ones, by one statement if possible. */
+/** Creates a row without embedded rows, by one statement if possible. */
 async function createRow(
   { given }: NestedRow,
   ids: CreatePlan["ids"],
@@ -101,7 +101,7 @@ async function createRow(
       isAutocommit: idsOf === null && isAutocommit(write, "onAfterCreate"),
     });
   } catch (error) {
-    // The commit checks deferred constraints.
+    // A deferred constraint can fail at the commit.
     throw failedWrite(error, resource, () => [{ ...wholeBody, values }]);
   }
 }

@@ -159,7 +159,7 @@ async function updateWith(
         isAutocommit(write, "onAfterUpdate"),
     });
   } catch (error) {
-    // The commit checks deferred constraints.
+    // A deferred constraint can fail at the commit.
     throw failedWrite(error, call.resource, () => [{ ...wholeBody, values: plainValues(values) }]);
   }
 }

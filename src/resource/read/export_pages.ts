@@ -72,7 +72,7 @@ export async function* exportPages(
   }
 }
 
-/** Estimates how many rows fill a page from the last page, rounded down to a power of two. */
+/** Estimates from the last page how many rows fill a page, rounded down to a power of two. */
 function nextSize(size: number, bytes: number): number {
   const fitting = 2 ** Math.floor(Math.log2(Math.max(1, size * pageBytes / bytes)));
   return Math.min(fitting, size * 4, maxPageRows);
@@ -87,8 +87,9 @@ const exportedRows: AnswerPart = {
 };
 
 /**
- * Reads all rows after a counted position by one statement. The response is sent in parts. The rows
- * count as part of the response in flight until the client has received them.
+ * Reads all rows after a position, given as a number of rows, by one statement. The response is
+ * sent in parts. The rows count as part of the response in flight until the client has received
+ * them.
  */
 export async function readAtOnce(
   plan: ReadPlan,

@@ -18,7 +18,7 @@ import { parseQueryFilter } from "./user_filter.ts";
 /** The parsed query of a list or an export: the filter, the order and the fields of its rows. */
 export interface ListQuery {
   readonly filter: RelationFilter;
-  /** The filter that excludes rows that are marked deleted, or all rows. */
+  /** The filter that excludes rows that are marked deleted, or a filter that matches all rows. */
   readonly softDeleteFilter: Filter;
   readonly view: View;
   readonly order: readonly OrderKey[];
@@ -27,7 +27,7 @@ export interface ListQuery {
   readonly offset: number;
 }
 
-/** Returns the filter that excludes soft-deleted rows, or all rows with `withDeleted=true`. */
+/** Returns the filter that excludes soft-deleted rows. With `withDeleted=true` it excludes none. */
 export function softDeleteFilter(
   query: Query,
   { undeleted }: Pick<Resource, "undeleted">,
@@ -114,8 +114,8 @@ export interface ListRead {
   /** The row after which the list continues, or null if its position is already known. */
   readonly from: ContinuedRow | null;
   /**
-   * The position of the page as a number of rows, or null if the list continues after a row. In the
-   * read, the compared rows precede the rows of the page.
+   * The position of the page as a number of rows, or null if the list continues after a row. The
+   * read also returns rows before the page, to check that they have not changed.
    */
   readonly counted: CountedPosition | null;
 }

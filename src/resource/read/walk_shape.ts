@@ -5,7 +5,7 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 export interface WalkShape {
   /** True if the matching related rows must be found once, for all rows together. */
   readonly isOnce: boolean;
-  /** True if the filter then examines each related row at most once. */
+  /** True if the filter examines each related row at most once. */
   readonly looksOnce: boolean;
 }
 

@@ -28,7 +28,7 @@ export function reachedByRelation(
 /**
  * Returns the filter over the link table of a `manyToMany` relation that the related grants allow.
  * A request uses only link rows that a list of the link table would show. All rows pass if no
- * resource serves the link table, or if the relation has none.
+ * resource serves the link table, or if the relation has no link table.
  */
 export function readableLinks(
   { steps: [near, far] }: Relation,

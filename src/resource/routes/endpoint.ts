@@ -97,7 +97,7 @@ export function listOrExport(
         return listing.run(request, user, resource);
       }
       const type = acceptedType(raw, [jsonType, ...exports.keys()]);
-      // Only JSON has a safe form.
+      // CSV has no safe form of numbers.
       const asked = type === csv.type ? { ...request, safeNumbers: false } : request;
       return (exports.get(type) ?? listing).run(asked, user, resource);
     },
@@ -106,7 +106,7 @@ export function listOrExport(
 
 type Sending = Pick<ResourceRequest, "delivery" | "safeNumbers">;
 
-/** Writes a response. If it is long and in one piece, it is in flight until it was received. */
+/** Writes a response. A long response counts as in flight until its client has received it. */
 function sendReply(
   shaped: ShapedReply,
   access: Access,

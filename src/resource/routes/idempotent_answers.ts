@@ -99,7 +99,8 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       // network must not receive each other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
-      // One client may have many addresses in one network. Therefore a network shares one limit.
+      // The memory for responses is limited per network, because one client may have many
+      // addresses.
       const share = user === null ? `a${addressGroup(address)}` : identity;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
@@ -108,7 +109,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
         await answerOnce(
           {
             ...{ key, identity, share, method, path, query, ifMatch },
-            // A response in the safe form is stored separately.
+            // A response with safe numbers is stored separately.
             fields: fieldsKeyOf(user, resource) + (request.safeNumbers ? " safe" : ""),
             body: await request.body(),
           },
@@ -142,7 +143,7 @@ async function answerWithin(
     if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();
     recorded.push(reply);
   });
-  // A transaction that was retried has recorded several replies.
+  // A transaction that was retried has recorded several replies. The last reply is valid.
   const last = recorded.at(-1);
   return last === undefined ? { reply, isStored: false } : { reply: last, isStored: true };
 }

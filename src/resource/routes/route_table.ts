@@ -6,7 +6,7 @@ import { reservedSegments } from "../../plan/key.ts";
 
 /** The table of the routes of all resources. It finds routes by the raw path of a request. */
 export interface RouteTable {
-  /** Every route, for registration. The routes of inner nested resources come first. */
+  /** Every route, for registration. Routes of a resource below another resource come first. */
   readonly routes: readonly ResourceRoute[];
   /** Returns the routes at a raw path for all methods, or null if there are none. */
   at(path: string): RoutesByMethod | null;
@@ -103,9 +103,8 @@ interface OwnedPath {
 }
 
 /**
- * Splits a path. A resource's path is its longest known prefix that ends at a slash. Each part is
- * decoded once, up to the depth of the deepest resource, because a client can send any number of
- * parts.
+ * Splits a path after its longest prefix that is the path of a resource. Each part is decoded once,
+ * up to the depth of the deepest resource, because a client can send any number of parts.
  */
 function splitOwned(
   path: string,

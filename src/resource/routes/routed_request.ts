@@ -32,7 +32,7 @@ export function callerIdentity(user: User | null, address: string | null): strin
   return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
 }
 
-/** A request after the middleware. */
+/** A request as the middleware passes it on. */
 export interface ReceivedRequest {
   readonly request: Request;
   readonly target: RequestTarget;
@@ -138,7 +138,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return this.#whenDue(null, () => this.#runWith(undefined, debit, record));
   }
 
-  /** Throws if the caller may not run the operation, as {@link run} would. Runs nothing. */
+  /** Throws the error with which {@link run} would reject the caller, but runs nothing. */
   async authorize(): Promise<void> {
     const { endpoint, resource } = this.#route;
     const bytes = await this.body();

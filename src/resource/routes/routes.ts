@@ -126,7 +126,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The stored response is this rejection. Only the right to create is needed.
+        // The stored response is the same rejection, for which the right to create is sufficient.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

@@ -21,7 +21,7 @@ export interface View {
   readonly computed: Computed;
   /** The included relations. Their rows are members next to the columns. */
   readonly include: readonly Include[];
-  /** True if values are shown in their safe form. */
+  /** True if every shown number is one that a double represents exactly. */
   readonly safeNumbers: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface GroupView {
   /** The shown metrics. Further metrics only filter and sort the groups. */
   readonly metrics: readonly Metric[];
   readonly readable: readonly ColumnInfo[];
-  /** True if values are shown in their safe form. */
+  /** True if every shown number is one that a double represents exactly. */
   readonly safeNumbers: boolean;
 }
 
@@ -178,7 +178,7 @@ function valuesByColumn(
   name: ColumnMetric["name"],
 ): Record<string, unknown> {
   const known = shown[name];
-  // Only this function sets a metric of columns.
+  // Only this function sets this member, and always to an object.
   if (known !== undefined) return known as Record<string, unknown>;
   const values: Record<string, unknown> = {};
   shown[name] = values;
@@ -297,8 +297,8 @@ export function rowsReply(
 }
 
 /**
- * Requires that the JSON response to several rows is not too large. A write calls it before its
- * transaction ends, so that a rejected write has changed nothing. Throws a 422.
+ * Requires that the JSON response to several rows is not too large. A write calls this function
+ * before its transaction ends, so that a rejected write has changed nothing. Throws a 422.
  */
 export function requireFittingReply(
   rows: readonly Row[],

@@ -32,7 +32,7 @@ export function slicesOf(resource: Resource): Slices {
   };
 }
 
-/** Slices by the duration of previous slices. Other requests run between two slices. */
+/** Divides rows by the duration of previous slices. Other requests run between two slices. */
 export class TimedSlices implements Slices {
   readonly #maxSize: number;
   readonly #clock: Pick<Clock, "elapsedMs">;

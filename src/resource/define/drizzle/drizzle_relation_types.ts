@@ -28,7 +28,7 @@ export type DeclaredRelations<Name, Entry> = Entry extends
   : never
   : never;
 
-/** The names in a union of declarations. */
+/** The names of the relations in a union of declarations. */
 export type RelationNames<Declared> = Declared extends unknown ? keyof Declared & string : never;
 
 /** The relation of this name in a union of declarations. */

@@ -11,16 +11,16 @@ import { InvalidFields, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
 /**
- * Returns the sources of a foreign key that refers to `from`. The step leads from the referenced
- * row to the row with the foreign key.
+ * Returns the sources of a foreign key that refers to `from`. The step of the relation leads from
+ * the referenced row to the row with the foreign key.
  */
 export function sourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
 /**
- * Returns the sources of a foreign key that refers to `from`. The step leads from the row with the
- * foreign key to the referenced row.
+ * Returns the sources of a foreign key that refers to `from`. The step of the relation leads from
+ * the row with the foreign key to the referenced row.
  */
 export function sourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
@@ -87,7 +87,7 @@ export function holdsKeys(row: Row, keys: Assignments): boolean {
   return [...keys].every(([column, value]) => hasValue(row, column, value));
 }
 
-/** Returns true if a row has a value in a column of a foreign key. */
+/** Returns true if a row has this value in a column of a foreign key. */
 export function hasValue(row: Row, column: ColumnInfo, value: unknown): boolean {
   const stored = row[column.name] ?? null;
   return stored !== null && value !== databaseDefault && isSame(stored, value, column);

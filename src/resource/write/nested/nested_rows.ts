@@ -60,7 +60,7 @@ export interface RelationChange {
   readonly around: NestedRow;
   /** The existing rows to relate. */
   readonly connect: readonly NestedRow[];
-  /** The rows to unrelate. */
+  /** The related rows to disconnect. */
   readonly disconnect: readonly NestedRow[];
   /** The path at which the body removes all other related rows, or null if it removes none. */
   readonly removesOthers: BodyPath | null;
@@ -115,7 +115,7 @@ function writesOf(step: RowsStep): readonly RelatedWrite[] {
     : writesIn(step, "update", (change) => [...connects(change), ...disconnects(change)]);
 }
 
-/** Returns the paths that write one row each. `removesOthers` may add further rows. */
+/** Returns the paths in a change that write one row each. `removesOthers` may add further rows. */
 type Places = (change: RelationChange) => readonly BodyPath[];
 
 const connects: Places = ({ connect }) => connect.map(({ bodyPath }) => bodyPath);

@@ -93,7 +93,7 @@ async function readCurrent(
   return current;
 }
 
-/** Returns the future row, without the values that only the database knows. */
+/** Returns the row as it will be stored, without values that only the database knows. */
 function knownRow(row: NestedRow, { values, current, plan, call }: Preparation): Row {
   const known = toRecord(values.get(row) ?? row.given);
   if (plan.updated === null || row !== plan.body.rows[0]) return known;

@@ -76,7 +76,7 @@ export class WriteConnection implements AroundPart<WrittenRows> {
     else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
   }
 
-  /** Returns the calls from code that join the transaction, which belongs to this driver. */
+  /** Returns the object with which calls from code join the transaction of this driver. */
   joined(driver: Driver): OpenTransaction {
     return this.#calls ??= new JoinedCalls(driver, this);
   }

@@ -17,7 +17,7 @@ import { withoutKey } from "../row_target.ts";
 
 /** An item of an upsert. After its row is found, its key is the row's primary key. */
 export interface UpsertItem extends NamedItem {
-  /** The unique key that identifies the row. */
+  /** The values of the unique key that identify the row. */
   readonly name: Key;
 }
 
@@ -30,7 +30,7 @@ export interface SortedItems {
 /** Input of {@link sortItems}. */
 export interface ItemsToSort {
   readonly items: readonly UpsertItem[];
-  /** The unique key that the names of the items belong to. */
+  /** The unique key whose values identify the rows of the items. */
   readonly by: KeyColumns;
   readonly update: Grant;
   /** True if a single row is updated as by a PATCH, which may require its ETag. */

@@ -32,7 +32,7 @@ export interface NamedItem {
   readonly optimisticId: string | null;
 }
 
-/** Parses the items of a batch. They are counted before any is parsed. Throws 400 and 422. */
+/** Parses the items of a batch, which are counted before any is parsed. Throws a 400 or 422. */
 export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
   if (!Array.isArray(items)) {

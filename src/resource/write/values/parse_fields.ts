@@ -142,7 +142,7 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns false for a key, which identifies the row and is compared as a key. */
+/** Returns true if a row may show this value in another form. A key is compared as a key. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return !column.primaryKey && fields.readable.includes(column) &&

@@ -11,7 +11,7 @@ import type { BodyPath } from "../../../model/operation.ts";
 export interface RelationRequest {
   /** The rows to relate, in the order of the body. */
   readonly wanted: readonly WantedRow[];
-  /** The ids of the rows to unrelate. */
+  /** The ids of the related rows to disconnect. */
   readonly disconnect: readonly BodyPart[];
   /** The path at which the body removes all related rows except the wanted rows, or null. */
   readonly removesOthers: BodyPath | null;
@@ -113,8 +113,8 @@ function parseMany(value: object, place: RequestPlace): RelationRequest {
 function parseOne(value: object, place: RequestPlace): RelationRequest {
   const { relation: { name, type }, bodyPath, isNew } = place;
   const has = (member: string) => Object.hasOwn(value, member);
-  // A `hasOne` can replace its row, because the old row must be disconnected before a new one
-  // refers to this row.
+  // In a `hasOne`, the old row can prevent a new one, so a body may combine `disconnect` and
+  // `create`.
   const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
   if (Object.keys(value).length !== 1 && !mayReplace) {
     throw fault(name, `must hold one of ${listed(membersFor(place))}`);

@@ -37,7 +37,7 @@ function parseValues(values: readonly unknown[], resource: Resource): Key {
     return parseKeyFields(Object.fromEntries(named), resource);
   } catch (error) {
     if (!(error instanceof InvalidFields)) throw error;
-    // The error must not name columns, because the body identifies each value by its position.
+    // The body contains only values, so an error names a position and not a column.
     throw new InvalidFields(error.errors.map(({ path, message }) => ({
       path: values.length === 1 ? "" : `${primaryKey.findIndex(({ name }) => name === path)}`,
       message,

@@ -91,13 +91,13 @@ interface Found {
   /** The rows that the user may update. */
   readonly within: RowsByKey;
   readonly target: Resource;
-  /** The values of a related child. All children share this object and thus a statement. */
+  /** The values of a related child. All children share this object and therefore one statement. */
   readonly related: Assignments;
   /** The values that disconnect a child, or none if a child must stay related. */
   readonly cleared: Assignments;
 }
 
-/** Returns the child to relate, if it is not yet. Throws a 422 if the user may not see it. */
+/** Returns the child to relate unless it is related. Throws a 422 if the user may not see it. */
 function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   const { keys, target } = found;
   const { bodyPath } = row;
