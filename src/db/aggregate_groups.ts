@@ -39,8 +39,8 @@ export function fetchGroups(
 }
 
 /**
- * Returns true if metrics may be quick, that is, possibly inexact. Metrics that are compared must
- * be exact.
+ * Returns true if the plan may use faster metrics, which can be inexact. Metrics that a comparison
+ * uses must be exact.
  */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;

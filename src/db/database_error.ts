@@ -41,9 +41,9 @@ export type DatabaseErrorKind =
 export interface FailedConstraint {
   /** The schema of the table or of the type, or null if the engine names none. */
   readonly schema: string | null;
-  /** The table that the constraint belongs to. */
+  /** The table that the constraint belongs to, or null if the engine names none. */
   readonly table: string | null;
-  /** The column, if the constraint has a single column and the engine names it. */
+  /** The column, or null if the constraint has several or the engine names none. */
   readonly column: string | null;
   /** The domain that has the constraint, or null if the constraint belongs to no domain. */
   readonly type: string | null;

@@ -56,7 +56,7 @@ export function databaseHandle(driver: Driver, plans: SqlPlans = new SqlPlans())
   };
 }
 
-/** Returns the handle of an open transaction. A transaction in it is a savepoint. */
+/** Returns the handle of an open transaction. A nested transaction is a savepoint. */
 export function transactionHandle(
   connection: Connection,
   dialect: Dialect,

@@ -37,7 +37,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "failed-computation":
       // The client did not cause the error, because a read computes with no values of the client.
       if (access === "read" && error.raised === null) return error;
-      // A delete has no values.
+      // A delete contains no values that could be wrong.
       return access === "delete" ? refusedRow(access, cause) : refusedValue(access, cause);
     case "invalid-value":
       return refusedValue(access, cause);
@@ -132,7 +132,7 @@ function unavailable(detail: string, cause: unknown): Problem {
   return new Problem("database-unavailable", detail, { cause, headers: { "retry-after": "1" } });
 }
 
-/** Returns the message for a broken reference. An update can break a reference at either end. */
+/** An update can break a reference from the row, or a reference of another row to it. */
 function brokenReference(access: string): string {
   if (access === "create") return "there is no row that this one refers to";
   if (access === "delete") return "another row refers to this one";

@@ -31,7 +31,7 @@ export interface Connection {
   query(statement: Statement): MaybePromise<QueryResult>;
 }
 
-/** The limits of the reads of one request: their cost for the database and this process. */
+/** Limits of the cost of one request's reads, for the database and for this process. */
 export interface ReadLimits {
   /**
    * The user or the address that reads. One identity may have at most half of the waiting reads.

@@ -77,7 +77,7 @@ export interface TableDraft {
   readonly simple: SimpleView | null;
   /** True if rows can only be read, as in a view or in a table whose key is not enforced. */
   readonly isReadOnly: boolean;
-  /** True if the first column is SQLite's row number, which `*` omits. */
+  /** True if the first column is SQLite's row number, which `SELECT *` omits. */
   readonly hasRowId: boolean;
   /** The names of the key columns in key order. Empty for a table without a key. */
   readonly key: readonly string[];
@@ -174,7 +174,7 @@ function completeDraft(
   });
 }
 
-/** Returns the foreign keys whose tables are served. */
+/** Returns the foreign keys whose target tables are served. */
 function foreignKeysOf(
   keys: readonly ForeignKeyDraft[],
   draft: TableDraft,

@@ -19,7 +19,7 @@ export interface TransactOptions {
 
 const maxTries = 3;
 
-/** At most 10 ms after the first attempt and 40 ms after the second. */
+/** The random wait is at most 10 ms after the first attempt and 40 ms after the second. */
 const backoff: Backoff = { firstMs: 10, factor: 4, maxMs: 40 };
 
 /**

@@ -37,20 +37,20 @@ export interface IdempotentRequest {
   readonly body: Uint8Array;
 }
 
-/** The result of executing a request that has a key. */
+/** The result of executing a request that has an idempotency key. */
 export interface RequestOutcome {
   readonly reply: Reply;
   /** True if the transaction of the write has already stored the reply. */
   readonly isStored: boolean;
 }
 
-/** The context of requests with a key. */
+/** The context of requests with an idempotency key. */
 export interface IdempotencyContext
   extends AnswerKeeping, Pick<Runtime, "clock" | "random" | "observe"> {
   readonly store: IdempotencyStore;
 }
 
-/** The operation of a request with a key. */
+/** The operation of a request with an idempotency key. */
 export interface IdempotentWork {
   execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
   /** Throws if the caller has lost the right to the operation. */
@@ -59,7 +59,7 @@ export interface IdempotentWork {
   send(reply: Reply): void;
 }
 
-/** The limits that a request with a key must pass before it is executed. */
+/** The limits that a request with an idempotency key must pass before it is executed. */
 export interface IdempotentAdmission {
   /** Returns true if the limits will probably refuse the request. The check uses up no tokens. */
   isDoubtful(): Promise<boolean>;
@@ -185,7 +185,7 @@ function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: Idempo
     try {
       await store.renew(claim);
     } catch (error) {
-      // The failure is only observed, because two more renewals follow before the claim expires.
+      // The failure is only reported, because two more renewals follow before the claim expires.
       observe({ kind: "idempotency_store_failed", error });
     }
     if (!isStopped) schedule();
@@ -212,8 +212,8 @@ async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<R
 }
 
 /**
- * Stores a response or releases the key. The request is executed already. A store that fails here
- * is observed, and the client still receives its response.
+ * Stores a response or releases the key. The request is executed already. An error of the store is
+ * only reported, and the client still receives its response.
  */
 async function storeOutcome(
   outcome: StoredResponse | "release",

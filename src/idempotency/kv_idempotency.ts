@@ -79,7 +79,7 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
-    // The owner is marked first. The request is over even if the store call fails.
+    // The owner is first marked as released, because the request is over even if the store fails.
     this.#releasedOwners.set(claim.owner, true);
     await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];

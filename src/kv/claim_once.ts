@@ -32,7 +32,7 @@ export async function claimRevocably(
   if (versionstamp === null) return null;
   return {
     async revoke() {
-      // The check is needed, because a store may delete twice, with a new claim in between.
+      // The check is needed, because a store may repeat the delete after a new claim.
       const checks = [{ key, versionstamp }];
       await store.commit({ checks, mutations: [{ kind: "delete", key }] });
     },

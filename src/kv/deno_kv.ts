@@ -6,7 +6,7 @@ export interface DenoKv {
   get(key: KeyValueKey): Promise<DenoKvEntry>;
   /** Reads up to ten keys as one snapshot. */
   getMany(keys: readonly KeyValueKey[]): Promise<readonly DenoKvEntry[]>;
-  /** Reads a range. */
+  /** Reads a range of keys. */
   list(selector: DenoKvSelector, options: DenoKvListOptions): AsyncIterable<DenoKvEntry>;
   /** Starts a write. */
   atomic(): DenoKvAtomic;

@@ -36,8 +36,8 @@ export interface KeyValueEntry {
   /** The value. Undefined if the record is missing or has expired. */
   readonly value: unknown;
   /**
-   * Identifies this state of the key, for a {@link KeyValueCheck}. Opaque. Null means that there is
-   * no record, but an expired record may still have one.
+   * Identifies this state of the key, for a {@link KeyValueCheck}. The string is opaque. Null means
+   * that there is no record, but an expired record may still have one.
    */
   readonly versionstamp: string | null;
 }
@@ -54,7 +54,7 @@ export interface KeyValuePage {
   readonly reverse?: boolean | undefined;
 }
 
-/** A write to a key-value store, as a value. */
+/** A write to a key-value store, as plain data. */
 export interface KeyValueCommit {
   /** The checks. At most ten, the limit of the smallest store. */
   readonly checks?: readonly KeyValueCheck[] | undefined;
@@ -99,7 +99,7 @@ export type KeyValueMutation =
      * for such records, and drops the oldest record of the largest share to make room.
      */
     readonly share?: string | undefined;
-    /** True for records with additional space, which other records cannot use. */
+    /** True for records that may use additional space, which other records cannot use. */
     readonly isReserved?: boolean | undefined;
   }
   | { readonly kind: "delete"; readonly key: KeyValueKey };

@@ -23,7 +23,8 @@ export function placeMistake(kv: string): string | null {
 
 /**
  * Returns the mistake of a path that ends like the files that SQLite keeps next to a database:
- * SQLite reads and deletes such a file when the database of its name is opened. Null for none.
+ * SQLite reads and deletes such a file when the database of its name is opened. Returns null for
+ * any other path.
  */
 export function companionMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];

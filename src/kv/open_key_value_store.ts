@@ -52,7 +52,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
-  // The command line and the ledger do not validate app options, so the place is checked here.
+  // The command line and the ledger do not validate options, so the path is checked here.
   requirePlace(option);
   if (isOnDenoDeploy(runtime) && !isServer(option)) {
     throw new Error(

@@ -97,7 +97,7 @@ export class RetryingKv {
     return this.#decode(key, entry, this.#options.clock.now());
   }
 
-  /** Returns the live records of a page. */
+  /** Returns the records of a page that have not expired. */
   list(page: KeyValuePage, limit: Deadline): Promise<readonly KeyValueEntry[]> {
     return this.#read((kv) => this.#collect(kv, page, limit), limit);
   }

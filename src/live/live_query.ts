@@ -27,7 +27,7 @@ export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">
   return `${resource} ${view.key}`;
 }
 
-/** Returns the identity of a live query, equal only if two queries show the same rows alike. */
+/** Returns a string that is equal for two live queries only if they show the same rows alike. */
 export function liveQueryKey(query: LiveQuery): string {
   return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
 }

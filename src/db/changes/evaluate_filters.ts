@@ -124,7 +124,8 @@ export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // Each value is bound at most twice: folding operators of Postgres need two further strings.
+  // The row images need the other half. A value may need four placeholders, for operators of
+  // Postgres that fold case.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {

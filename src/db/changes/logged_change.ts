@@ -8,7 +8,7 @@ export interface LoggedRow {
   readonly mark: number | null;
   readonly table: TableInfo;
   readonly kind: Change["kind"];
-  /** The image as JSON, or null. */
+  /** The row before the change as JSON, or null if there was none. */
   readonly before: string | null;
   readonly after: string | null;
   readonly optimisticId: string | null;

@@ -7,7 +7,7 @@ import type { Introspection, IntrospectOptions } from "../introspection.ts";
 export interface CatalogEngine {
   /** Describes the existing tables, and says why other tables cannot be served. */
   introspect(driver: Driver, options: IntrospectOptions): Promise<Introspection>;
-  /** A query for a string that changes with every table, constraint or trigger. */
+  /** A query for a string that changes if a table, a constraint or a trigger changes. */
   readonly schemaVersion: string;
   /** Returns a query that returns a row if a table or view of this name exists. */
   hasTable(table: Pick<TableInfo, "schema" | "name">): Statement;

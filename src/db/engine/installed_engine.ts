@@ -6,7 +6,7 @@ export type Announce = (parts: readonly InstalledPart[]) => void;
 
 /** The parts that the service installs in a database. */
 export interface InstalledEngine {
-  /** A query for a string that changes with the triggers of the change log. */
+  /** A query for a string that changes if a trigger of the change log changes. */
   readonly triggers: string;
   /** An SQL expression for a table with the `name` of every relation. */
   readonly relations: string;

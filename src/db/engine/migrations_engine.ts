@@ -20,7 +20,7 @@ export interface MigrationsEngine {
 
 /** How an engine compares declared tables with existing ones. */
 export interface ComparisonEngine extends ComparisonFacts {
-  /** Reads the shapes of the tables with these names that exist. */
+  /** Reads the shapes of the existing tables that have these names. */
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   /** Returns a declared shape with the types that the catalog would show. */
   declaredShape(parsed: TableShape): TableShape;
@@ -60,7 +60,7 @@ export interface RunningEngine {
   restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** True if a transaction keeps all other writers waiting. */
   readonly hasOneWriter: boolean;
-  /** Reads the state before the statements. Returns the check to run after them. */
+  /** Reads the state of the database before a migration. Returns the check to run afterwards. */
   integrity(connection: Connection): Promise<IntegrityCheck>;
   /** Returns why the statement of a file cannot be run, as a clause, or null. */
   whyNot(statement: string): string | null;

@@ -24,7 +24,7 @@ export interface PossibleRename {
 
 /** One statement of a migration. */
 export interface MigrationStep {
-  /** The statement. */
+  /** The SQL of the statement. */
   readonly sql: string;
   /** The purpose, such as `add notes.size`. */
   readonly purpose: string;

@@ -4,7 +4,7 @@ import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 
 /**
- * Returns the columns with which an index of their table begins. Returns none for an unreachable
+ * Returns the columns that are first in an index of their table. Returns none for an unreachable
  * database: rows are then read in a way that needs no index.
  */
 export async function leadingColumns(

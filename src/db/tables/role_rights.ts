@@ -51,7 +51,7 @@ export class RoleRights {
     return this.#reading;
   }
 
-  /** Reads all limits again. A read in progress may have started before a change. */
+  /** Waits for a read in progress, which may be too old, and then reads all limits again. */
   async readAgain(): Promise<void> {
     await this.#reading?.catch(() => {});
     await this.read();

@@ -2,9 +2,9 @@ import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * Returns a string that changes with the tables of the database, their types, constraints and
- * triggers. Reading it is much cheaper than an introspection. The string may also change although
- * no table has changed.
+ * Returns a string that changes if the tables of the database, their types, constraints or triggers
+ * change. This query is much cheaper than an introspection. The string may also change although no
+ * table has changed.
  */
 export async function schemaVersion(driver: Driver): Promise<string> {
   const text = engineOf(driver).catalog.schemaVersion;

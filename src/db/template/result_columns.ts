@@ -213,7 +213,7 @@ interface ResultCell {
   readonly type: number | null;
 }
 
-/** Returns the cells. Items after the last `*` are counted from the right. */
+/** Returns the cells of the items. Items after the last `*` are counted from the right. */
 function cellsOf(
   columns: readonly ResultColumn[],
   items: readonly ResultItem[],

@@ -147,8 +147,8 @@ export function flattenTemplate(
 }
 
 /**
- * Throws if a value, a name or a column touches a word, a number or a quote. The parser would read
- * another token, and the engine an alias or a second value.
+ * Throws if a value, a name or a column touches a word, a number or a quote. Otherwise the parser
+ * would read another token, or the engine an alias or a second value.
  */
 function requireApart(
   texts: readonly string[],

@@ -48,7 +48,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
     const { blank, text: literal, number, quoted, word, sign } = groups;
     if (blank !== undefined) {
       if (isLast || !blank.startsWith("--") || blank.endsWith("\n")) continue;
-      // A value with several lines would not stay in the comment.
+      // An interpolated value with several lines would not stay in the comment.
       throw refusal({ open: "--" });
     }
     if (literal !== undefined) {

@@ -206,7 +206,7 @@ function listPlace(
 }
 
 interface Inserted {
-  /** The places of values, by their tokens. */
+  /** The places of values, by the indexes of their tokens. */
   readonly places: ReadonlyMap<number, ValuePlace>;
   /** The stored expressions that consist of more than a single value. */
   readonly stored: readonly StoredExpression[];

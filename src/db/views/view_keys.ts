@@ -3,7 +3,7 @@ import { isSortable } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspection.ts";
 import type { SimpleView } from "./simple_view.ts";
 
-/** True if the engine treats two names as equal. */
+/** Returns true if the engine treats two names as equal. */
 export type SameName = (left: string, right: string) => boolean;
 
 /**
@@ -24,7 +24,7 @@ export function inferViewKeys(
   }
 }
 
-/** Returns null if the view has a key, or if none can be inferred. */
+/** Returns the view with the key of its table, or null if it has a key or none can be inferred. */
 function inferKey(
   view: TableDraft,
   drafts: readonly TableDraft[],

@@ -66,7 +66,7 @@ export class AggregateReader {
   /** Reads the result. Rejects if the result is too large or the query takes too long. */
   async read(): Promise<AggregateReading> {
     const { runtime: { clock }, limits } = this.#context;
-    // The limit includes metrics that are not shown, and the extra group that indicates more.
+    // The limit includes metrics that are not shown, and one more group than the stream shows.
     const maxAnswerBytes = 2 * limits.maxEventBytes;
     const startedAt = clock.elapsedMs();
     const reading = await this.#readIncremental() ??

@@ -151,7 +151,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     this.#readIn(coalesceMs);
   }
 
-  /** Reserves memory for the groups. Without room, the result is read from then on. */
+  /** Reserves memory for the groups. Without room, each change causes a new read of the result. */
   #holdGroups(): void {
     if (this.#incremental === null || this.#isClosed) return;
     if (!this.#memory.hold(this, this.#incremental.bytes)) this.dropGroups();

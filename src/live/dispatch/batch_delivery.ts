@@ -25,9 +25,9 @@ export interface BatchDeliveryOptions {
 export class BatchDelivery {
   readonly #events: BatchEvents;
   readonly #options: BatchDeliveryOptions;
-  /** The renderers by {@link rendererKey}: groups with equal views and numbering share bytes. */
+  /** The renderers by {@link rendererKey}. Groups with the same key share the bytes of events. */
   readonly #renderers = new Map<string, EventRenderer>();
-  /** The printed position after the batch; null until something is sent. */
+  /** The position after the batch as a string, or null until something is sent. */
   #position: string | null = null;
 
   constructor(events: BatchEvents, options: BatchDeliveryOptions) {

@@ -43,7 +43,7 @@ export class BatchEvents {
     if (individual.size > 0) (this.#individual ??= new Map()).set(group, individual);
   }
 
-  /** Sends the group an invalidation instead of transitions; the first reason is kept. */
+  /** Sends the group an invalidation instead of transitions. The first call sets the reason. */
   invalidate(group: SubscriberGroup, reason: InvalidationReason): void {
     if (!this.#invalidations.has(group)) this.#invalidations.set(group, reason);
   }

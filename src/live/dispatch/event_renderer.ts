@@ -33,7 +33,7 @@ export class EventRenderer {
     if (kind !== "removed" && after !== null) this.#rows.add(after.row);
   }
 
-  /** Presents all added rows together. Its reads are queued under an identity. */
+  /** Presents all added rows together. The reads are queued under `identity`. */
   prepare(identity: string): MaybePromise<void> {
     const rows = [...this.#rows];
     if (rows.length === 0) return;

@@ -9,7 +9,7 @@ import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
 /** A batch of the change feed: the changes of one step of the log, or a part of a large step. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
-  /** The position after the batch; null if more parts of the step follow. */
+  /** The position after the batch, or null if the batch is not the last part of its step. */
   readonly to: Position | null;
 }
 

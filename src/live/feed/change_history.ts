@@ -33,11 +33,11 @@ export interface HistoryWindow {
 /** Approximate limits of one read of the history, which reads at least one change. */
 export interface WindowLimits {
   readonly changes: number;
-  /** Limit for the row images. */
+  /** The limit of the row images, in bytes. */
   readonly bytes: number;
 }
 
-/** The window of all changes in memory. */
+/** The limits that include all changes in memory. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
 /** Returns the cursor directly after a step. */

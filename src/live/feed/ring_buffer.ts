@@ -10,7 +10,7 @@ export interface RingBufferEntry {
 
 export interface RingBufferLimits {
   readonly changes: number;
-  /** Limit for the row images. */
+  /** The limit of the row images, in bytes. */
   readonly bytes: number;
 }
 
@@ -26,7 +26,7 @@ export class RingBuffer {
   #start: Position;
   #end: Position;
 
-  /** Starts empty after `start`. */
+  /** Starts without steps, at the position `start`. */
   constructor(log: ChangeLog, start: Position, limits: RingBufferLimits) {
     this.#log = log;
     this.#limits = limits;
@@ -34,7 +34,7 @@ export class RingBuffer {
     this.#end = start;
   }
 
-  /** The end of the last step. */
+  /** The position after the last step. */
   get end(): Position {
     return this.#end;
   }

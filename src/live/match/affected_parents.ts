@@ -161,8 +161,8 @@ function hasReadUpTo<G>(
 }
 
 /**
- * Returns true if a step contains all changes up to the read of the parents. It does not contain
- * them if there are too many changes, or if the history is lost.
+ * Returns true if a step contains all changes up to the read of the parents. Returns false if there
+ * are too many changes, or if the history is lost.
  */
 function isWhole<G>(
   step: Step | null,

@@ -8,7 +8,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { RowChange } from "./row_change.ts";
 
-/** The members of a group of subscribers that the index reads. */
+/** The properties of a group of subscribers that the index reads. */
 interface IndexedGroup {
   readonly query: { readonly filter: Filter };
 }

@@ -77,7 +77,7 @@ export class HeldRows {
     }
   }
 
-  /** The rows that were read ahead of the changes. Other clients may have received other rows. */
+  /** The ids of the rows that were read ahead of the changes. Other clients may have other rows. */
   idsAhead(): Iterable<string> {
     return this.#ahead.keys();
   }
@@ -89,7 +89,7 @@ export class HeldRows {
     return rows;
   }
 
-  /** Returns the rows that may differ between two clients with the same changes. */
+  /** Returns the ids of the rows that may differ between two clients with the same changes. */
   divergentIds(other: HeldRows): ReadonlySet<string> {
     const ids = new Set([...this.idsAhead(), ...other.idsAhead()]);
     if (this.#all !== null && other.#all !== null) {

@@ -29,7 +29,7 @@ export interface IncludePath {
 
 /** One step of an include path: from rows to their parents. */
 export interface ParentStep {
-  /** The reversed relation. */
+  /** The relation, reversed so that it leads to the parents. */
   readonly relation: Relation;
   /** The filter of the parents. Parents that are not included themselves include no rows. */
   readonly where: Filter;

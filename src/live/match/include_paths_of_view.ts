@@ -48,7 +48,7 @@ function pathsBelow(
         mayMatter: null,
         parentSteps,
       },
-      // More distant rows may determine which of these are included.
+      // More distant related rows may determine which of these rows are included.
       ...includePathsOfFilter(filter, { name, parentSteps }, matcher),
       ...pathsBelow(shown, { name, where: filter, parentSteps }, matcher),
     ];

@@ -6,7 +6,7 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /** A change of one row with its images before and after: one logged change, or several combined. */
 export interface RowChange {
-  /** Number of the change; of several, the number of the last. */
+  /** The number of the change, or of the last change if several were combined. */
   readonly seq: number;
   /** Null if the row did not exist. */
   readonly before: RowImage | null;

@@ -11,7 +11,7 @@ import type { LiveQuery } from "../live_query.ts";
 import { evaluationLimits } from "./evaluation_limits.ts";
 import type { ParentStep } from "./include_path.ts";
 
-/** The members of a group that a search uses. The parents are rows of its table. */
+/** The properties of a group that a search reads. The parents are rows of the group's table. */
 interface SearchedGroup {
   readonly query: Pick<LiveQuery, "table" | "reader">;
 }
@@ -22,7 +22,7 @@ export const maxAffectedParents = 500;
 /** The limit for the bytes of parents, which may have hidden columns, unlike events. */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
-/** One include path, and the values at its start. */
+/** One include path, and the keys from which the search starts. */
 export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
   /** One of the groups that have this include path. */

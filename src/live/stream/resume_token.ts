@@ -60,7 +60,7 @@ export function parseResumeToken(token: string): ResumeToken | null {
   return at < 0 ? null : { position: token.slice(0, at), seal: token.slice(at + 1) };
 }
 
-/** Occurs in no position and no seal, and needs no escape in a URL. */
+/** The separator occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
 /** The length of a digest in bytes. A seal that is equal by chance or forged helps no client. */

@@ -37,7 +37,7 @@ export interface SnapshotStart {
 
 /** The page of a snapshot that a stream requests. */
 export interface SnapshotRequest {
-  /** Null for the first page. */
+  /** The row after which the page begins, or null for the first page. */
   readonly start: SnapshotStart | null;
   /** A position that the page must cover; null if any page is sufficient. */
   readonly minPosition: Position | null;

@@ -127,9 +127,9 @@ const retryAfterSeconds = "15";
 
 /** The work limit of one user or address: two of the most expensive filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
-/** The additional work for each allowed stream beyond the default: four searches. */
+/** The additional work for each allowed stream beyond the default: four text searches. */
 const workOfStream = 20;
-/** The limit of work for all streams in the process: two thousand searches. */
+/** The limit of work for all streams in the process: two thousand text searches. */
 const maxWorkOfAll = 10_000;
 
 function tooMuchWork(whose: string): Problem {

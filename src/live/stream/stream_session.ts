@@ -14,12 +14,12 @@ import { liveQueryOf, type StreamRequest } from "./stream_request.ts";
 /** The start and the end of a stream's session, and the slots that it takes until then. */
 export interface StreamSessionOptions {
   readonly slot: number;
-  /** Times are by the monotonic clock. */
+  /** The time at which the stream was opened, by the monotonic clock. */
   readonly openedAt: number;
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
-  /** Null for a separate stream. */
+  /** The part of a multiplexed stream, or null for a separate stream. */
   readonly part: StreamPart | null;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
@@ -43,7 +43,7 @@ export class StreamSession implements ScopeHolder {
   readonly user: User | null;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
-  /** Null if the rights cannot change. */
+  /** The request on which the rights depend, or null if the rights cannot change. */
   readonly #request: GrantedRequest | null;
   /** The rows and the view by the current grants. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;

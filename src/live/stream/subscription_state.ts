@@ -36,7 +36,7 @@ export interface SnapshotState {
   start: SnapshotStart | null;
   /** The next page, if it was read but changes up to its position are still to be sent. */
   page: SnapshotPage | null;
-  /** Null before the first page was sent. */
+  /** The changes that were sent, or null before the first page was sent. */
   sent: SentChanges | null;
 }
 
@@ -120,8 +120,8 @@ export function windowLimits(
 }
 
 /**
- * Returns the sent changes of a state: all changes up to a position, or a page that was read at
- * that position.
+ * Returns the sent changes after a stream has sent all changes up to a position, or a page that was
+ * read at that position.
  */
 export function sentUpTo(position: Position): SentChanges {
   return { cursor: cursorAt(position), isNet: false, isRepeat: false };

@@ -32,7 +32,7 @@ export interface PairedTable extends DeclaredTable {
 
 /** The pairs of existing and declared columns. */
 export interface PairedColumns {
-  /** The old names by the new names. */
+  /** The old names of the renamed columns, by their new names. */
   readonly renamed: ReadonlyMap<string, string>;
   readonly pairs: readonly (readonly [wanted: ColumnShape, has: ColumnShape])[];
   readonly missing: readonly ColumnShape[];

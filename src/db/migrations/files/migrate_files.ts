@@ -64,7 +64,7 @@ export async function migrateFiles(
 
 /**
  * Records the files of a folder as applied without running them, in one transaction, and returns
- * their names. Use it for a new database whose tables are as the files would leave them.
+ * their names. Use it for a new database that already has the tables of the files.
  */
 export async function recordFiles({ driver, folder }: FilesRun): Promise<readonly string[]> {
   const files = await readMigrationFiles(folder, driver.dialect);

@@ -141,7 +141,7 @@ function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string
   );
   if (target === undefined) return present;
   const has = (name: string) => target.columns.some((column) => isSameName(column.name, name));
-  // If the key is renamed too, the database tests the values when it adds the foreign key.
+  // If a referenced column is renamed too, the database tests the values when it adds the key.
   if (!key.references.every(has)) return "1 = 0";
   const from = `SELECT ${columnList(key.references)} FROM ${sqlName(target)}`;
   return `${present} AND (${columnList(key.columns)}) NOT IN (${from})`;

@@ -1,10 +1,10 @@
-/** The name of a type, and its numbers. */
+/** The name of a type, and the numbers after the name, as in `numeric(12,2)`. */
 export interface TypeParts {
   readonly name: string;
   readonly numbers: readonly number[];
 }
 
-/** Parses a type: `numeric(12,2)`. */
+/** Parses a type such as `numeric(12,2)`. */
 export function typeParts(type: string): TypeParts {
   const numbers = /\(([\d,]+)\)/.exec(type)?.[1]?.split(",").map(Number) ?? [];
   return { name: type.replace(/\([\d,]+\)/, ""), numbers };
