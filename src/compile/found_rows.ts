@@ -11,8 +11,7 @@ const total = identifier("_total");
 /**
  * Compiles the SELECT for one page of a search. The inner statement finds the keys of the page and
  * counts all matches in one pass. The outer statement reads the rows of the page. The matches are
- * first in a CROSS JOIN, because SQLite preserves its order and cannot estimate how few matches
- * there are.
+ * first in a CROSS JOIN, because SQLite keeps its order and cannot estimate the number of matches.
  */
 export function compileFoundRows(
   { table, columns, where, matches, limit, offset }: SearchPlan,

@@ -34,7 +34,7 @@ export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragmen
 }
 
 interface List {
-  /** The step from the keys to the rows. */
+  /** The step of the relation from the keys to the rows. */
   readonly step: RelationStep;
   readonly keys: Fragment;
   readonly names: ListNames;

@@ -24,7 +24,7 @@ export interface OpenDatabaseOptions extends SqliteAdditions {
   readonly observe?: Observer | undefined;
 }
 
-/** The description of the options for opening a database. */
+/** The checks and defaults of the options for opening a database. */
 export const openDatabaseOptions = group(
   {
     ...driverOptions,

@@ -21,8 +21,7 @@ export type JsonOperandType = "text" | "number" | "boolean";
 
 /**
  * Parses a literal by its form: a JSON number, `true` or `false`, and any other string as a string.
- * A quoted literal is always a string. Throws `InvalidValue` for a number of more than 1,000
- * digits.
+ * A quoted literal is always a string. Throws `InvalidValue` for more than 1,000 digits.
  */
 export function jsonOperand({ text, quoted }: Literal): JsonOperand {
   if (quoted) return text;

@@ -25,7 +25,7 @@ export interface FilterContext {
   readonly readable?: readonly ColumnInfo[];
   /** Returns the relation with a name, or null. Absent if filters may not follow relations. */
   follow?(name: string): FilterableRelation | null;
-  /** The names of these relations, for suggestions. */
+  /** The names of the relations that filters may follow, for suggestions. */
   relationNames?(): readonly string[];
 }
 
@@ -37,8 +37,7 @@ export interface FilterableRelation {
 
 /**
  * Resolves a parsed filter: names become columns, and values get the type of their column. Throws a
- * {@link Problem} `filter-parse-error` at the first name, operator or value that cannot be
- * resolved.
+ * {@link Problem} `filter-parse-error` at the first unresolvable name, operator or value.
  */
 export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Filter {
   let patterns = 0;

@@ -112,7 +112,7 @@ function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: 
   return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, field, operator);
 }
 
-/** Resolves comparisons of a template, whose placeholders are replaced by these values. */
+/** Resolves the comparisons of a template, in which `values` replace the placeholders. */
 export function withPlaceholders(values: readonly unknown[]): ResolveComparison {
   return (syntax, field, operator) =>
     syntax.values.some((literal) => valueIndex(literal) !== null)

@@ -5,7 +5,7 @@ import type { Assignments } from "./plan.ts";
  * value stays unchanged, even if it is invalid for the column's kind or has another form.
  */
 export class GivenValue {
-  /** The value in the body. */
+  /** The value in the body of the request. */
   readonly given: unknown;
   /** The value that the column's kind has parsed, or undefined if it is invalid. */
   readonly read: unknown;

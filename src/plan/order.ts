@@ -157,8 +157,8 @@ function badDirection(item: string): Problem {
 }
 
 /**
- * Returns true if positions in an order are counted, because its values may vary. Values of a key
- * do not vary: a deployer who names a key for a view asserts that.
+ * Returns true if positions in an order are row counts, because the order's values may vary. Values
+ * of a key do not vary: a deployer who names a key for a view asserts that.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

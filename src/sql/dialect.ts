@@ -46,7 +46,7 @@ export interface Dialect {
   columnType(column: ColumnInfo): string;
   /**
    * Throws `InvalidValue` for a value that its kind allows and this engine or column cannot store.
-   * The service calls this function once for each value of a body, so that the problem can name the
+   * The service calls this function once for each value of a body, so the problem can name the
    * field.
    */
   check(value: unknown, column: ColumnInfo): void;
@@ -176,20 +176,20 @@ export interface Dialect {
 
   /** The planner's estimate of the number of rows, or null if the engine has none. */
   readonly estimate: RowEstimate | null;
-  /** Conditions on rows that are not, or not yet, in their table. */
+  /** The SQL for conditions on rows that are not, or not yet, in their table. */
   readonly images: ImageDialect;
 
-  /** The SQL of the text operators, which mean the same on every engine. */
+  /** The SQL for the text operators, which mean the same on every engine. */
   readonly text: TextDialect;
-  /** Values within JSON documents. */
+  /** The SQL for values within JSON documents. */
   readonly jsonPaths: JsonPathDialect;
-  /** The items of lists. */
+  /** The SQL for the items of lists. */
   readonly lists: ListDialect;
-  /** The SQL of metrics over groups of rows. */
+  /** The SQL for metrics over groups of rows. */
   readonly metrics: MetricDialect;
-  /** The beginnings of long values. */
+  /** The SQL for the beginnings of long values. */
   readonly preview: PreviewDialect;
-  /** The plans of statements. */
+  /** The SQL for the plans of statements. */
   readonly explain: ExplainDialect;
 }
 
@@ -250,11 +250,11 @@ export type CellClass = ColumnKind | "long decimal";
 
 /** The comparisons with a column that have the same result in memory and in the database. */
 export type ComparesAsMemory =
-  /** All comparisons have the same results. */
+  /** All comparisons have the same result. */
   | "wholly"
-  /** All comparisons except for ranges, which depend on the column's collation. */
+  /** All comparisons except for ranges, whose result depends on the column's collation. */
   | "but for order"
-  /** No comparison. */
+  /** No comparison is certain to have the same result. */
   | "never";
 
 /** The part of a dialect for conditions on row images, which are not in their table. */

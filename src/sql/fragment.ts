@@ -1,7 +1,7 @@
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import { type Place, StatementCache, valuePart } from "./statement_cache.ts";
 
-/** The cache of all apps in the process. */
+/** The cache of SQL strings, which all apps of the process share. */
 const kept = new StatementCache();
 
 /** A value in a fragment of SQL, as database drivers accept and return it. */
@@ -42,8 +42,8 @@ export interface Statement {
 
 /**
  * The template tag for fragments of SQL. A fragment in the template becomes a part of the SQL. Any
- * other value is bound, as the driver accepts it. The export for programs also checks the places of
- * values.
+ * other value is bound, as the driver accepts it. The export for programs also checks the values'
+ * places.
  */
 export function sql(
   strings: readonly string[],

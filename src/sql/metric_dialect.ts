@@ -26,8 +26,7 @@ export interface MetricDialect {
   boundExact(plain: string): Fragment;
   /**
    * Decodes an exact metric to a plain decimal, or to null if the metric is not a number, like the
-   * NaN of Postgres. Calls `onInvalidValue` if a value of the group was not a number and was
-   * ignored.
+   * NaN of Postgres. Calls `onInvalidValue` if a value that is not a number was ignored.
    */
   decodeExact(value: Exclude<SqlValue, null>, onInvalidValue: () => void): string | null;
 }

@@ -3,7 +3,7 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { columnValue } from "./row_matches.ts";
 
-/** A row before or after a change, for filters. */
+/** A row before or after a change, on which filters are evaluated. */
 export interface RowImage {
   /**
    * The values as the process represents them, including hidden columns. {@link keepStoredForms}

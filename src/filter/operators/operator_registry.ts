@@ -31,7 +31,7 @@ export interface CustomOperator {
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
 
-/** The description of the members of a custom operator. */
+/** The checks of the members of a custom operator. */
 export const customOperatorOptions = group(
   {
     toSql: synchronous<CustomOperator["toSql"]>().required(),
@@ -61,8 +61,7 @@ const builtIn: OperatorRegistry = bySymbol(builtInOperators);
 
 /**
  * Creates the registry of the language's operators and custom operators, by their complete symbols
- * (`"=near="`). Throws a plain Error for a symbol that is taken or that the filter syntax does not
- * allow.
+ * (`"=near="`). Throws a plain Error for a symbol that is taken or invalid in the filter syntax.
  */
 export function createOperatorRegistry(
   custom: Readonly<Record<string, CustomOperator>>,

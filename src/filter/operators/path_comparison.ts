@@ -85,7 +85,7 @@ function typedSql(
   value: JsonPathValue,
   dialect: Dialect,
 ): Fragment {
-  // The operands were created for a path.
+  // The cast is safe: the operands were created for a path.
   const operands = values as readonly JsonOperand[];
   const positive = opposites.get(operator) ?? operator;
   const types = Map.groupBy(operands, jsonOperandType);
@@ -119,7 +119,7 @@ function dialectOf(type: JsonOperandType, value: JsonPathValue, dialect: Dialect
     textOperand: operand,
     ordered: operand,
     indexed: () => null,
-    // Operators bind the operands of the comparison.
+    // The cast is safe: operators bind only operands of the comparison.
     bound: (bound) => boundOperand(bound as JsonOperand, dialect),
   };
 }

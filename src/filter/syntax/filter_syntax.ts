@@ -20,7 +20,10 @@ export const filterLimits = {
   listValues: 200,
   /** The length of a pattern with wildcards besides a `%` at either end, in UTF-16 units. */
   pattern: 100,
-  /** The length of all such patterns, in UTF-16 units. Each is tried everywhere in a string. */
+  /**
+   * The total length of patterns with wildcards besides a `%` at either end, in UTF-16 units. Each
+   * is tried at every position of a string.
+   */
   patterns: 500,
   /** The number of values in all comparisons together. */
   values: 1000,

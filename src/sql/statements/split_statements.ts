@@ -1,9 +1,8 @@
 import type { SqlSyntax } from "./sql_syntax.ts";
 
 /**
- * Splits a script of SQL into its statements, without the semicolons between them. Quoted parts,
- * comments and bodies of triggers and functions are not split. Throws an Error if something is not
- * closed.
+ * Splits a script of SQL into its statements, without semicolons. Quoted parts, comments and bodies
+ * of triggers and functions are not split. Throws an Error if something is not closed.
  */
 export function splitStatements(script: string, syntax: SqlSyntax): readonly string[] {
   const statements: string[] = [];

@@ -144,7 +144,7 @@ export function metaValue(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The columns of the log's state, and of a change. Without a change, its columns are NULL. */
+/** The columns of the log's state, then those of a change, or NULLs if there is no change. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

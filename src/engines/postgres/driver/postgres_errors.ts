@@ -139,7 +139,7 @@ const lostAfterSending: ReadonlySet<string> = new Set([
   "EPIPE",
   "ETIMEDOUT",
   "ECONNABORTED",
-  // statement_completion_unknown
+  // The condition `statement_completion_unknown`.
   "40003",
   // The server was shut down, or closed this connection, perhaps after the commit.
   "57P01",
@@ -176,7 +176,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23514", "check"],
   // RAISE EXCEPTION of a trigger rejects the row, like RAISE(ABORT) in SQLite.
   ["P0001", "check"],
-  // A failed ASSERT of a trigger also rejects the row.
+  // A failed ASSERT of a trigger rejects the row.
   ["P0004", "check"],
   ["40001", "retryable"],
   ["40P01", "retryable"],

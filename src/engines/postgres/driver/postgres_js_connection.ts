@@ -65,7 +65,7 @@ const graceMs = 1_000;
  * One postgres.js connection: a client with a pool of one connection, which is discarded when that
  * connection is lost. Otherwise the library would reconnect and send the queued statements again,
  * and a statement of a transaction would be committed separately. The library also never resolves a
- * statement that was sent between the error of a socket and its end.
+ * statement that was sent between a socket's error and the socket's end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;

@@ -32,7 +32,7 @@ export interface PostgresOptions {
   readonly observe?: Observer | undefined;
 }
 
-/** The description of the options of a Postgres driver. */
+/** The checks and defaults of the options of a Postgres driver. */
 export const postgresOptions = group(
   {
     ...driverOptions,

@@ -32,14 +32,14 @@ export interface PgliteResult {
   readonly command?: string;
   /** The number of rows that were changed or returned. */
   readonly rowCount?: number | null;
-  /** The columns of the rows. */
+  /** The columns of the result. */
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
 }
 
 /**
  * Creates the session of a PGlite that the program uses as well. The conversions of the PGlite stay
- * unchanged, because each statement of the session passes its own. The library starts each
- * transaction, so statements of the program wait until the transaction ends.
+ * unchanged, because each statement of the session passes its own conversions. The library starts
+ * each transaction, so statements of the program wait until the transaction ends.
  */
 export function sharedSession(client: PgliteClient): PostgresSession {
   const options = textOptions(client);

@@ -21,7 +21,7 @@ export interface PostgresSearchOptions {
 
 const name = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The description of {@link PostgresSearchOptions}. */
+/** The checks and defaults of {@link PostgresSearchOptions}. */
 export const postgresSearchOptions = group(
   {
     language: textLike('the name of a configuration, like "english"', name).default("simple"),

@@ -2,8 +2,8 @@ import { type Fragment, join, sql } from "../../../sql/fragment.ts";
 import type { SearchQuery } from "../../../search/search_query.ts";
 
 /**
- * Compiles a search to a `tsquery`: all terms, each a phrase, and the last word as a prefix. None
- * of its functions can fail for any string. Stop words are omitted.
+ * Compiles a search to a `tsquery`: all terms, each a phrase, and the last word as a prefix. No
+ * function in the query can fail, whatever the strings are. Stop words are omitted.
  */
 export function compileTextQuery({ terms }: SearchQuery, language: Fragment): Fragment {
   const phrases = terms.map(({ words }) => sql`phraseto_tsquery(${language}, ${words.join(" ")})`);

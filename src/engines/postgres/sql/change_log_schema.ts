@@ -6,7 +6,7 @@ import { structureOfImage } from "./structured_values.ts";
 
 /** The parts of the change log's schema on Postgres that must exist before the first trigger. */
 export interface PostgresLogParts {
-  /** The statements that create the tables and the index. */
+  /** The statements that create the log's tables and index. */
   readonly tables: readonly string[];
   /** The statement that creates the epoch's table, which an older version of the log lacks. */
   readonly epochTable: string;
@@ -98,9 +98,9 @@ export function logName(name: string): string {
 }
 
 /**
- * True if JSON loses a part of a type's values, by its row `t` in `pg_type`. Examples are the
- * bounds of an array, the difference between NULL and JSON null in an array or a composite, and
- * whatever an extension's cast to JSON omits. Images then contain the text of the values.
+ * SQL that is true if JSON loses a part of a type's values. `t` is the type's row in `pg_type`.
+ * Examples are the bounds of an array, the difference between NULL and JSON null in an array or a
+ * composite, and whatever an extension's cast to JSON omits. Images then contain the values' text.
  */
 export const isTextInImages = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
@@ -198,10 +198,10 @@ END `;
 }
 
 /**
- * True if the trigger must wake the readers of the log. Transactions that notify commit one after
- * the other. Therefore only one transaction at a time notifies, and the poll after the signal finds
- * the changes of the others. Sessions of a process that signals after its commits never notify. A
- * transaction that has notified could not be prepared for a two-phase commit.
+ * SQL that is true if the trigger must wake the readers of the log. Transactions that notify commit
+ * one after the other. Therefore only one transaction at a time notifies, and the poll after the
+ * signal finds the changes of the others. Sessions of a process that signals after its commits
+ * never notify. A transaction that has notified could not be prepared for a two-phase commit.
  */
 const isUnannounced = [
   `coalesce(pg_catalog.current_setting('${announcesSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
@@ -211,8 +211,7 @@ const isUnannounced = [
 
 /**
  * Returns the function that creates row images if the session has other settings, or if columns are
- * hidden or recorded as text. The catalog names the columns, which may have changed since the
- * start.
+ * hidden or recorded as text. The catalog names the columns, because they may have changed.
  */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);

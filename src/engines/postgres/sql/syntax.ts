@@ -1,7 +1,7 @@
 import { standardTokens } from "../../../sql/statements/normal_sql.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 
-/** How Postgres writes SQL. */
+/** The SQL syntax of Postgres. */
 export const postgresSyntax: SqlSyntax = {
   tokens: standardTokens,
   // The catalog of Postgres writes casts, and parentheses around comparisons.

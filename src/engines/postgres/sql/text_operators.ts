@@ -5,7 +5,7 @@ import { type Fragment, sql } from "../../../sql/fragment.ts";
 
 /**
  * The text operators of Postgres and PGlite. All of them use the collation "C", so the server's
- * locale has no effect. It orders by code point, and its lower() folds only ASCII.
+ * locale has no effect. The collation orders by code point, and lower() then folds only ASCII.
  */
 export const postgresText: TextDialect = {
   contains,

@@ -72,7 +72,7 @@ const countOfStep = `(SELECT count(*) FROM (
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
-/** The columns of the log's state, and of a change. Without a change, its columns are NULL. */
+/** The columns of the log's state, then those of a change, or NULLs if there is no change. */
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",

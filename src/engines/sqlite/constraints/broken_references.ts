@@ -6,7 +6,7 @@ import type { RowValues } from "../../../db/engine/constraints_engine.ts";
 
 /**
  * Returns the columns of a row's foreign keys whose referenced row does not exist, for an engine
- * that does not name the broken key.
+ * that does not name the violated key.
  */
 export async function brokenReferences(
   values: RowValues,

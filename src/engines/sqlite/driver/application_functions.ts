@@ -29,7 +29,7 @@ type ApplicationFunction =
     readonly replaces: boolean;
   };
 
-/** The functions of the application for SQL. */
+/** The functions of the application that SQL can call. */
 export type ApplicationFunctions = readonly ApplicationFunction[];
 
 /**

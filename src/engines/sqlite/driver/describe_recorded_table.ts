@@ -15,8 +15,7 @@ import { repeatableDefault } from "./default_clause.ts";
 
 /**
  * Describes a table of a SQLite file whose changes will be recorded, with everything that its
- * triggers depend on. Throws an Error if the table does not exist. Columns in `exclude` are never
- * recorded.
+ * triggers depend on. Throws an Error for a missing table. Columns in `exclude` are never recorded.
  */
 export async function describeRecordedTable(
   table: TableInfo,

@@ -3,7 +3,7 @@ import { overTheLimit } from "../sql/time_check.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** The remaining bytes for cells of SQLite rows. */
+/** The number of bytes that may still be read from SQLite rows. */
 export interface BytesLeft {
   left: number;
 }
@@ -28,7 +28,7 @@ export class RowBytes {
   };
 }
 
-/** The remaining bytes for reads without a limit of bytes. */
+/** The remaining bytes of reads without a limit. */
 export const unlimitedBytes: BytesLeft = { left: Infinity };
 
 /**

@@ -48,7 +48,7 @@ export interface LimitedRead {
   readonly isShort?: boolean;
 }
 
-/** How a statement may run. */
+/** The ways in which a statement can run. */
 export type StatementKind =
   | "read"
   | "write"

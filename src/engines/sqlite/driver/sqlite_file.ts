@@ -39,8 +39,8 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
 /**
  * Requires a usable SQLite file at `path`. Throws an Error that says what to do if it cannot be
  * opened as a database, because messages of the libraries differ and say less. The function does
- * not open the file with the system, because closing it would release all POSIX locks of this
- * process on the file, including those of open connections.
+ * not open the file itself, because closing the file would release all POSIX locks of this process
+ * on it, including those of open connections.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;

@@ -15,8 +15,9 @@ import {
 
 /**
  * Removes all additions of the service from a SQLite file. First calls `announce` with the parts.
- * Returns the file's original journal mode, which the command line stored at its first start, or
- * null if there was nothing. Throws a plain Error if another program has the file open.
+ * Returns the file's new journal mode, or null if there was nothing to remove. The file leaves WAL
+ * mode if the command line stored another mode at its first start. Throws a plain Error if another
+ * program has the file open.
  */
 export function uninstallFromFile(
   path: string,

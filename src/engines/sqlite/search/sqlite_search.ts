@@ -15,7 +15,7 @@ export interface SqliteSearchOptions {
   readonly columns?: readonly string[] | undefined;
 }
 
-/** The description of {@link SqliteSearchOptions}. */
+/** The checks and defaults of {@link SqliteSearchOptions}. */
 export const sqliteSearchOptions = group(
   {
     tablePrefix: textLike('like "service_fts_"', /^[A-Za-z_][A-Za-z0-9_]*$/).default(

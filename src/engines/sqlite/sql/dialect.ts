@@ -250,9 +250,8 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
 }
 
 /**
- * First finds the first rows of each key, and then reads them by primary key. Numbering all rows of
- * a key took 400 ms for 270,000 rows. The limit is in the inner query, where it ends the work
- * early.
+ * Finds the first rows of each key, and then reads them by primary key. Numbering all rows of a key
+ * took 400 ms for 270,000 rows. The limit is in the inner query, where it ends the work early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const {

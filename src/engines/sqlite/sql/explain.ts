@@ -1,6 +1,6 @@
 import type { ExplainDialect } from "../../../sql/explain_dialect.ts";
 
-/** The plans of SQLite (https://sqlite.org/eqp.html). */
+/** The plans of SQLite statements (https://sqlite.org/eqp.html). */
 export const sqliteExplain: ExplainDialect = {
   statement: (text) => `EXPLAIN QUERY PLAN ${text}`,
   lines(rows) {

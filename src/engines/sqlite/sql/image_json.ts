@@ -4,7 +4,7 @@ import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 
 /** A column in the JSON image of a SQLite row. */
 export interface ImageColumn {
-  /** The name in the spelling of the database. */
+  /** The column's name in the spelling of the database. */
   readonly name: string;
   /** True if the column's affinity allows floating-point numbers. */
   readonly mayBeReal: boolean;
@@ -68,7 +68,7 @@ const maxMembers = 60;
 /** The maximum number of chained SELECTs. SQLite allows 500. */
 const maxTerms = 400;
 
-/** The member with the columns beyond {@link maxMembers}. */
+/** The name of the member that contains the columns beyond {@link maxMembers}. */
 const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 

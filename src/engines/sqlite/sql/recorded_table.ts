@@ -2,7 +2,7 @@ import type { ImageColumn } from "./image_json.ts";
 
 /** A SQLite table whose changes are recorded, with everything that its triggers depend on. */
 export interface RecordedTable {
-  /** The name in the spelling of the database. */
+  /** The table's name in the spelling of the database. */
   readonly name: string;
   /** The columns, except for those that are never recorded. */
   readonly recorded: readonly RecordedColumn[];

@@ -191,7 +191,7 @@ const maxNotes = 64;
 function updatesOfUniques(table: RecordedTable): string {
   const { columns, rowId } = table;
   const deciding = decidingColumns(table);
-  // The dependencies of a generated column are unknown.
+  // The dependencies of a generated column are unknown, so any update may change it.
   if (columns.some(({ name, generated }) => generated && deciding.has(name))) return "UPDATE";
   for (const { name, isRowId } of columns) if (isRowId) deciding.add(name);
   const names = [...(rowId === null ? [] : rowIdNames), ...deciding];

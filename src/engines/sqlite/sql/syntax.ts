@@ -1,7 +1,7 @@
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 import { tokens } from "../../../sql/statements/sql_tokens.ts";
 
-/** How SQLite writes SQL. */
+/** The SQL syntax of SQLite. */
 export const sqliteSyntax: SqlSyntax = {
   tokens,
   bareWords: (words) => words,

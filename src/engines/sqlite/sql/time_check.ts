@@ -47,7 +47,7 @@ export function textCheck(operand: Fragment): Fragment {
 
 /**
  * Returns the SQL of a SELECT that counts the bytes of each row by {@link rowBytesName} before the
- * next row is read. Otherwise all rows would be in memory before the first is seen.
+ * next row is read. Otherwise all rows would be in memory before the first row is counted.
  */
 export function countedRows(text: string, columns: number): string {
   const names = Array.from({ length: columns }, (_, index) => `c${index}`);

@@ -82,7 +82,7 @@ export interface CatalogueColumn {
   readonly generated: boolean;
   /** The declared type, for example `character varying(160)` or the name of a domain. */
   readonly declared: string;
-  /** The number of the column's type. */
+  /** The OID of the column's type. */
   readonly typeId: string;
   /** The full type. For a domain, the full type on which the domain is based. */
   readonly baseType: string;

@@ -157,7 +157,7 @@ export interface RowWidthsOptions {
   readonly databaseBytes: () => number;
 }
 
-/** How the rows of a statement are read. */
+/** The way in which the rows of a statement are read. */
 export interface ReadStrategy {
   /** True if all rows may be in memory before their bytes are counted. */
   readonly atOnce: boolean;
@@ -185,8 +185,7 @@ const shareOfMeasuring = 1 / 200;
 const bytesOfShortCell = 32;
 /**
  * The width of a row from which a table is read in another thread, in bytes. The time is checked
- * between rows, and sorting fifty rows of a megabyte takes longer than a read may take in the main
- * thread.
+ * between rows, and sorting fifty rows of a megabyte takes too long for the main thread.
  */
 const wideRow = 64 * 1024;
 /** The length from which a value may make rows much wider than before. */

@@ -23,7 +23,7 @@ export interface ReaderThreadOptions {
   readonly library: SqliteLibrary["source"];
   readonly additions: Additions;
   readonly clock: Clock;
-  /** Aborts the start of the thread, which then rejects. */
+  /** Aborts the start of the thread. The start then rejects. */
   readonly signal: AbortSignal;
   /** Called with the result of each read. */
   onAnswer(answer: Exclude<ReaderAnswer, string>): void;

@@ -6,7 +6,7 @@ import { missingPart } from "../sqlite_errors.ts";
 
 /**
  * Returns the generated columns of a table that use a function of another program, with reasons. No
- * statement can read a column that is computed when it is read.
+ * statement can read such a column if its values are not stored.
  */
 export async function unreadableColumns(
   connection: Connection,
