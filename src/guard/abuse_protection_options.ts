@@ -27,8 +27,8 @@ export interface AbuseProtectionOptions {
   /** The provider that verifies CAPTCHA tokens. Default: none. */
   readonly captcha?: CaptchaOptions | undefined;
   /**
-   * Number of your own proxies in front of the service: the client's address is the n-th entry from
-   * the right of `X-Forwarded-For`. Default: 0, which uses the address of the socket.
+   * Number of your own proxies in front of the service. With n proxies, the client's address is
+   * entry n from the right of `X-Forwarded-For`. Default: 0, the address of the socket.
    */
   readonly trustProxy?: number | undefined;
 }
@@ -46,7 +46,7 @@ export const abuseProtectionOptions = group(
 /** The options of abuse protection with their defaults. */
 export interface ResolvedAbuseProtection {
   readonly budget: BudgetOptions | null;
-  /** Returns the options of proof of work, which gates of resources need even if it is off. */
+  /** Returns the options of proof of work, which a resource may require even without `pow`. */
   pow(): ResolvedPowOptions;
   readonly powIsOn: boolean;
   readonly captcha: ResolvedCaptchaOptions | null;
@@ -67,7 +67,7 @@ export function resolveAbuseProtection(
   let resolvedPow = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,
-    // Resolved on first use, so a missing secret is no error if nothing needs proof of work.
+    // Resolving on first use makes a missing secret an error only if something needs the work.
     pow: () => resolvedPow ??= resolvePowOptions({}, isProduction, runtime),
     powIsOn: pow !== undefined,
     captcha: captcha === undefined ? null : resolveCaptchaOptions(captcha, isProduction),

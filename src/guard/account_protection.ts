@@ -11,8 +11,8 @@ import type { PowGateOptions } from "./resource_protection_options.ts";
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 
 /**
- * The budget of an address for account routes if the app configures none for anonymous callers.
- * Without it, clients could guess passwords without limit.
+ * The default budget of each client address for account routes. Without a budget, clients could
+ * guess passwords without limit.
  */
 export const accountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
@@ -29,7 +29,7 @@ export const accountPowOption = either(
 
 /** The protection of an account route, such as login, signup or password reset. */
 export interface AccountProtectionOptions {
-  /** Path of the route's options for error messages: `passwordAuth.login`. */
+  /** Path of the route's options in error messages, for example `passwordAuth.login`. */
   readonly path: string;
   readonly cost: number;
   readonly pow: boolean | AccountPowOptions;

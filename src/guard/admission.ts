@@ -22,7 +22,7 @@ import type { GuardedRequest } from "./guarded_request.ts";
 import { RequestWork, type RequestWorkOptions } from "./pow/request_work.ts";
 import type { OperationProtection, PowGate } from "./operation_protection.ts";
 
-/** The parts that the admissions of all requests of an app share. */
+/** The options that all admissions of an app share. */
 export interface AdmissionOptions extends RequestWorkOptions {
   /** The CAPTCHA challenges, or null if no provider is configured. */
   readonly captcha: CaptchaChallenge | null;
@@ -123,8 +123,8 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 
   /**
-   * Makes a solution usable again if the request failed with 422. Call it for every response. If
-   * the cost of the request itself caused the 422, the solution stays used.
+   * Makes the request's proof-of-work solution usable again if the response has status 422. Call it
+   * for every response. A `query-too-expensive` response keeps the solution used.
    */
   returnSolution(answer: unknown): MaybePromise<void> {
     if (this.#work === null || typeof answer !== "object" || answer === null) return;
@@ -142,7 +142,7 @@ export class Admission implements IdempotentAdmission, Debit {
   /** Returns the error to throw. A Problem gets headers with the remaining budget. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    // A disconnected client caused the abort, so the request stays charged.
+    // The client has caused the abort by disconnecting, so it still pays for the request.
     const isOurs = status >= 500 && !this.#guarded.request.signal.aborted &&
       !(error instanceof ChargedProblem);
     if (isOurs || status === 428 || status === 429) this.refund();
@@ -151,7 +151,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** Adds the gates of rows that the body embeds. Returns false if there are none to pass. */
+  /** Adds the gates of embedded rows. Returns false if the embedded rows have no gates. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);
@@ -167,7 +167,6 @@ export class Admission implements IdempotentAdmission, Debit {
     return gates.length + captchas.length > 0;
   }
 
-  /** Creates the request's budget. Returns null if the caller's class has no budget. */
   #openBudget(): MaybePromise<RequestBudget | null> {
     if (this.#budget !== null) return this.#budget;
     return chain(this.#findLimiter(), (limiter) => {
@@ -194,7 +193,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Applies the verdict on the facts. A passed challenge changes the facts and so the verdict. */
+  /** Does what the verdict demands. A passed challenge leads to another verdict. */
   #enforce(): MaybePromise<void> {
     const verdict = admissionVerdict(this.#facts);
     switch (verdict.kind) {

@@ -1,16 +1,16 @@
 /** The facts about a request from which its admission is decided. */
 export interface AdmissionFacts {
-  /** True for a live stream. A stream cannot be challenged after it has started. */
+  /** True for a live stream, which cannot be challenged after it has started. */
   readonly isStream: boolean;
   /** True if the resource's `rateLimit` is used up for the caller. */
   readonly isRateLimited: boolean;
   /** `enough` if the budget covers the cost, `short` if not, `none` without a budget or a cost. */
   readonly budget: "none" | "enough" | "short";
-  /** True if `abuseProtection.pow` is set. Proof of work then replaces missing budget. */
+  /** True if `abuseProtection.pow` is set. Then a proof of work replaces missing tokens. */
   readonly powIsOn: boolean;
   /** True if `abuseProtection.captcha` is set. */
   readonly captchaIsOn: boolean;
-  /** True if the resource accepts a CAPTCHA in place of missing budget. */
+  /** True if a CAPTCHA replaces missing tokens of the budget for this resource. */
   readonly overflowsToCaptcha: boolean;
   /** True if the resource always requires proof of work for this operation. */
   readonly hasPowGate: boolean;
@@ -24,7 +24,7 @@ export interface AdmissionFacts {
 
 /** The result of {@link admissionVerdict}: the next step for the request. */
 export type AdmissionVerdict =
-  /** Serves the request. `floor` takes at most the remaining budget: a challenge paid the rest. */
+  /** Serves the request. `floor` takes only the remaining tokens, after a solved challenge. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
   /** Challenges the client. `gate` and `overflow` may have different difficulties. */
   | {
@@ -36,9 +36,9 @@ export type AdmissionVerdict =
   | { readonly kind: "refuse"; readonly limit: "rateLimit" | "budget" };
 
 /**
- * Returns the next step for a request. Only this function defines the order of the limits: the rate
- * limit, the budget, the substitute for budget, and the gates. A CAPTCHA precedes proof of work.
- * One solution is valid both for a gate and as a substitute.
+ * Returns the next step for a request. Only this function defines the order of the limits: first
+ * the rate limit, then the budget, then the gates. A CAPTCHA precedes proof of work. One solution
+ * is valid both for a gate and for missing tokens.
  */
 export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };
@@ -57,7 +57,7 @@ export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
 
 type ChallengeKind = "none" | "pow" | "captcha";
 
-/** Returns the challenge that replaces missing budget, or none. */
+/** Returns the challenge that replaces missing tokens, or `none`. */
 function substituteFor(
   { isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionFacts,
 ): ChallengeKind {

@@ -1,7 +1,7 @@
 /**
- * Returns the client's address, or null if it is unknown. `X-Forwarded-For` has one trusted entry
- * for each of your own proxies. The client may have written any entry to the left of these. If the
- * header is malformed or too short, the address of the socket is used.
+ * Returns the client's address, or null if it is unknown. Only the last entries of
+ * `X-Forwarded-For` are trusted, one for each of your own proxies. The client may have written the
+ * entries before them. If the header is malformed or too short, the address of the socket is used.
  */
 export function clientAddress(
   headers: Headers,

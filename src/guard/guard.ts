@@ -34,7 +34,7 @@ import type { GuardedRequest } from "./guarded_request.ts";
 
 /** The guard of an app. It protects the app's operations against abuse. */
 export interface Guard {
-  /** Returns the protections of a resource's operations. Unprotected accesses are absent. */
+  /** Returns the protection of each protected operation of a resource. */
   protect(
     options: ProtectionOptions,
     target: ProtectedResource,
@@ -49,12 +49,12 @@ export interface Guard {
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
   /** Creates the admission of one request to an account route. */
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Returns a limiter for events of accounts or addresses. `id` is its name in the store. */
+  /** Returns a limiter for events of accounts or addresses. `id` names it in the store. */
   counter(id: string, options: BudgetClassOptions): RateLimiter;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Returns the limits for stored responses, which are kept for `ttlMs`, of each client. */
+  /** Returns each client's limit on the bytes of stored responses, which expire after `ttlMs`. */
   answerShares(ttlMs: number): AnswerShares;
-  /** Returns the budgets and rate limits that have counted some caller. */
+  /** Returns the budgets and rate limits that have counted at least one request. */
   limits(): readonly RateLimiter[];
   /** Returns leased tokens to the store. Call it before the store is closed. */
   close(): Promise<void>;

@@ -6,7 +6,7 @@ export interface GuardedRequest {
   /** The raw path, and the raw query without the question mark. */
   readonly target: { readonly path: string; readonly query: string };
   readonly user: User | null;
-  /** Returns the client's address, or null if it is unknown. */
+  /** Reads the raw body. All calls return the same bytes, which are empty without a body. */
   address(): string | null;
   /** Reads the raw body once. Empty for an operation without a body. */
   body(): Promise<Uint8Array>;

@@ -16,7 +16,7 @@ import type { RateLimiter } from "./budget/rate_limiter.ts";
 export interface OperationProtection {
   /** The rate limit, which all operations of the resource share. */
   readonly rateLimit: RateLimiter | null;
-  /** Tokens that one item costs. 0 if no budget applies. */
+  /** Cost of one item, in tokens of the caller's budget. 0 if no budget applies. */
   readonly cost: number;
   readonly pow: PowGate | null;
   readonly captcha: { readonly action: string | undefined } | null;
@@ -47,7 +47,7 @@ export interface ProtectionContext {
   rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
 }
 
-/** Resolves the protection of each operation of a resource. Unprotected accesses are absent. */
+/** Resolves the protection of each operation of a resource. Omits unprotected operations. */
 export function resolveProtections(
   options: ProtectionOptions,
   target: ProtectedResource,

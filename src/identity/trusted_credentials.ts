@@ -36,19 +36,17 @@ interface Trusted {
  */
 export class TrustedCredentials {
   readonly #options: TrustedCredentialsOptions;
-  /** Null marks a credential that has ended here. The store may still return it briefly. */
+  /** Null marks a credential that this process has ended. The store may still return it. */
   readonly #known = boundedMap<string, Trusted | null>(20_000);
   /** The reads in progress, by the string of the credential. */
   readonly #reading = new Map<string, Promise<Identification | null>>();
 
-  /** Creates the collection. Reads nothing yet. */
+  /** Creates an empty cache. */
   constructor(options: TrustedCredentialsOptions) {
     this.#options = options;
   }
 
-  /**
-   * Returns the identification of a credential, or null if the credential is unknown or has ended.
-   */
+  /** Returns the identification of a credential, or null if it is unknown or has ended. */
   identify(text: string): MaybePromise<Identification | null> {
     const known = this.#known.get(text);
     if (known === null) return null;
@@ -70,7 +68,7 @@ export class TrustedCredentials {
   #read(text: string): Promise<Identification | null> {
     const running = this.#reading.get(text);
     if (running !== undefined) return running;
-    // The time before the read. A later write is therefore noticed within one `recheckMs`.
+    // The time before the read. A write during the read is thus noticed within `recheckMs`.
     const readAt = this.#options.clock.elapsedMs();
     const reading = this.#options.read(text, true)
       .then((state) => this.#learn(text, state, readAt))
@@ -79,9 +77,7 @@ export class TrustedCredentials {
     return reading;
   }
 
-  /**
-   * Reads a credential for a stream without recording a use. Does not share the read of a request.
-   */
+  /** Reads a credential for a stream. Records no use, and does not share a request's read. */
   async #renew(text: string): Promise<User | null> {
     const state = await this.#options.read(text, false);
     return this.#learn(text, state, this.#known.get(text)?.readAt ?? -Infinity)?.user ?? null;
@@ -92,8 +88,7 @@ export class TrustedCredentials {
     // This process has ended the credential during the read.
     if (known === null) return null;
     if (state === null) {
-      // Unknown credentials are not cached, because invented strings would displace valid
-      // credentials.
+      // Unknown credentials are not cached. Invented strings would displace valid credentials.
       if (known !== undefined) this.end(text);
       return null;
     }
@@ -108,7 +103,7 @@ export class TrustedCredentials {
   }
 }
 
-/** Compares users of one credential, which have the same members in the same order. */
+/** Returns true if two users of one credential are equal. Their members have one order. */
 function isSameUser(left: User, right: User): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -34,7 +34,7 @@ export type ToolArguments = Readonly<Record<string, unknown>>;
 /** Maximum number of rows in one response of a tool. */
 const maxRows = 20;
 
-/** Number of fields, besides the key, in a response to a call that selects none. */
+/** Number of fields, besides the key, in a response to a call that selects no fields. */
 const defaultFields = 8;
 
 /** Runs a tool, which sends one or two requests to the service. Throws a {@link ToolRefusal}. */

@@ -1,7 +1,7 @@
 /** Maximum number of characters in one response of a tool. */
 const maxCharacters = 20_000;
 
-/** Maximum length of a string. If a response is still too long, its strings are cut to 80. */
+/** Maximum length of a string, or 80 characters if the response is still too long. */
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
@@ -26,7 +26,7 @@ export async function fitRows(
   }
 }
 
-/** Returns a value within the size limit. Long strings are cut, and more if there are many. */
+/** Returns a value within the size limit. Cuts long strings, and cuts them further if needed. */
 export function shortened(value: unknown): unknown {
   const cut = cutCells(value, cellCharacters);
   if (sizeOf(cut) <= maxCharacters) return cut;

@@ -1,6 +1,6 @@
 import type { Resource } from "../resource/model/resource.ts";
 
-/** For each resource, its name within the names of components and operations. */
+/** The unique names of the resources, from which names of components and operations are formed. */
 export type ComponentNames = ReadonlyMap<Resource, string>;
 
 /** Suffixes of component names. A resource's name must be unique with each suffix, too. */

@@ -52,7 +52,6 @@ export function operationDocument(
   };
 }
 
-/** Returns the name of the procedure that a route calls, or null for other routes. */
 function procedureOf({ endpoint, path }: Route): string | null {
   return endpoint.name === "procedure" ? path.slice("/rpc/".length) : null;
 }
@@ -76,7 +75,6 @@ function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSch
   return schema === null ? null : { "application/json": { schema } };
 }
 
-/** Returns the JSON Schema of a route's body, or null for a route without a body. */
 function bodyOf(
   operation: OperationName,
   resource: Resource,

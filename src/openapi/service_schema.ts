@@ -113,7 +113,7 @@ function describeResource(resource: Resource, prefix: string): ResourceSchema {
   };
 }
 
-/** Describes a relation. Returns none if no resource serves the related table. */
+/** Describes a relation. Returns an empty list if no resource serves the related table. */
 export function describeRelation(
   relation: Relation,
   resource: Resource,

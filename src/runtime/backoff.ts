@@ -2,7 +2,7 @@ import { sleep } from "./event_loop.ts";
 import { jitteredBetween } from "./jitter.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** The maximum waits of a backoff: `firstMs`, then always `factor` times as long. */
+/** The maximum waits of a backoff: first `firstMs`, and then `factor` times the last maximum. */
 export interface Backoff {
   readonly firstMs: number;
   readonly factor: number;
@@ -11,8 +11,8 @@ export interface Backoff {
 
 /**
  * Waits with backoff before another try, after `failedTries` failures. The wait is random, between
- * 0 and a maximum that grows with each failure ("full jitter"). The random wait prevents that tries
- * which have collided collide again.
+ * 0 and a maximum that grows with each failure ("full jitter"). Because the wait is random, tries
+ * that have collided do not collide again.
  */
 export function waitBackoff(
   failedTries: number,

@@ -1,6 +1,4 @@
-/**
- * A map that holds a limited number of entries and forgets the entries that were not used lately.
- */
+/** A map that holds a limited number of entries and forgets the least used entries. */
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
@@ -9,12 +7,9 @@ export interface BoundedMap<K, V> {
   entries(): Iterable<readonly [K, V]>;
 }
 
-/** The byte limit of a map. Clients can choose the strings, so entries can have any size. */
+/** The byte limit of a map. Clients choose some of the keys, so entries can have any size. */
 export interface ByteBound<K, V> {
-  /**
-   * The maximum number of bytes of all entries together. An entry of more than half of this number
-   * is not stored.
-   */
+  /** The maximum bytes of all entries together. Entries over half of it are not stored. */
   readonly maxBytes: number;
   /** Returns the approximate size of an entry in bytes. Equal entries have equal sizes. */
   bytesOf(key: K, value: V): number;
@@ -22,10 +17,10 @@ export interface ByteBound<K, V> {
 
 /**
  * Creates a {@link BoundedMap} of two generations. Entries in use move to the young generation.
- * When that is full, the old generation is dropped as a whole. A single Map that deletes its oldest
- * key at every `set` is slower. It steps over the slots of all deleted keys to find its first one,
- * which cost 20 µs per request with a full cache. The map holds at most `capacity` entries, and no
- * more bytes than the bound allows, if there is a bound.
+ * When the young generation is full, the old generation is dropped as a whole. A single Map that
+ * deletes its oldest key at every `set` is slower. To find its first key, it steps over the slots
+ * of all deleted keys. This cost 20 µs per request with a full cache. The map holds at most
+ * `capacity` entries, and no more bytes than the bound allows, if there is a bound.
  */
 export function boundedMap<K, V>(
   capacity: number,
@@ -92,8 +87,8 @@ const hashedCharacters = 128;
 
 /**
  * A {@link BoundedMap} of values computed from strings. A value is stored only when its string
- * occurs a second time. If each request had a new string, V8 would copy all short-lived values from
- * collection to collection.
+ * occurs a second time. If each request had a new string, V8 would copy all short-lived values at
+ * each garbage collection.
  */
 export class TextMemo<Value> {
   readonly #known: BoundedMap<string, Value>;
@@ -123,10 +118,7 @@ export class TextMemo<Value> {
   }
 }
 
-/**
- * Returns the FNV-1a hash of a string's UTF-16 units. For a long string, only units at equal
- * distances are hashed.
- */
+/** Returns the FNV-1a hash of a string. Samples the characters of a long string. */
 function hashOf(text: string): number {
   const { length } = text;
   const step = Math.ceil(length / hashedCharacters);

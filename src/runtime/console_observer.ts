@@ -35,10 +35,7 @@ export interface ConsoleObserverOptions {
   readonly write?: ((line: string) => void) | undefined;
   /** Returns milliseconds since 1970 for the `time` of JSON lines. */
   readonly now?: (() => number) | undefined;
-  /**
-   * The number of the worker. Every line contains the number, so that several processes can share a
-   * console.
-   */
+  /** The number of the worker, which every line contains. Several processes can share a console. */
   readonly worker?: number | undefined;
 }
 
@@ -244,7 +241,7 @@ function since(suppressed: number): string {
 
 /**
  * Returns the stack of an error with its causes, or the thrown value if it is not an Error. Never
- * throws. Returns an empty string for a problem that is sent to the client, and for refusals of an
+ * throws. Returns an empty string if the error is a problem for the client or a refusal of an
  * overloaded service. Any client can cause thousands of refusals, and printing a stack takes longer
  * than refusing.
  */

@@ -4,9 +4,7 @@ import type { Clock } from "./runtime.ts";
 export interface Deadline {
   /** Returns the remaining time in milliseconds, or 0 after the deadline. */
   leftMs(): number;
-  /**
-   * Resolves or rejects like `work`. After the deadline, rejects with the error of the deadline.
-   */
+  /** Resolves or rejects like `work`. After the deadline, rejects with its error. */
   within<T>(work: Promise<T>): Promise<T>;
 }
 

@@ -21,7 +21,7 @@ export function keepAlive(): () => void {
  */
 export const afterPendingIo: (work: () => void) => unknown = setImmediate;
 
-/** Lets other requests run if they have waited long. Long work calls it between parts. */
+/** Lets other requests run if they have waited long. Long work calls it between its parts. */
 export type YieldTurn = () => Promise<void>;
 
 /** The maximum time for which long work delays other requests, in milliseconds. */
@@ -55,7 +55,7 @@ export class EventLoopTurns {
     return this.#count;
   }
 
-  /** Counts the next turn. Returns the current count. */
+  /** Counts the next turn when it begins. Returns the current count. */
   watch(): number {
     if (!this.#isScheduled) {
       this.#isScheduled = true;

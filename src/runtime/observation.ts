@@ -16,7 +16,7 @@ export type Observation =
     readonly kind: "worker_ended";
     readonly worker: number;
     readonly pid: number;
-    /** The exit code or the signal. */
+    /** The exit code of the worker, or the signal that ended it. */
     readonly reason: string;
   }
   | { readonly kind: "worker_kept"; readonly worker: number; readonly reason: string }
@@ -26,9 +26,7 @@ export type Observation =
     readonly method: string;
     readonly path: string;
     readonly error: unknown;
-    /**
-     * How many refusals of an overloaded service were not reported since the last reported refusal.
-     */
+    /** Number of refusals of an overloaded service since the last reported refusal. */
     readonly suppressed?: number;
   }
   | { readonly kind: "answer_broke_off"; readonly path: string; readonly error: unknown }
@@ -41,7 +39,7 @@ export type Observation =
     readonly kind: "computed_failed";
     readonly resource: string;
     readonly field: string;
-    /** How many failures of the field were not reported since the last report. */
+    /** Number of failures of this field that were not reported since the last report. */
     readonly suppressed: number;
     readonly error: unknown;
   }
@@ -89,10 +87,7 @@ export type Observation =
   | SearchObservation
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
-/**
- * The reason why a proof of work was refused. The operator sees this reason, but the client does
- * not.
- */
+/** The reason why a proof of work was refused, for the operator. The client does not see it. */
 export type PowRefusal =
   | "absent"
   | "malformed"

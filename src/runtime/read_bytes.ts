@@ -52,7 +52,7 @@ export async function readBytes(
       length = wanted;
     }
   } finally {
-    // If the stream has not ended, this closes the connection. An error of the closing is
+    // This closes the connection if the stream has not ended. An error of the closing is
     // irrelevant.
     void reader.cancel().catch(() => undefined);
   }

@@ -3,7 +3,7 @@ import { other } from "../options/option_kinds.ts";
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Where a secret comes from, and what happens if no secret is set. */
+/** The source of a secret, and what happens if no secret is set. */
 export interface SecretSource {
   /** The value of the option. The first secret of a list encrypts, and all secrets decrypt. */
   readonly given: string | readonly string[] | undefined;

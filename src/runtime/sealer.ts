@@ -6,15 +6,9 @@ import type { Random } from "./runtime.ts";
 
 /** Encrypts and authenticates strings. All processes with the same secret can open the result. */
 export interface Sealer {
-  /**
-   * Returns the sealed string in base64url. Only {@link open} with the same `context` can decrypt
-   * it.
-   */
+  /** Returns the sealed string in base64url, for {@link open} with the same `context`. */
   seal(text: string, context: string): string;
-  /**
-   * Returns the original string. Returns null if the string was not sealed with these secrets for
-   * this context.
-   */
+  /** Returns the original string, or null if these secrets did not seal it for this context. */
   open(sealed: string, context: string): string | null;
 }
 
@@ -69,8 +63,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
     open(sealed, context) {
       if (sealed.length > maxSealedLength) return null;
       const bytes = Buffer.from(sealed, "base64url");
-      // Several base64 spellings decode to the same bytes, so only the canonical spelling is
-      // accepted.
+      // Several base64 strings decode to the same bytes. Only the canonical one is accepted.
       if (bytes.toString("base64url") !== sealed) return null;
       if (bytes.length < nonceBytes + tagBytes) return null;
       for (const key of keys) {
@@ -82,10 +75,9 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   };
 }
 
-/** The number of nonces that are generated together. A single one costs a tenth of sealing. */
+/** The number of nonces that are generated together. One alone takes a tenth of sealing's time. */
 const pooledNonces = 256;
 
-/** Creates a function that returns a new random nonce at each call. */
 function nonces(random: Random): () => Buffer {
   let pool = Buffer.alloc(0);
   let at = 0;

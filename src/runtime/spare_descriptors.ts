@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { isDeno } from "./host.ts";
 
-/** Returns true if the process can now open `count` more files, or may not try. */
+/** Returns true if the process can open `count` more files, or may not test this. */
 export function hasSpareDescriptors(count: number): boolean {
   if (!mayOpenSpare()) return true;
   const opened = openSpare(count);
@@ -18,9 +18,7 @@ export function mayOpenSpare(): boolean {
   return !isDeno || Deno.permissions.querySync({ name: "read", path: devNull }).state === "granted";
 }
 
-/**
- * Opens `count` file descriptors. Returns null, with none of them open, if the process has too few.
- */
+/** Opens `count` file descriptors. Returns null, and leaves none open, if too few are free. */
 export function openSpare(count: number): readonly number[] | null {
   const opened: number[] = [];
   try {

@@ -3,9 +3,7 @@ import { isDeno } from "./host.ts";
 import type { Observer } from "./observation.ts";
 import type { Clock, Cron, Random, Runtime } from "./runtime.ts";
 
-/**
- * Returns the runtime of the system: the machine's clock, random bytes and environment variables.
- */
+/** Returns the runtime of the system: the machine's clock, randomness and environment. */
 export function systemRuntime(observe: Observer): Runtime {
   const cron = platformCron();
   return {
@@ -41,10 +39,7 @@ function callAfter(delayMs: number, work: () => void): () => void {
   return () => cancel();
 }
 
-/**
- * Returns an environment variable of the process. Returns undefined if the process may not read the
- * variable.
- */
+/** Returns an environment variable, or undefined if the process may not read the variable. */
 export function environment(name: string): string | undefined {
   if (!isDeno) return process.env[name];
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted"
@@ -52,7 +47,6 @@ export function environment(name: string): string | undefined {
     : undefined;
 }
 
-/** The function of Deno that registers a cron. */
 type DenoCron = (
   name: string,
   schedule: string,

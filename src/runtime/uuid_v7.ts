@@ -1,10 +1,7 @@
 import { bytesToHex } from "../protocol/byte_text.ts";
 import type { Clock, Random } from "./runtime.ts";
 
-/**
- * Returns a UUID of version 7 (RFC 9562, 5.7). UUIDs are sorted by millisecond, and unpredictable
- * within one.
- */
+/** Returns a UUID of version 7 (RFC 9562, 5.7). It sorts by millisecond and is unpredictable. */
 export function uuidV7(clock: Clock, random: Random): string {
   const bytes = random.bytes(16);
   const view = new DataView(bytes.buffer, bytes.byteOffset);

@@ -42,7 +42,6 @@ export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
 
 const maxStartMs = 10_000;
 
-/** The part of the Web Locks API that is used here. */
 interface WebLocks {
   request(name: string, options: { mode: "shared" }, hold: () => Promise<void>): Promise<void>;
   query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;

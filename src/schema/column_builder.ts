@@ -35,7 +35,7 @@ export interface ColumnDeclaration
   readonly unique: boolean;
   /** The value for new rows that omit the column, or null if the column has no default. */
   readonly default: ColumnDefault | null;
-  /** Returns the referenced column, called lazily; null if the column is no foreign key. */
+  /** Returns the referenced column, after all tables are declared. Null without a foreign key. */
   readonly references: (() => ColumnLike<unknown>) | null;
   /** The `ON DELETE` and `ON UPDATE` actions of the foreign key. */
   readonly actions: ForeignKeyActions;

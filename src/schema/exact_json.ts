@@ -43,16 +43,13 @@ const misread =
 export interface JsonLimits {
   /** Maximum nesting depth of arrays and objects. */
   readonly levels: number;
-  /**
-   * Maximum number of member names in all objects, counting repetitions. Eight arrays or objects
-   * count as one name.
-   */
+  /** Maximum number of member names in all objects. Eight arrays or objects count as one name. */
   readonly names: number;
   /** Maximum number of consecutive digits, because parsing a number takes superlinear time. */
   readonly digits: number;
 }
 
-/** This many arrays and objects count as one name, because GeoJSON consists mostly of arrays. */
+/** The number of arrays and objects that count as one name. GeoJSON consists mostly of arrays. */
 const containersPerName = 8;
 
 /** Returns the limit that a string exceeds, or null if none. The string need not be JSON. */
@@ -160,7 +157,7 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** Returns the offset of the quote that closes the string at `at`, or the length without one. */
+/** Returns the offset of the closing quote of the string at `at`, or the text's length. */
 function closingQuote(text: string, at: number): number {
   let end = at;
   let backslashes: number;
@@ -225,7 +222,7 @@ function readExactly(text: string): unknown {
     return members;
   }
 
-  /** Skips the opening bracket or the comma before the next item, or the closing bracket. */
+  /** Skips punctuation before the next item. Returns false after skipping the closing bracket. */
   function hasNext(close: number): boolean {
     at = afterSpace(text, at);
     if (text.charCodeAt(at) !== close) {

@@ -37,10 +37,7 @@ export function parseMoment(text: string): string | null {
   return parseInstant(text.replace(finerThanMicroseconds, "$1"));
 }
 
-/**
- * Returns the canonical timestamp for epoch milliseconds and 0–999 microseconds, or null if the
- * year is out of range.
- */
+/** Returns the canonical timestamp, or null if the year is out of range. `micros` is 0–999. */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
   if (utc === null) return null;

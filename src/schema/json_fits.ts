@@ -24,7 +24,7 @@ const maxUtf8BytesOfUnit = 3;
 /** Maximum depth that is measured. `writeJson` later refuses deeper and circular values. */
 const maxLevels = 100;
 
-/** Returns how many of `left` bytes remain after a value. A negative result means too few. */
+/** Returns `left` minus the bytes of a value's JSON. Negative if too few bytes are left. */
 function leftAfter(
   value: unknown,
   left: number,

@@ -9,7 +9,7 @@ export function jsonParts(value: unknown): Iterable<string> {
   return holdsObjects(value, maxLevels) ? partsOf(value, maxLevels) : [writeJson(value)];
 }
 
-/** Maximum nesting depth that is divided. Deeper values are written as one part. */
+/** Maximum nesting depth of values that are divided. Deeper values are written as one part. */
 const maxLevels = 8;
 
 function partsOf(value: object, levels: number): Generator<string> {

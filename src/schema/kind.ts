@@ -61,10 +61,7 @@ export const anyValue: ValueRules = Object.freeze({
   exactCase: false,
 });
 
-/**
- * The interface of a column kind, which parses and orders values. The caller handles null before it
- * uses a kind.
- */
+/** A column kind, which parses and orders values. Callers handle null before they use it. */
 export interface Kind {
   /** Converts a JSON value from a body to an in-process value. Throws {@link InvalidValue}. */
   fromJson(value: unknown, rules: ValueRules): unknown;
@@ -79,8 +76,6 @@ export interface Kind {
    * no order. Never throws for an invalid stored value.
    */
   readonly compare: ((left: unknown, right: unknown) => number) | null;
-  /**
-   * True if filters may use `>`. False for booleans, which can be sorted but not compared by `>`.
-   */
+  /** True if filters may use `>`. False for booleans, which can only be sorted. */
   readonly ordered: boolean;
 }

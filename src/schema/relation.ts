@@ -75,7 +75,7 @@ export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
   if (isAny(other)) return anyFamilies.has(kindFacts[own.kind].family);
   const family = kindFacts[own.kind].family;
   if (family === null || family !== kindFacts[other.kind].family) return false;
-  // Only the database can compare values of such a type, and both types must be the same.
+  // Only the database can compare values of a database type, and only with the same type.
   if (own.databaseType?.sqlName !== other.databaseType?.sqlName) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;
 }

@@ -13,7 +13,7 @@ export interface NamedKey {
 /** Candidate names for one relation, best first. The first name that is free is used. */
 export type NameChoices = readonly string[];
 
-/** Returns candidate names for the relation along a foreign key, such as `billing_address`. */
+/** Returns names for the relation to the row that a foreign key references: `billing_address`. */
 export function namesToOne(key: NamedKey): NameChoices {
   const role = roleOf(key);
   const target = singular(key.to);
@@ -25,8 +25,8 @@ export function namesToOne(key: NamedKey): NameChoices {
 }
 
 /**
- * Returns candidate names for the relation against a foreign key, such as `orders`. If several
- * foreign keys exist, a candidate is `orders_by_billing_address`.
+ * Returns candidate names for the relation to the rows whose foreign key references a row, such as
+ * `orders`. If several foreign keys exist, a candidate is `orders_by_billing_address`.
  */
 export function namesToMany(key: NamedKey): NameChoices {
   const { from, columns } = key;
@@ -58,9 +58,9 @@ export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
 
 /**
  * Assigns to each relation its first candidate name that is free. Relations of an earlier group
- * have precedence. If several relations of a group want the same name, none of them gets the name.
- * The result thus does not depend on the order of relations. A relation without a free candidate
- * gets no name.
+ * have precedence. If several relations of a group have the same candidate, none of them gets this
+ * name. The result thus does not depend on the order of relations. A relation without a free
+ * candidate gets no name.
  */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],

@@ -55,7 +55,7 @@ export type InsertRow<C extends ColumnBuilders> =
       | undefined;
   } extends infer Row ? { [Key in keyof Row]: Row[Key] } : never;
 
-/** A declared table. Its columns are properties, and its types are those of rows and new rows. */
+/** A declared table: its columns as properties, and the types of a row and of a new row. */
 export type Table<Name extends string, Row, NewRow> =
   & TableLike<Row, NewRow, Name>
   & { readonly [Key in keyof Row & string]: Column<Exclude<Row[Key], null>, Name> };
@@ -147,7 +147,7 @@ export function table<Name extends string, C extends ColumnBuilders>(
   return declared;
 }
 
-/** Requires a list from the third argument. A mistake is to return `index(title)` alone. */
+/** Throws unless the third argument returned a list, for example for `index(title)` alone. */
 function listOf(table: string, parts: unknown): readonly TablePart[] {
   if (Array.isArray(parts)) return parts;
   throw new Error(`Cannot declare "${table}": its third argument must return a list`);

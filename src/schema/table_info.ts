@@ -28,8 +28,7 @@ export type TimestampFormat =
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
 /**
- * The timestamp format in tables that the service creates. All strings have the same width, so they
- * sort by time.
+ * The timestamp format in the service's own tables. The width is fixed, so strings sort by time.
  */
 export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
 
@@ -38,7 +37,7 @@ export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
  * kind determines the JSON of the values. Only the database can compare the values.
  */
 export interface DatabaseType {
-  /** The quoted type name for casts, without numbers. For a domain, its base type. */
+  /** The quoted type name for casts, without a length. For a domain, its base type. */
   readonly sqlName: string;
   /** The JSON form of the type's values. */
   readonly shape: ValueShape;
@@ -134,7 +133,7 @@ export interface ColumnInfo extends ValueRules {
   /**
    * For an integer column, true if its type allows numbers beyond 2^53, such as `bigint` of an
    * existing table. Clients with doubles then receive strings. For an `any` column, true if it is a
-   * key or references a key. Clients then receive the form of paths.
+   * key or references a key. Clients then receive the string that a path contains.
    */
   readonly isWide: boolean;
   /** The format of the column's timestamps in a database without a timestamp type. */

@@ -67,7 +67,7 @@ export type ServedRow<Row> =
   & { [Key in keyof Row]: ServedValue<Row[Key]> }
   & unknown;
 
-/** Returns the description of a table. For a column, returns that of its table. */
+/** Returns the description of a table, or of the table of a column. */
 export function tableInfoOf(
   source: TableLike<unknown, unknown> | ColumnLike<unknown>,
 ): TableInfo {

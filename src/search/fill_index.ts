@@ -5,7 +5,7 @@ import type { ReadPlan } from "../plan/plan.ts";
 import { type IndexedTable, indexRows } from "./index_rows.ts";
 import { readSearchedRows } from "./search_index.ts";
 
-/** Options of filling an index. */
+/** Options of {@link fillIndex}. */
 export interface FillOptions {
   /** Aborting this signal stops the filling after the current page. */
   readonly signal?: AbortSignal;
@@ -64,7 +64,7 @@ export async function removeGone(table: IndexedTable): Promise<void> {
     const rows = await readSearchedRows(index, keys, index.driver);
     const gone = rows.filter(({ texts }) => texts === null).map(({ key }) => key);
     if (gone.length > 0) await indexRows(table, gone, { isAwaited: true });
-    // The next page begins after a key that still exists: no engine can find a removed key.
+    // No engine can find a removed key, so the next page begins after a key that still exists.
     after = keys.findLast((key) => !gone.includes(key)) ?? after;
   }
 }

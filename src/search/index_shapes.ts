@@ -6,7 +6,7 @@ import { rawSql, sql, toStatement } from "../sql/fragment.ts";
 export interface ShapedIndex {
   readonly name: string;
   readonly shape: string;
-  /** The statements that drop and create its tables. */
+  /** The statements that drop and create the tables of the index. */
   readonly creation: readonly string[];
 }
 

@@ -12,14 +12,14 @@ import type { OpenIndex } from "./open_index.ts";
 export interface FailedIndexing {
   /** The name of the index. */
   readonly index: string;
-  /** The ids of the rows, in the form of paths. */
+  /** The ids of the rows, as URLs contain them. */
   readonly ids: readonly string[];
 }
 
 /** Receives the error of an index that rejected rows. The write of these rows has succeeded. */
 export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
 
-/** Reports a failure: observes it, and calls the handler of the configuration. */
+/** Reports a failure to the observer and to the handler in the configuration. */
 export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<void>;
 
 /**

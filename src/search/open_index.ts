@@ -34,7 +34,7 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** The promises that the index is prepared and filled. A failure replaces both promises. */
+  /** Promises that resolve when the index is prepared and filled. A failure replaces them. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
@@ -111,7 +111,7 @@ export class OpenIndex implements IndexedTable {
   }
 
   /**
-   * Returns the matching documents, as a SELECT for a search plan of these rows. Rejects with a 503
+   * Returns a SELECT of the matching documents, for a search plan of these rows. Rejects with a 503
    * if the engine does not respond or the index is not filled yet, and with a 422 for too many
    * documents.
    */

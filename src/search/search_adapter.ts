@@ -101,7 +101,7 @@ export interface WriteOptions {
 export interface LocalIndex {
   /**
    * True if a failing statement ends the transaction, so the changes need a savepoint. Otherwise
-   * only the statement is rolled back, and the previous changes are retried or reported with it.
+   * the engine rolls back only the failing statement.
    */
   readonly needsSavepoint: boolean;
   /** Writes changes in an open transaction of the table's database. */

@@ -52,7 +52,7 @@ export interface SearchedRow {
 /**
  * Reads the current rows with these keys for a search index. Returns one result for each key, in
  * the same order. Within a transaction, the result includes the transaction's own writes. `lock`
- * prevents other changes of the rows until its end.
+ * prevents other changes of the rows until the transaction ends.
  */
 export async function readSearchedRows(
   { table, fields, columns, reader, undeleted }: SearchIndex,
@@ -98,7 +98,7 @@ export function searchedRow(row: Row, { table, fields, undeleted }: SearchIndex)
   return { key: keyOf(row, table), texts };
 }
 
-/** Returns the strings of a row. */
+/** Returns the strings to index from a row. */
 export function textsOf(row: Row, fields: readonly SearchField[]): SearchTexts {
   return fields.map(({ column }) => textOf(row[column.name]));
 }

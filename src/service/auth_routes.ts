@@ -10,14 +10,13 @@ import type { AppEnv } from "./middleware.ts";
  */
 export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router): void {
   if (routes instanceof Hono || isForeignHono(routes) && hasErrorHandler(routes)) {
-    // The cast is safe: `route` only reads the list of routes and the error handler, which every
-    // copy of Hono has.
+    // The cast is safe: `route` only reads routes and the error handler, which every Hono app has.
     hono.route(path, routes as unknown as Hono);
   } else if (isForeignHono(routes)) {
     const mounted = hono.basePath(path);
     for (const route of routes.routes) mounted.on(route.method, route.path, route.handler);
   } else {
-    // A router may accept further arguments, such as the facts of the listener.
+    // A router may accept further arguments, such as facts about the connection.
     hono.mount(path, routes.fetch.bind(routes) as (request: Request) => Response);
   }
 }

@@ -5,9 +5,7 @@ import type { Observer } from "../runtime/observation.ts";
 import { isHttpException } from "./http_exception.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 
-/**
- * The deployer's authentication, with middlewares that change the authentication of single paths.
- */
+/** The deployer's authentication, with middlewares that change it for single paths. */
 export interface Authentication {
   /** Identifies the user of a request, or refuses the request. */
   readonly authenticate: Middleware;
@@ -36,9 +34,7 @@ export function identifying(
   };
 }
 
-/**
- * Creates the authentication of an app. `countRefusal` is null if no rate limit counts requests.
- */
+/** Creates the authentication of an app. Without rate limits, `countRefusal` is null. */
 export function createAuthentication(
   given: Middleware,
   observe: Observer,

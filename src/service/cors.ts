@@ -38,14 +38,14 @@ function isOpaque(given: string): boolean {
 }
 
 /**
- * Returns why a string is not an origin that browsers send. Returns null for an origin and for a
- * value that is no string.
+ * Returns the reason why a string is not an origin that browsers send. Returns null for an origin
+ * and for a value that is no string.
  */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));
   const url = URL.parse(given);
-  // The message omits the origin, because passwords must not appear even in a log.
+  // The message omits the origin, because the origin may contain a password.
   if (given.includes("@")) return `has a user, and an origin has none: like "${exampleOrigin}"`;
   if (given.includes("*")) {
     return `is ${shown}, and patterns are not supported: name each origin, or allow "*"`;

@@ -38,7 +38,7 @@ export function createFail(
   let countedUntil = -Infinity;
   let suppressed = 0;
 
-  /** Observes an error. Refusals are only counted: any client can cause thousands per second. */
+  /** Observes an error. Only counts refusals, because any client can cause thousands per second. */
   function observeFailure(method: string, path: string, error: unknown): void {
     if (!(error instanceof Problem && error.slug === "overloaded")) {
       return observe({ kind: "request_failed", method, path, error });

@@ -28,10 +28,7 @@ import { emptyStream } from "./responder.ts";
 
 /** The options of the Hono app of a service. */
 export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
-  /**
-   * Creates the authentication, which counts the requests that it refuses. Null if no user is
-   * authenticated.
-   */
+  /** Creates the authentication with a counter of refusals. Null if it identifies no user. */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
   /** Identifies users without a Hono context. Null if a middleware needs the context. */
   readonly identify: Credentials["identify"] | null;
@@ -39,7 +36,6 @@ export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions,
   readonly authenticatesByContext: boolean;
 }
 
-/** The options of the chain of middlewares and routes. */
 interface ChainOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
@@ -109,8 +105,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // Hono removes the body of a HEAD response. For a null body, a listener would send a length
-      // of 0.
+      // For a null body, a listener would send a length of 0. Hono has removed the body of a HEAD.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
       return responder.adopt(

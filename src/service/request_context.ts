@@ -110,7 +110,6 @@ function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
 }
 
-/** Returns the peer's address as the listener reports it, or null. */
 function remoteAddress(info: unknown): string | null {
   if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
   const { remoteAddr } = info;

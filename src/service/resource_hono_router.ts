@@ -46,7 +46,7 @@ export class ResourceHonoRouter implements Router<Registered> {
   match(method: string, path: string): Result<Registered> {
     const route = this.#table.at(path)?.get(method);
     const chain = route === undefined ? undefined : this.#chains.get(route);
-    // Hono looks up the method in a plain object, where a method `constructor` would exist.
+    // Hono looks up the method in a plain object, in which the name `constructor` always exists.
     return chain ?? this.#others.match(this.#methods.has(method) ? method : METHOD_NAME_ALL, path);
   }
 }

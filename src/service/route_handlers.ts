@@ -35,7 +35,7 @@ export interface RouteHandlersOptions {
   readonly responder: Responder;
   /** Converts the value that a middleware set as `user` to the user. */
   readonly parseUser: (value: unknown) => User | null;
-  /** The path at which a proxy or a parent app has mounted this app, and which requests lack. */
+  /** The path at which a proxy or a parent app has mounted this app. Requests lack this path. */
   readonly mountedAt: string;
 }
 
@@ -69,7 +69,7 @@ export class RouteHandlers {
     return Object.defineProperty(handler, "name", { value: name });
   }
 
-  /** The last handler of the app. It responds for unknown paths and for unsupported methods. */
+  /** The last handler of the app. Responds to unknown paths and unsupported methods. */
   readonly elsewhere = (context: Context<AppEnv>, next: Next): Promise<Response | void> =>
     this.#answerByPath(context, next);
 
@@ -109,9 +109,7 @@ export class RouteHandlers {
     return this.#options.mountedAt + this.#routedPrefix(context);
   }
 
-  /**
-   * Counts a request that authentication refuses, under its route. Throws a 429 above the limit.
-   */
+  /** Counts a request that authentication refuses. Throws a 429 above its route's limit. */
   async countRefusal(context: Context<AppEnv>): Promise<void> {
     const { table, countRefused } = this.#options;
     const { method, raw: request } = context.req;
@@ -206,8 +204,7 @@ export class RouteHandlers {
     const routes = matchedRoutes(context);
     const isOwn = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;
     const after = routes.slice(context.req.routeIndex).findIndex(isOwn);
-    // The app may be mounted twice. The last handler of the running mount follows the running
-    // handler.
+    // An app may be mounted twice. The last handler of this mount follows the running handler.
     const own = after < 0 ? routes.findLastIndex(isOwn) : context.req.routeIndex + after;
     if (own < 0 || routes[own]?.basePath === "/") return "";
     const matched = context.req.path;

@@ -8,14 +8,14 @@ import type { RateLimiter } from "./rate_limiter.ts";
 /** The bytes that a client has used in this process and that other processes do not know yet. */
 interface Unreconciled {
   bytes: number;
-  /** True if the share had too few bytes left when this process last reported its usage. */
+  /** True if too few bytes were left for the client when this process last reported its usage. */
   isUsedUp: boolean;
 }
 
 /**
- * Creates the shares of clients in the space for stored responses. A share is a bucket of bytes
- * that refills as stored responses expire, after `ttlMs`. The bucket in the store is called only
- * when a client has used a mebibyte in this process, so most requests do not wait.
+ * Limits the bytes of stored responses of each client. Each client has a bucket of bytes, which
+ * refills as its stored responses expire, after `ttlMs`. A process reports to the bucket in the
+ * store only after each mebibyte, so most requests do not wait.
  */
 export function createAnswerShares(
   ttlMs: number,

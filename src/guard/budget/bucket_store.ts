@@ -7,16 +7,16 @@ import { StoreError } from "../../kv/store_error.ts";
 
 /** An object that holds leased tokens. The store counts leased tokens as spent. */
 export interface LeaseHolder {
-  /** Returns tokens that were unused since the last call. The result is false without tokens. */
+  /** Puts idle tokens back in the store. Returns false if the holder has no tokens. */
   returnIdle(): boolean;
   /** Returns all held tokens to the store. */
   returnAll(): Promise<void>;
 }
 
 /**
- * Stores the token buckets of rate limits in the key-value store. It groups changes, has a timeout,
- * and does not wait for a store that has just failed. Leased tokens that are unused return within
- * two seconds.
+ * Stores the token buckets of rate limits in the key-value store. Each call of the store has a
+ * timeout. For a second after a failure, callers skip the store. Unused leased tokens return to the
+ * bucket within two seconds.
  */
 export class BucketStore {
   readonly #hotKeys: HotKeys;
@@ -37,10 +37,10 @@ export class BucketStore {
     return this.#runtime.clock.elapsedMs() < this.#downUntil;
   }
 
-  /** Changes one record. If the store fails, the failure is observed, and the call rejects. */
+  /** Changes one record. If the store fails, reports the failure and rejects. */
   async update<T>(key: KeyValueKey, change: (value: unknown) => KeyChange<T>): Promise<T> {
     const { clock, observe } = this.#runtime;
-    // A store of the deployer may have no timeout, so each call has a deadline.
+    // A store that the deployer supplies may have no timeout, so each call has a deadline.
     const limit = deadline(
       timeoutMs,
       clock,
@@ -82,8 +82,8 @@ export class BucketStore {
   }
 }
 
-/** How long a request waits for the store, in milliseconds. Then it continues without. */
+/** How long a request waits for the store in milliseconds, before it ignores the store. */
 const timeoutMs = 3_000;
 
-/** Pause after a failure, and time after which unused tokens return, in milliseconds. */
+/** Pause after a failure of the store, and age of unused tokens to return, in milliseconds. */
 const pauseMs = 1_000;

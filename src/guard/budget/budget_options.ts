@@ -33,7 +33,7 @@ export const authenticatedClass = "authenticated";
 /** The budget class of requests from MCP tools, if it is configured. */
 export const toolClass = "mcp";
 
-/** Maximum capacity. Numbers in headers have 15 digits: 12 before the point, and 3 after it. */
+/** Maximum capacity. A number in a header has up to 12 digits before the point and 3 after it. */
 const maxTokens = 1e12;
 
 /** Minimum number of tokens. An empty bucket could pay for less, because of rounding. */

@@ -1,7 +1,7 @@
 import type { KeyChange } from "../../kv/key_change.ts";
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 
-/** The number of tokens that a request needs. With `toFloor`, fewer are taken if fewer exist. */
+/** The number of tokens that a request needs. `toFloor` accepts fewer if fewer remain. */
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
@@ -27,7 +27,7 @@ export interface DrawRequest extends TokenDemand {
   /** Number of tokens that the process keeps. They are part of `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** Amount of the requests for which the process leases a share; 0 to lease none. */
+  /** Tokens per request, from which the size of the next lease follows. 0 to lease none. */
   readonly shareFor: number;
 }
 
@@ -97,15 +97,15 @@ function isRecord(value: unknown): value is BucketRecord {
 }
 
 /**
- * Returns a sixteenth of the remaining tokens, so four processes lease a quarter. Returns 0 near
- * the limit, where every token counts. If more than 512 remain, a share lasts for 32 requests.
+ * Returns the number of tokens to lease: a sixteenth of the remaining tokens, so four processes
+ * lease a quarter. Returns 0 near the limit, when every token counts.
  */
 function shareOf(left: number, amount: number): number {
   const share = left / 16;
   return share < 2 * amount ? 0 : share;
 }
 
-/** Returns how long a record is kept: until the bucket is full. A missing record means full. */
+/** Returns how long a record is kept: until the bucket is full. Full buckets have no record. */
 function keepMs(bucket: Bucket, limit: BucketPolicy, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
   return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));

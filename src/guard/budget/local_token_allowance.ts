@@ -153,7 +153,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       }
       return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
-      // The store has observed the error. Tokens that may have been returned count as not held.
+      // The store has reported the error. Tokens that may be back in the store are not held.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
       return this.#takeWithoutStore(demand);
     }
@@ -167,7 +167,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       const nothing = { amount: 0, toFloor: false, taken: 0 };
       await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
     } catch {
-      // The store has observed the error. The next request tries the store again.
+      // The store has reported the error. The next request calls the store again.
       this.#held = 0;
     }
   }
@@ -208,7 +208,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     store.watch(this);
   }
 
-  /** Takes tokens while the store fails. By contract each process then limits separately. */
+  /** Takes tokens while the store fails. Then each process limits its callers separately. */
   #takeWithoutStore({ amount, toFloor, taken }: TokenDemand): TakeResult {
     this.#refill();
     this.#held = 0;

@@ -58,7 +58,7 @@ export function secondsUntil(
   return seconds === Infinity ? null : Math.max(0, Math.ceil(seconds - roundingTolerance));
 }
 
-/** Returns the `RateLimit` header. `t` is the time until the next token: at most Retry-After. */
+/** Returns the `RateLimit` header. Its `t` is the number of seconds until the next token. */
 function stateOf(state: RateLimitState, now: number): string {
   const { limit, left } = state;
   const remaining = Math.max(0, Math.floor(left.tokens + roundingTolerance));

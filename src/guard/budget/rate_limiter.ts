@@ -31,12 +31,12 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
 
-  /** Takes tokens in addition to `taken` tokens. If too few remain, the `taken` tokens return. */
+  /** Takes tokens in addition to `taken` tokens. If too few remain, gives these tokens back. */
   takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
 
-  /** Returns true if this amount would be refused, without calling the store. */
+  /** Returns true if this amount would be refused. Does not call the store. */
   isKnownShort(caller: string, amount: number): boolean {
     return this.#leaseOf(caller).isKnownShort(amount);
   }
@@ -76,7 +76,7 @@ export class RateLimiter {
   }
 }
 
-/** Hashes a caller for the key in the store. JSON distinguishes lone surrogates, unlike UTF-8. */
+/** Hashes a caller's name for a key in the store. JSON keeps lone surrogates, unlike UTF-8. */
 function shortHash(caller: string): string {
   return createHash("sha256").update(JSON.stringify(caller)).digest("base64url").slice(0, 22);
 }

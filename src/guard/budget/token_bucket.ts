@@ -17,7 +17,7 @@ export interface BucketPolicy {
   readonly header: string;
   /** Returns the bucket at a later time. It never exceeds the capacity, even if the clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
-  /** Returns how long to wait for the amount. The bucket must be refilled to `now`. */
+  /** Returns the time in milliseconds until the bucket holds the amount. Call `refill` before. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
   /** Returns true if tokens of one bucket may be returned to the other. */
   isSameSpan(left: Bucket, right: Bucket): boolean;
@@ -29,8 +29,8 @@ export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
 }
 
 /**
- * The rounding tolerance, because sums of fractions are inexact. After the announced wait, a token
- * must be available.
+ * The rounding tolerance, because sums of fractions are inexact and a token must be available after
+ * the announced wait.
  */
 export const roundingTolerance = 1e-6;
 
@@ -74,7 +74,7 @@ export function fixedWindow(
   };
 }
 
-/** Returns the `RateLimit-Policy` value. `w` is the time in which an empty bucket refills. */
+/** Returns the `RateLimit-Policy` value. `w` is the time to refill an empty bucket, in seconds. */
 function policyOf(name: string, capacity: number, spanMs: number): string {
   const window = spanMs === Infinity ? "" : `;w=${Math.max(1, Math.ceil(spanMs / 1_000))}`;
   return `"${name}";q=${Math.floor(capacity)}${window}`;

@@ -14,7 +14,7 @@
  * ```
  */
 export interface CaptchaVerifier {
-  /** Name of the CAPTCHA, which the client reads in `Service-Captcha-Provider`. */
+  /** Name of the CAPTCHA provider, which the client reads in `Service-Captcha-Provider`. */
   readonly provider: string;
   /** Public key that the client needs to show the CAPTCHA, in `Service-Captcha-Sitekey`. */
   readonly siteKey: string;

@@ -18,7 +18,7 @@ export interface SiteVerifyOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Describes a key. A space in a key is a mistake in copying, and headers cannot contain spaces. */
+/** Describes a key without spaces. Spaces are copying mistakes, and headers cannot contain them. */
 const key = other<string>(
   "a key as the vendor gave it, without spaces",
   (given) => headerText.rules.fits(given),
@@ -103,7 +103,6 @@ const maxAnswerLength = 64 * 1024;
 
 type Fields = ReadonlyMap<string, unknown>;
 
-/** Parses the body of the response. Returns null if it is not a JSON object. */
 function parseFields(bytes: Uint8Array): Fields | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));

@@ -12,7 +12,7 @@ export interface PowOptions {
    * without a secret.
    */
   readonly secret?: string | readonly string[] | undefined;
-  /** Leading zero bits of a solution, 1 to 32. Each doubles the work. Default: 20. */
+  /** Leading zero bits of a solution, 1 to 32. Each bit doubles the work. Default: 20. */
   readonly difficulty?: number | undefined;
   /** How long a challenge is valid, in milliseconds. Default: 120,000. */
   readonly challengeTtlMs?: number | undefined;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createSha256 } from "../../protocol/sha256.ts";
 
-/** The parts of a request that its fingerprint covers. They cannot change after a challenge. */
+/** The parts of a request that its fingerprint covers. A retry must have the same parts. */
 export interface FingerprintedRequest {
   readonly method: string;
   /** The raw path. Decoding could make two different paths equal. */
@@ -20,7 +20,7 @@ export const fingerprintWords = 6;
 /**
  * Creates a function that computes fingerprints of requests. The length of a field is hashed before
  * the field. Otherwise bytes could move from the path to the query without changing the hash. The
- * result begins with the fingerprint, and the next call overwrites it.
+ * fingerprint is the first part of the result. The next call overwrites the result.
  */
 export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array {
   const hasher = createSha256();
@@ -62,7 +62,7 @@ function closeField(bytes: Uint8Array, start: number, length: number): number {
   return start + lengthBytes + length;
 }
 
-/** Returns a hash from the platform, which is several times faster for long inputs. */
+/** Hashes with `node:crypto`, which is several times faster for long inputs. */
 function hashOf(body: Uint8Array): Uint8Array {
   return createHash("sha256").update(body).digest();
 }

@@ -15,7 +15,7 @@ export interface RequestWorkOptions {
   proofOfWork(): ProofOfWork;
 }
 
-/** Why a request needs proof of work: the gate of the operation, an empty budget, or both. */
+/** The reason for proof of work: the gate of the operation, an empty budget, or both. */
 export interface WorkDemand {
   readonly gate: boolean;
   readonly overflow: boolean;

@@ -20,7 +20,7 @@ export type NewAccount = Pick<Account, "email" | "name" | "roles" | "passwordHas
 /** The members of an account that an administrator can change. */
 export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
 
-/** Where accounts are stored: the key-value store, or a table. */
+/** The store of the accounts: the key-value store, or a table. */
 export interface Accounts {
   findById(id: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;

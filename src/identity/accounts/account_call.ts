@@ -22,7 +22,7 @@ export interface AccountReply {
   readonly cookie?: BegunSession | "clear" | undefined;
   /** The cookie that identifies the browser of a signup. An empty string removes it. */
   readonly signupCookie?: string | undefined;
-  /** True if the service returns the tokens that the request has cost. */
+  /** True if the service refunds the tokens that the request has cost. */
   readonly isFree?: boolean | undefined;
 }
 
@@ -39,7 +39,7 @@ export class AccountFields {
     this.#body = { ...body };
   }
 
-  /** Returns a string of at most `maxLength` characters, or an empty string if it is invalid. */
+  /** Returns a string of at most `maxLength` characters. Returns "" for an invalid field. */
   text(name: string, maxLength: number): string {
     const value = this.#body[name];
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
@@ -57,7 +57,7 @@ export class AccountFields {
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** Returns the e-mail address, normalized by `spelling`. New accounts need stricter rules. */
+  /** Returns the e-mail address, normalized by `spelling`. A signup needs stricter rules. */
   email(spelling: typeof normalEmail = knownEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);

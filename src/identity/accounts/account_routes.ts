@@ -36,11 +36,10 @@ export interface AccountRoutesOptions {
   readonly trustedProxies: number;
 }
 
-/** An account route, with all properties that differ between routes. */
 interface AccountRoute<Input> {
   readonly path: string;
   readonly description: AccountDescription;
-  /** The maximum cost and requirements, for the description. */
+  /** The maximum cost and requirements, for the OpenAPI description. */
   readonly limits?: OperationProtection | null;
   /** True if a successful request costs nothing. */
   readonly isRefunded?: boolean;
@@ -118,8 +117,7 @@ function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutes
     description: change,
     limits: protections.login,
     read: readChange,
-    // This route has the protection of a login, because it also allows guessing the current
-    // password.
+    // The route has the protection of a login, because it also allows guessing the password.
     protection: () => protections.login,
     isRefunded: true,
     run: changePassword,

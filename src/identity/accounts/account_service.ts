@@ -28,7 +28,7 @@ export interface AccountService {
   readonly sendMail: (mail: Mail) => Promise<void>;
   /** The deployer's pages to which links in mails lead. */
   readonly links: { readonly verify: string; readonly reset: string };
-  /** Runs work after the response, so that the response time reveals nothing. */
+  /** Runs work after the response, so that the response time reveals no account. */
   readonly later: BackgroundTasks;
   readonly store: KeyValue;
   readonly trustedOrigins: ReadonlySet<string>;

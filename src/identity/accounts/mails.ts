@@ -16,7 +16,7 @@ export type MailKind =
 export interface Mail {
   /** The kind of the mail. */
   readonly kind: MailKind;
-  /** The receiver. */
+  /** The receiver of the mail. */
   readonly user: { readonly email: string; readonly name: string | null };
   /** The deployer's page with the token after `#token=`. Null for a mail without a link. */
   readonly link: string | null;
@@ -25,9 +25,7 @@ export interface Mail {
 /** Sends a mail. Errors are observed, but clients never see them. */
 export type SendMail = (mail: Mail) => void | Promise<void>;
 
-/**
- * Creates the function that sends mails, which never rejects. Without `send`, mails are printed.
- */
+/** Creates the function that sends mails. It never rejects. Without `send`, it prints mails. */
 export function createMails(
   send: SendMail | undefined,
   { observe }: Pick<Runtime, "observe">,
@@ -36,8 +34,7 @@ export function createMails(
     const { kind: mailKind, user: { email, name }, link } = mail;
     if (send === undefined) return observe({ kind: "mail_printed", mailKind, email, link });
     try {
-      // Other programs may write names into the table, and a line break would start a header in the
-      // mail.
+      // Another program may have written the name. A line break would begin a header of the mail.
       await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
       // The client already has its response, and can request another mail.

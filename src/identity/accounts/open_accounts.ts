@@ -109,7 +109,7 @@ function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): Co
   throw new Error(`${subject}: "${table.name}" has no column "${name}"`);
 }
 
-/** Requires the columns. An unreachable database is no error, because it may recover. */
+/** Throws if a table or column is missing, but not if the database is unavailable. */
 async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): Promise<void> {
   try {
     await db.sql`SELECT count(*) AS count FROM ${table} WHERE 1 = 0`;

@@ -66,12 +66,12 @@ export interface PasswordAuthDefinition extends AuthenticatorDefinition {
   openAdministration(parts: AdministrationParts): Promise<Administration>;
 }
 
-/** The parts that the administration of accounts needs. */
+/** The parts of an app that the administration of accounts needs. */
 export interface AdministrationParts extends Pick<AuthParts, "db" | "runtime"> {
   readonly store: Pick<AppStore, "need" | "configured">;
 }
 
-/** The accounts, the rules and the hashing of their passwords, and the end of their sessions. */
+/** The accounts and the functions that the administration of accounts uses. */
 export interface Administration {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
@@ -91,7 +91,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // The epoch has no expiry, because the service may configure longer sessions than this
+      // The epoch never expires, because the service may configure longer sessions than this
       // command.
       if (configured !== null) await beginEpoch(configured, userId, runtime);
     },

@@ -28,15 +28,13 @@ export interface PasswordAuthOptions {
   readonly users?: "kv" | UserTable | UsersOptions | undefined;
   /** The cost and the requirements of a login. */
   readonly login?: LoginOptions | undefined;
-  /**
-   * The cost and the requirements of a signup. With `false`, only the operator can add accounts.
-   */
+  /** The cost and the requirements of a signup. `false` lets only the operator add accounts. */
   readonly signup?: false | SignupOptions | undefined;
   /** The cost and the requirements of resetting a forgotten password, or `false` to disable it. */
   readonly passwordReset?: false | PasswordResetOptions | undefined;
-  /** How long sessions last, and their cookie. */
+  /** The lifetimes of sessions, and the session cookie. */
   readonly sessions?: SessionOptions | undefined;
-  /** Which passwords are accepted, and how their hashes are stored. */
+  /** The rules for new passwords, and the storage of their hashes. */
   readonly passwords?: PasswordOptions | undefined;
   /** Sends a mail. Default: in development, the link is printed. */
   readonly sendMail?: SendMail | undefined;
@@ -57,24 +55,22 @@ export interface UsersOptions {
   readonly columns?: UserColumnOptions | undefined;
 }
 
-/** A column of a table of users, or its name as a property. */
+/** A column of a table of users, or the name of the column's property. */
 export type UserColumn = string | ColumnLike<unknown>;
 
 /** The options that name the columns of a table of users. */
 export interface UserColumnOptions {
-  /** The e-mail address in lower case. Default: `email`. */
+  /** The column of the e-mail address in lower case. Default: `email`. */
   readonly email?: UserColumn | undefined;
   /** The column of the hash of the password. Default: `passwordHash`. */
   readonly passwordHash?: UserColumn | undefined;
-  /**
-   * The user's name. Default: `name` if that column exists. The columns below are optional, too.
-   */
+  /** The column of the name, which is optional. Default: `name` if that column exists. */
   readonly name?: UserColumn | undefined;
-  /** The roles: a JSON list of strings, or a string with one role. Default: `roles`. */
+  /** The optional column of the roles: a JSON list or one string. Default: `roles`. */
   readonly roles?: UserColumn | undefined;
-  /** A boolean that disables the account. Default: `disabled`. */
+  /** The optional column of a boolean that disables the account. Default: `disabled`. */
   readonly disabled?: UserColumn | undefined;
-  /** The timestamp of the signup. Default: `createdAt`. */
+  /** The optional column of the time of the signup. Default: `createdAt`. */
   readonly createdAt?: UserColumn | undefined;
 }
 
@@ -156,7 +152,7 @@ export interface SessionOptions {
 export interface PasswordOptions {
   /** The minimum length of a new password. Default: 15 (NIST SP 800-63B, 3.1.1.2). */
   readonly minLength?: number | undefined;
-  /** Returns why a new password is rejected, for example as a leaked one. Default: none. */
+  /** Returns the reason to reject a new password, such as a leaked one. Default: no check. */
   readonly refuse?: RefusePassword | undefined;
   /** The cost of scrypt. Default: N 16,384, r 8 and p 5 (OWASP). */
   readonly scrypt?: ScryptCost | undefined;
@@ -164,7 +160,7 @@ export interface PasswordOptions {
   readonly hasher?: PasswordHasher | undefined;
 }
 
-/** Returns why a new password is refused, or undefined for an acceptable password. */
+/** Returns the reason to refuse a new password, or undefined to accept the password. */
 export type RefusePassword = (
   password: string,
   email: string,

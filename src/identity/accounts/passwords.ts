@@ -29,9 +29,7 @@ export interface Passwords {
   isOutdated(hash: string): boolean;
 }
 
-/**
- * Hashes and verifies passwords instead of scrypt, for tables that already contain other hashes.
- */
+/** Hashes and verifies passwords instead of scrypt, for tables that contain other hashes. */
 export interface PasswordHasher {
   /** Returns the string to store, which contains everything that `verify` needs. */
   hash(password: string): Promise<string>;
@@ -40,8 +38,8 @@ export interface PasswordHasher {
 }
 
 /**
- * Creates the hashing of an app. It uses separate threads, one fewer than the number of processors,
- * so many logins leave the event loop free. Waiting requests of different addresses take turns.
+ * Creates the hashing of passwords for an app. It uses separate threads, one fewer than the number
+ * of processors, so many logins leave the event loop free. Different addresses take turns.
  */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,

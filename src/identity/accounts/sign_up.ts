@@ -171,7 +171,7 @@ async function mailSignup(
   const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
   const setting = (key: readonly string[]) =>
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
-  // The cookie is set even if no mail is sent, because it also confirms links of the last hour.
+  // The cookie is set even if no mail is sent. It also confirms links of earlier mails.
   await store.commit({ mutations: [setting(browserKey(browser))] });
   if (!await mayMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);

@@ -29,9 +29,7 @@ export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;
   readonly columns: AccountColumns;
-  /**
-   * True if the table's definition handles constraint violations, for example by replacing rows.
-   */
+  /** True if the table's definition changes what happens when a constraint is violated. */
   readonly isConflicting: boolean;
 }
 
@@ -182,7 +180,7 @@ function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }
 
-/** Returns why the column cannot store the roles of a new account, or null if it can. */
+/** Returns an error if the column cannot store the roles of a new account, or null. */
 export function mistakeOfNewRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }

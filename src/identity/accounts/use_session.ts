@@ -91,7 +91,7 @@ async function requireSession(
   throw new Problem("unauthorized", "This needs a session: log in");
 }
 
-/** Returns the session token of a write. Throws for a page of another origin with a cookie. */
+/** Returns the session token of a write. Throws if a page of another origin sent the cookie. */
 function writingToken(
   { request }: AccountCall,
   { cookie, trustedOrigins }: AccountService,

@@ -12,7 +12,7 @@ export interface JwtAuthOptions {
   readonly key?: string | PublicKey | undefined;
   /** The `https://` URL of a JSON Web Key Set, which is fetched and cached (RFC 7517, 5). */
   readonly jwks?: string | undefined;
-  /** The accepted algorithms. Other tokens are rejected. Default: those of the key. */
+  /** The accepted algorithms. Other tokens are rejected. Default: the algorithms of the key. */
   readonly algorithms?: readonly JwtAlgorithm[] | undefined;
   /** The accepted values of a token's `iss`. Default: any value. */
   readonly issuer?: string | readonly string[] | undefined;
@@ -25,8 +25,8 @@ export interface JwtAuthOptions {
   /** True to reject a token without `exp`. Default: true. */
   readonly requireExpiry?: boolean | undefined;
   /**
-   * Returns the user for a verified token's claims, or null to reject the token. By default the id
-   * is `sub`. The user also has `email`, `name` and `roles`, if they are claims, and all claims.
+   * Returns the user for a verified token's claims, or null to reject the token. The default user
+   * has `sub` as `id`, valid `email`, `name` and `roles`, and all claims.
    */
   readonly user?: UserOfClaims | undefined;
 }

@@ -53,7 +53,7 @@ export class KeySet {
     );
   }
 
-  /** Fetches the keys again for a token with an unknown key. Returns null without a new fetch. */
+  /** Fetches the keys again for a token with an unknown key. Returns null after a recent fetch. */
   async newerKeys(): Promise<VerificationKey | null> {
     const before = this.#fetchedAt;
     await this.#fetchAfter(pauseMs);

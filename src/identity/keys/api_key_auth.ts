@@ -27,7 +27,7 @@ export interface ApiKeyAuthOptions {
 /** Returns the user of an API key. */
 export type UserOfKey = (key: ApiKey) => User | null | Promise<User | null>;
 
-/** The options of API keys, described. */
+/** The description of the options of API keys. */
 export const apiKeyAuthOptions = group(
   {
     header: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/).default("X-API-Key"),

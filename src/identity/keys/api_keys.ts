@@ -42,7 +42,7 @@ export class ApiKeys {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
 
-  /** Creates the collection. Reads nothing yet. */
+  /** Creates the API keys of an app. Reads nothing yet. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;
@@ -104,7 +104,7 @@ export class ApiKeys {
   async #use(record: ApiKeyRecord, versionstamp: string | null): Promise<void> {
     const key = recordKey(record.id);
     try {
-      // The check prevents that this write restores an API key that was revoked at the same time.
+      // The check prevents this write from restoring a key that was revoked at the same time.
       await this.#store.commit({
         checks: [{ key, versionstamp }],
         mutations: [{ kind: "set", key, value: record }],

@@ -7,13 +7,13 @@ import { isLoopback } from "../../protocol/loopback.ts";
 /** The options of the session cookie. */
 export interface SessionCookieOptions {
   /**
-   * The `SameSite` attribute. `Lax` (the default): links from other sites find the user's session.
+   * The `SameSite` attribute. With `Lax` (the default), a link from another site sends the cookie.
    * `Strict` is for services to which no site links, and `None` for pages that other sites embed.
    */
   readonly sameSite?: "Strict" | "Lax" | "None" | undefined;
   /**
    * True to send the cookie only over HTTPS, with the name `__Host-session`. Default: true, except
-   * for host names of this machine.
+   * for `localhost` and other names of this machine.
    */
   readonly secure?: boolean | undefined;
 }
@@ -26,7 +26,7 @@ export const sessionCookieOptions = group(
   } satisfies Described<SessionCookieOptions>,
 );
 
-/** The session cookie. It is `HttpOnly`: no script reads it, and no other host receives it. */
+/** The session cookie. No script can read it (`HttpOnly`), and no other host receives it. */
 export class SessionCookie {
   readonly #sameSite: "Strict" | "Lax" | "None";
   readonly #secure: boolean | undefined;
@@ -110,7 +110,6 @@ interface CookieTokens {
 const secureName = "__Host-session";
 const plainName = "session";
 
-/** Returns the host of the header or of the URL, without its port. */
 function hostName(host: string | null, url: string): string {
   const [, address, name = ""] = /^(?:\[([^\]]*)\]|([^:/?#]*))/.exec(
     host ?? url.replace(/^[a-z+.-]+:\/\//i, ""),

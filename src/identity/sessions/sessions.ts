@@ -70,8 +70,7 @@ export class Sessions {
 
   /** Returns the user of a session token, or null for an unknown token or an ended session. */
   identify(token: string): MaybePromise<Identification | null> {
-    // The token is looked up before its characters are checked, because nearly all tokens are
-    // known.
+    // The lookup precedes the check of the characters, because nearly all tokens are known.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 
@@ -133,7 +132,7 @@ export class Sessions {
     versionstamp: string | null,
   ): Promise<void> {
     try {
-      // The check prevents that this write restores a session that ended at the same time.
+      // The check prevents this write from restoring a session that ended at the same time.
       const checks = [{ key, versionstamp }];
       await this.#options.store.commit({ checks, mutations: [this.#setOf(key, record)] });
     } catch (error) {
@@ -146,8 +145,7 @@ export class Sessions {
     const { idleMs } = this.#options;
     const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
     const expireInMs = Math.max(1, Math.ceil(leftMs));
-    // A user can log in any number of times. Therefore a new session replaces only sessions of the
-    // same user.
+    // A user can log in any number of times, so a new session replaces only sessions of this user.
     const share = `session ${record.userId}`;
     return { kind: "set", key, value: record, expireInMs, share } as const;
   }

@@ -4,12 +4,12 @@ import { networkOf } from "../accounts/login_risk.ts";
 /** The hourly maximum of mails of one kind to one address, to prevent flooding a mailbox. */
 export const maxMailsAnHour = 5;
 
-/** The hourly maximum of mails to one address, for a source's first mail to that address. */
+/** The hourly maximum of mails to one address, if the source had no mail to it in this hour. */
 export const maxSourcesAnHour = 20;
 
 /**
  * Counts a mail of a kind to an address. Returns true if the mail may be sent for this source. A
- * source is the client's network. Above the common limit, each source still has its first mail.
+ * source is the network of a client. The first mail of a source has a higher limit.
  */
 export async function mayMail(
   counters: HourlyCounters,

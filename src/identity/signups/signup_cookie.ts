@@ -23,9 +23,7 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   });
 }
 
-/**
- * Returns the cookie's name. The prefix prevents another host of the site from setting the cookie.
- */
+/** Returns the cookie's name. Its prefix prevents other hosts of the site from setting it. */
 function nameOf(isSecure: boolean): string {
   return isSecure ? "__Host-signup" : "signup";
 }

@@ -68,10 +68,7 @@ function isSameFile(one: string, other: string): boolean {
   return left.ino === right.ino && left.dev === right.dev;
 }
 
-/**
- * Returns one path for each file, even if several links lead to the file or the file does not exist
- * yet.
- */
+/** Returns one path for each file, despite links. The file need not exist. */
 function realPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);

@@ -1,4 +1,4 @@
-/** The tables and indexes in a file of Deno KV, each with a column of its statement. */
+/** The tables and indexes in a file of Deno KV, each with a word from its SQL statement. */
 const parts: ReadonlyMap<string, string> = new Map([
   ["migration_state", "version"],
   ["data_version", "version"],

@@ -12,10 +12,7 @@ export interface RequestObservation {
   readonly status: number;
   /** The time from the request to the head of its response, in milliseconds. */
   readonly durationMs: number;
-  /**
-   * The `x-request-id` of the response, or of the request if the response has none. Null if both
-   * lack the header.
-   */
+  /** The `x-request-id` of the response, or else of the request. Null if both lack it. */
   readonly requestId: string | null;
 }
 

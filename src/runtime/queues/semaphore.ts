@@ -1,6 +1,6 @@
 /**
  * A semaphore that runs a limited number of jobs at a time, in the order of their arrival. It
- * prevents that many callers overload the database.
+ * prevents many callers from overloading the database.
  */
 export class Semaphore {
   readonly #maxRunning: number;
@@ -22,7 +22,7 @@ export class Semaphore {
   /** Runs `work` once a slot is free. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) {
-      // A job that ends passes its slot to the first job in the queue, so no newcomer can take the
+      // A job that ends passes its slot to the first job in the queue, so no newcomer takes the
       // slot.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#running++;

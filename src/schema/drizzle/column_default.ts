@@ -17,7 +17,7 @@ export function columnDefault(
   const { default: given, defaultFn, onUpdateFn } = source;
   const assigned = isAssigned ? { kind: "database", sql: null } as const : null;
   if (column.generated) return assigned;
-  // As in Drizzle, a function precedes a constant. Without both, `$onUpdate` sets new rows too.
+  // As in Drizzle, a function has priority over a constant. Without both, `$onUpdate` is used.
   const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
   if (make !== undefined) return { kind: "function", make: maker(make, source, column) };
   if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };
@@ -61,7 +61,7 @@ function jsonOf(value: unknown, source: DrizzleColumn, column: ColumnInfo): unkn
     // The column stores whole seconds, and Drizzle truncates the fraction.
     return new Date(Math.floor(value.getTime() / 1000) * 1000);
   }
-  // Drizzle stores a document as the result of JSON.stringify, which makes strings of Dates.
+  // Drizzle stores a document as the result of JSON.stringify, which converts Dates to strings.
   if (column.kind === "json" && column.databaseType === undefined && typeof value === "object") {
     return JSON.parse(JSON.stringify(value));
   }

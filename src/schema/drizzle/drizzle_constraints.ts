@@ -54,7 +54,6 @@ export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints 
   };
 }
 
-/** The members of Drizzle's constraint builders that this file reads. */
 interface ConstraintBuilder {
   readonly name?: string;
   readonly columns: readonly unknown[];
@@ -100,7 +99,7 @@ function isUnconditional({ unique, where, columns }: IndexConfig): boolean {
   return unique && where === undefined && columns.filter(isNamed).length === columns.length;
 }
 
-/** Describes an index. Returns none for an index over expressions, which is unsupported. */
+/** Describes an index. Returns an empty list for an index of expressions, which is unsupported. */
 function describeIndex(
   { name, columns, unique, where }: IndexConfig,
   table: DrizzleTable,

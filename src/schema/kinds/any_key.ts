@@ -1,10 +1,7 @@
 import { looksLikeNumber, numberOf } from "./any_kind.ts";
 import { InvalidValue } from "../kind.ts";
 
-/**
- * Returns the string for a key of an `any` column in a path. A string that looks like a different
- * value is quoted.
- */
+/** Returns the string of an `any` key in a path. Quotes a string that resembles another value. */
 export function anyKeyText(value: unknown): string {
   const isQuoted = typeof value === "string" &&
     (looksLikeNumber(value) || /^"|^$|^-?Infinity$/.test(value));

@@ -2,16 +2,13 @@ import type { ColumnKind } from "../kind.ts";
 
 /** The properties of a column kind on which other modules depend. */
 export interface KindFacts {
-  /** Kinds of one family share an exact equality. Null for a kind whose equality is not exact. */
+  /** Values of all kinds of a family have exact equality. Null if equality is not exact. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
   /** The arithmetic of sums and averages, or null for kinds that have none. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
   /** The JSON type of a value in a body. */
   readonly json: "string" | "string or number" | "number" | "boolean" | "any";
-  /**
-   * The value that the server can generate: a UUID as primary key, or the time. Null if there is
-   * none.
-   */
+  /** The value that the server can generate: a UUID key or the time. Null if there is none. */
   readonly generates: "key" | "timestamp" | null;
   /** True if a quoted SQL literal denotes the same value on every engine. */
   readonly isQuotedInSql: boolean;

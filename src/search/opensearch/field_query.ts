@@ -12,11 +12,10 @@ export function fieldName(position: number): string {
 export const wordsField: Clause = {
   type: "text",
   analyzer: "whitespace",
-  // The frequency of a word in all documents must not affect the order of the documents that a user
-  // may read.
+  // Frequencies of words in all documents must not affect the order of a user's documents.
   similarity: "boolean",
   norms: false,
-  // An indexed prefix is looked up like a word. Otherwise all words with this prefix would be read.
+  // An indexed prefix is looked up like a word, instead of reading all words with this prefix.
   index_prefixes: { min_chars: 1, max_chars: 19 },
 };
 

@@ -7,7 +7,7 @@ export interface OpenSearchOptions {
   readonly node: string | readonly string[];
   /** The user name and password for the nodes. */
   readonly auth?: OpenSearchAuth | undefined;
-  /** How the certificates of `https://` nodes are checked. */
+  /** The settings for checking the certificates of `https://` nodes. */
   readonly ssl?: OpenSearchTls | undefined;
   /** The prefix of the names of the indexes. Default: `service_`. */
   readonly indexPrefix?: string | undefined;

@@ -102,7 +102,6 @@ interface Outcome {
   readonly fault: OutboxFault | null;
 }
 
-/** The end of a drainer's work on an entry, and its result. */
 interface WorkEnd {
   readonly owner: string;
   readonly fault: OutboxFault | null;

@@ -69,7 +69,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The commit may have succeeded. An unnecessary entry does no harm: the row is read again.
+      // The commit may have succeeded. An unnecessary entry only leads to another read of the row.
       if (!isCertain) return await confirm();
       await changeAll(
         names,

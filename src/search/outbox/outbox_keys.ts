@@ -7,10 +7,7 @@ import type { DocumentName, OutboxPlace } from "./outbox_entry.ts";
 export const outboxKeys = {
   /** The entry of a document. Many processes change it. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],
-  /**
-   * The place of the entry among due or dead entries, ordered by time. The value is the document's
-   * name.
-   */
+  /** A record that orders due or dead entries by time. Its value is the document's name. */
   place: (name: DocumentName, { kind, at }: OutboxPlace): KeyValueKey => [
     ...["search", "outbox", kind],
     at,
@@ -32,8 +29,8 @@ function partsOf({ index, docId }: DocumentName): readonly KeyValueKeyPart[] {
 }
 
 /**
- * Returns a name as a part of a key: its text, or the hash of a long one, since keys are limited.
- * Hashes are bytes and names are strings, so a name never equals the hash of another name.
+ * Returns a name as a part of a key, or the hash of a long name, because keys are limited. Hashes
+ * are bytes and names are strings, so a name never equals the hash of another name.
  */
 function partOf(name: string): KeyValueKeyPart {
   if (Buffer.byteLength(name) <= maxNameBytes) return name;

@@ -4,10 +4,10 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { type DocumentName, type OutboxEntry, type OutboxPlace, placeOf } from "./outbox_entry.ts";
 import { outboxKeys } from "./outbox_keys.ts";
 
-/** Changes an entry. The function must be pure, because it may run again. Null is no entry. */
+/** Changes an entry. The function must be pure, because it may run again. Null means no entry. */
 export type ChangeEntry = (entry: OutboxEntry | null) => OutboxEntry | null;
 
-/** A place of the outbox: the entry's name, the time when it is due or died, and its age. */
+/** A due or dead entry: its document, the time at which it is due or became dead, and its age. */
 export interface PlacedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
@@ -17,8 +17,8 @@ export interface PlacedDocument extends DocumentName {
 }
 
 /**
- * The records of the search outbox in the key-value store. An entry and its place are written in
- * one commit, so due entries are found without reading the others.
+ * The records of the search outbox in the key-value store. One commit writes an entry and its place
+ * in the list of due or dead entries, so due entries are found without reading the others.
  */
 export class OutboxStore {
   readonly #store: KeyValue;

@@ -1,4 +1,4 @@
-/** When an entry of the search outbox is retried after a failure. */
+/** The delays of the retries of failed entries, and the maximum number of attempts. */
 export interface RetrySchedule {
   /** Base of the delays, in milliseconds. The delay after the n-th attempt is the base × 2^n. */
   readonly backoffBaseMs: number;

@@ -33,8 +33,8 @@ export interface WriteParts {
 }
 
 /**
- * Reads the current rows of entries, or the documents given to them, and writes these to their
- * index before their leases end. All of them fail together. Returns null if all entries are
+ * Writes the current rows of entries, or the documents passed to `enqueue`, to their index before
+ * the leases of the entries end. All entries fail together. Returns null if all entries are
  * written.
  */
 export async function writeEntries(
@@ -68,9 +68,7 @@ export async function writeEntries(
   return null;
 }
 
-/**
- * The timeout of one write to an index, in milliseconds. It ends before the lease of the entries.
- */
+/** The timeout of one write to an index in milliseconds, which ends before the lease. */
 const writeMs = 30_000;
 
 /** Thrown if the lease of a drainer is about to end. */

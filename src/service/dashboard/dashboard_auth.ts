@@ -6,10 +6,7 @@ import type { ResolvedDashboard } from "./dashboard_options.ts";
 
 /** A request to the dashboard. */
 export interface OperatorRequest extends PageRequest {
-  /**
-   * True if a link on another site may lead here. Only the HTML page allows this, because it has no
-   * effects.
-   */
+  /** True if a link on another site may lead to this path, as to the HTML page without effects. */
   readonly isPage: boolean;
 }
 
@@ -22,7 +19,7 @@ export async function requireOperator(
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
   const { raw, isPage } = request;
-  // Programs without these headers are accepted: they send credentials only deliberately.
+  // Programs without these headers are accepted, because they send credentials only on purpose.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }

@@ -13,15 +13,9 @@ export interface DashboardOptions {
   readonly authorize?: AuthorizeDashboard | undefined;
   /** True to refuse every write through the dashboard. Default: false. */
   readonly readOnly?: boolean | undefined;
-  /**
-   * The credits ledger whose accounts the dashboard shows, from `openCreditsLedger` or
-   * `openBilling`. Default: none.
-   */
+  /** The credits ledger whose accounts the dashboard shows. Default: the ledger of `billing`. */
   readonly credits?: CreditsLedger | undefined;
-  /**
-   * The billing whose webhook deliveries and ledger (unless `credits` is set) are shown. Default:
-   * none.
-   */
+  /** The billing whose webhook deliveries and ledger the dashboard shows. Default: none. */
   readonly billing?: Billing | undefined;
 }
 

@@ -25,9 +25,7 @@ export interface MountedDashboard {
   readonly reports: readonly Report[];
   /** The app that serves the resources with the rights of the operator. */
   readonly operator: InnerApp;
-  /**
-   * The app that serves the resources with the rights of a user whose view the operator requests.
-   */
+  /** The app that serves the resources with the rights of a user whom the operator chooses. */
   readonly viewed: InnerApp;
   readonly parseUser: (value: unknown) => User | null;
   readonly audit: OperatorAudit;
@@ -103,7 +101,7 @@ function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
   const { method, headers, body } = request;
-  // The copy has no signal, because Deno prints a warning. The connection shows a disconnection.
+  // A copied signal would make Deno print a warning. The connection shows a disconnection.
   return new Request(url, { method, headers, body });
 }
 

@@ -15,9 +15,7 @@ export interface ProblemGroup {
   /** The time of the first problem, in milliseconds since 1970. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /**
-   * The method and the configured route, `/api/notes/:id`. Empty path: the request has no route.
-   */
+  /** The method and the configured route, `/api/notes/:id`. The path is empty without a route. */
   readonly lastRequest: { readonly method: string; readonly path: string };
   /** The title of the problem. For an internal error, the name of the last error. */
   readonly detail: string;

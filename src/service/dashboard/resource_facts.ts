@@ -11,9 +11,7 @@ import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 export interface ResourceFacts {
   /** Name of the table. */
   readonly name: string;
-  /**
-   * The last segment of the path under which the operator reaches the resource, such as `notes`.
-   */
+  /** The last segment of the resource's path below the dashboard, such as `notes`. */
   readonly path: string;
   /** Path of the resource in the service. */
   readonly url: string;

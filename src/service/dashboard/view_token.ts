@@ -8,10 +8,7 @@ import type { Report } from "./report.ts";
 /** The header by which the operator requests the rights of a user. */
 export const viewAsHeader = "service-view-as";
 
-/**
- * The maximum length of a user's JSON. A header contains the token, and proxies often limit headers
- * to 8 KiB.
- */
+/** The maximum length of a user's JSON. Proxies often limit a header to 8 KiB. */
 const maxUserLength = 4_000;
 
 /** The lifetime of a view token, in milliseconds. */

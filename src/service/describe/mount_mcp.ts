@@ -27,7 +27,7 @@ export function mountMcp(hono: Hono<AppEnv>, mounted: MountedMcp): void {
   const { answer, hosts, trustedOrigins, parseUser, bodies, fetch, mark } = mounted;
   hono.all(mcpPath, async (context) => {
     const { raw, method } = context.req;
-    // MCP without sessions needs only POST: there is no stream to read and no session to end.
+    // MCP without sessions needs only POST, because no stream is read and no session ends.
     if (method !== "POST") throw refuseMethod(method, ["POST"]);
     requireOwnHost(raw, hosts, trustedOrigins);
     const { caller, bytes, inTurn } = await readBodyRequest(context, parseUser, bodies);

@@ -2,7 +2,6 @@ import type { Reply } from "../../protocol/reply.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
 import type { ServicePage } from "../service_pages.ts";
 
-/** Path of the API reference for people. */
 const referencePath = "/__service/reference";
 
 /** The file names of the API reference. `start.js` starts Swagger UI. */
@@ -83,7 +82,7 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** `validatorUrl: null` prevents that Swagger's host receives the document. */
+/** With `validatorUrl: null`, Swagger's host does not receive the document. */
 const startScript = `SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#reference",

@@ -43,7 +43,6 @@ export interface MountedLive extends BodyRoutes {
   readonly runtime: Runtime;
 }
 
-/** Path at which clients open a multiplexed stream. */
 const livePath = "/__service/live";
 
 /** Mounts the route of multiplexed streams in the Hono app of a service, after its other routes. */

@@ -23,7 +23,7 @@ export interface SubscriptionOpener {
   readonly table: RouteTable;
   /** The request that contains the subscriptions. */
   readonly outer: Request;
-  /** The facts of the connection. */
+  /** Facts about the connection, such as the client's address. */
   readonly info: object;
   /** The user of the outer request, as a middleware has set it. */
   readonly user: InnerRequest["user"];

@@ -23,10 +23,7 @@ export interface MetricsOptions {
    * production, the page does not exist without this function.
    */
   readonly authorize?: AuthorizeMetrics | undefined;
-  /**
-   * The registry in which the app registers its metrics, next to custom metrics. Default: a new
-   * registry.
-   */
+  /** The registry for the metrics of the app and custom metrics. Default: a new registry. */
   readonly registry?: Metrics | undefined;
 }
 

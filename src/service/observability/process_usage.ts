@@ -17,7 +17,7 @@ export interface ProcessUsage {
 export function processUsage(): ProcessUsage {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
-  // Deno, Bun and Node each have an entry, and all of them have the entry of Node.
+  // Deno and Bun have an entry with their own name, and also an entry `node`.
   const versions: Readonly<Record<string, string | undefined>> = process.versions;
   const host = ["deno", "bun"].find((name) => versions[name] !== undefined) ?? "node";
   return {

@@ -68,7 +68,7 @@ export interface AnsweredRequest {
   readonly durationMs: number;
 }
 
-/** The method name for unknown methods, as in OpenTelemetry. Clients can invent any number. */
+/** The method name for unknown methods, as in OpenTelemetry. Clients can invent many methods. */
 const otherMethod = "_OTHER";
 
 const methods: readonly string[] = [

@@ -8,8 +8,8 @@ import type { AppEnv } from "../middleware.ts";
 export type FindRoute = (request: Request) => string;
 
 /**
- * Returns the function that finds the routes of requests. Requests cannot cause more results than
- * there are configured routes.
+ * Returns the function that finds the routes of requests. Whatever clients request, the function
+ * returns only configured routes or an empty string.
  */
 export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRoute {
   const patterns = new Map(table.routes.map((route) => [route, routePath(route)]));
@@ -28,8 +28,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { method } = request;
     const asGet = method === "HEAD" ? "GET" : method;
     const [handlers] = hono.router.match(asGet, hono.getPath(request));
-    // The last handler responds. The path `/*` means a middleware or the response to an unknown
-    // path.
+    // The last handler responds. The path `/*` means a middleware or an unknown path.
     const [[, route] = []] = handlers.findLast(([[, { path }]]) => !isForAll(path)) ?? [];
     return route?.path ?? "";
   }

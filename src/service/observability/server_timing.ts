@@ -65,7 +65,7 @@ function headerOf({ statements, statementsMs }: RequestTiming, durationMs: numbe
 }
 
 function withHeader(response: Response, value: string): Response {
-  // `new Response` accepts no such status: the response is an error or a protocol upgrade.
+  // `new Response` rejects statuses below 200, which are errors and protocol upgrades.
   if (response.status < 200) return response;
   try {
     response.headers.append("server-timing", value);

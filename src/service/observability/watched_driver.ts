@@ -19,9 +19,7 @@ export interface DriverWatch {
   readonly transaction?: (() => WatchEnd) | undefined;
 }
 
-/**
- * Wraps a driver so that watches observe its operations. Returns the same driver without watches.
- */
+/** Wraps a driver so that watches observe its operations. Without watches, returns the driver. */
 export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): Driver {
   const ofStatements = allStatements(watches.flatMap(({ statements }) => statements ?? []));
   const ofTransaction = together(watches.flatMap(({ transaction }) => transaction ?? []));

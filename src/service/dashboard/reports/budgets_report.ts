@@ -2,7 +2,7 @@ import type { RateLimiter } from "../../../guard/budget/rate_limiter.ts";
 import type { Guard } from "../../../guard/guard.ts";
 import type { Report } from "../report.ts";
 
-/** How much each caller has used of its budgets and rate limits, as far as this process knows. */
+/** The use of budgets and rate limits by each caller, as far as this process knows. */
 export interface BudgetsReport {
   /** The 100 callers that have used the largest part of a limit. */
   readonly identities: readonly Spender[];

@@ -25,7 +25,7 @@ export interface ChangesReportParts {
 export interface ChangesReport {
   /** Changes, newest first. */
   readonly changes: readonly ChangeOfRow[];
-  /** Which writes are recorded: writes of every program, of this service only, or none. */
+  /** The writes that are recorded: of every program, only of this service, or none. */
   readonly recorded: "triggers" | "service" | "no";
   /** The minimum retention of changes in milliseconds, or null if no changes are recorded. */
   readonly keptMs: number | null;

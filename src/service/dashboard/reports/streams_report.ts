@@ -37,9 +37,7 @@ interface OpenStream {
   readonly since: number;
   /** The rows that the stream follows: scope and filter together. */
   readonly filter: string;
-  /**
-   * True if the stream has sent all changes. Null for an aggregate, which sends only new results.
-   */
+  /** True if the stream has sent all changes. Null for an aggregate, which only sends results. */
   readonly isLive: boolean | null;
   /** True if the stream is a part of a multiplexed stream. */
   readonly isPart: boolean;
