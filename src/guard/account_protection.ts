@@ -7,7 +7,7 @@ import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import { checkCost, type OperationProtection, powGate } from "./operation_protection.ts";
 import type { PowGateOptions } from "./resource_protection_options.ts";
 
-/** The proof of work that an account route always requires. */
+/** The options of the proof of work that an account route always requires. */
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 
 /**
@@ -27,7 +27,7 @@ export const accountPowOption = either(
   ),
 ).default(false);
 
-/** The protection of an account route, such as login, signup or password reset. */
+/** The options that protect an account route, such as login, signup or password reset. */
 export interface AccountProtectionOptions {
   /** Path of the route's options in error messages, for example `passwordAuth.login`. */
   readonly path: string;

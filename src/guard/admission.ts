@@ -32,7 +32,7 @@ export interface AdmissionOptions extends RequestWorkOptions {
 
 /**
  * Passes one request through the limits. Call {@link countRequest} first, then {@link admit}, and
- * {@link charge} once the number of items is known. Each of them throws a 428 or 429, and returns a
+ * {@link charge} when the number of items is known. Each of them throws a 428 or 429, and returns a
  * promise only if it has to wait. At the end, {@link finishReply} or {@link finishError} adds the
  * headers and refunds the unused budget. {@link admissionVerdict} defines the order of the limits.
  */
@@ -88,7 +88,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Takes the tokens for one item, and checks that the request passes the gates. */
+  /** Takes the tokens for one item, and checks the proof-of-work and CAPTCHA gates. */
   admit(): MaybePromise<void> {
     if (this.#protection.cost === 0) return this.#enforce();
     return chain(this.#openBudget(), (budget) => {

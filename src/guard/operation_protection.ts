@@ -118,7 +118,7 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
   return operations === undefined || operations.includes(kind);
 }
 
-/** Returns a gate. Missing settings are taken from `abuseProtection.pow`. */
+/** Returns a proof-of-work gate. Missing settings are taken from `abuseProtection.pow`. */
 export function powGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,

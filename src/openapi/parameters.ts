@@ -106,7 +106,6 @@ function parameter(name: string, schema: JsonSchema, description: string): JsonS
   return { name, in: "query", description, schema };
 }
 
-/** Returns a parameter whose value is a comma-separated list. */
 function listParameter(
   name: string,
   members: readonly string[],

@@ -1,6 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/** Returns a random delay. Clients that arrived together then return at different times. */
+/** Returns a random delay, so that clients that arrived together return at different times. */
 export function jitteredBetween(
   { random }: Pick<Runtime, "random">,
   least: number,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { isDeno } from "./host.ts";
 
-/** A file that is opened only to lock it. The lock is exclusive (`true`). */
+/** A file that is opened only for its lock. Locking with `true` makes the lock exclusive. */
 export type LockFile = Pick<Deno.FsFile, "tryLockSync" | "lock" | "unlockSync" | "close">;
 
 /**
@@ -22,7 +22,7 @@ export function openLockFile(path: string, mode: number): LockFile {
   }
 }
 
-/** Returns true if the lock file exists. Returns false if the file could not be opened. */
+/** Returns true if the lock file exists. Returns false without the permission to open it. */
 export function lockFileExists(path: string): boolean {
   return isDeno && isPermitted(path) && existsSync(path);
 }

@@ -4,7 +4,7 @@ export type ReadRefusal = "too-large" | "too-many-parts";
 /** The number of parts that may be arbitrarily small. */
 const freeParts = 1_024;
 /**
- * The required average size of the parts after that, in bytes. Receiving a part takes longer than
+ * The required average size of all further parts, in bytes. Receiving a part takes longer than
  * receiving a few bytes.
  */
 const bytesOfPart = 64;

@@ -28,7 +28,7 @@ export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
     return released;
   });
   await held.promise;
-  // The lock is released after a while, because it keeps the process alive. Workers start together.
+  // The lock keeps the process alive. It is released when all workers must have started.
   const cancel = clock.after(maxStartMs, release);
   const { held: all = [] } = await locks.query();
   return {

@@ -71,7 +71,7 @@ export const textColumnOptions = group(
   } satisfies Described<TextColumnOptions<string>>,
 ).required();
 
-/** Describes the options of a decimal column. The maxima of 1000 are those of Postgres. */
+/** Describes the options of a decimal column. The maxima of 1000 are limits of Postgres. */
 export const decimalColumnOptions = group(
   {
     precision: whole({ from: 1, to: 1000 }),

@@ -52,7 +52,7 @@ export interface JsonLimits {
 /** The number of arrays and objects that count as one name. GeoJSON consists mostly of arrays. */
 const containersPerName = 8;
 
-/** Returns the limit that a string exceeds, or null if none. The string need not be JSON. */
+/** Returns the limit that a string exceeds, or null. The string need not be JSON. */
 export function jsonExcess(
   text: string,
   { levels, names, digits }: JsonLimits,

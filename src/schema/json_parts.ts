@@ -48,7 +48,7 @@ function* partsOfObject(object: object, levels: number): Generator<string> {
   yield before === "{" ? "{}" : "}";
 }
 
-/** Returns true if a value is written in parts. A value with `toJSON` never is. */
+/** Returns true if a value is written in parts. A value with `toJSON` is always one part. */
 function holdsObjects(value: unknown, levels: number): value is object {
   if (typeof value !== "object" || value === null || levels === 0 || "toJSON" in value) {
     return false;
@@ -57,7 +57,7 @@ function holdsObjects(value: unknown, levels: number): value is object {
   return members.some((member) => typeof member === "object" && member !== null);
 }
 
-/** Returns the JSON of a value, or undefined if it has none, such as a function. */
+/** Returns the JSON of a value, or undefined for a value without JSON, such as a function. */
 function textOf(value: unknown): string | undefined {
   return writeJson(value);
 }

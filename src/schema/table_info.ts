@@ -106,7 +106,7 @@ export interface ColumnInfo extends ValueRules {
    * cannot set the column.
    */
   readonly writeTimestamp: "created" | "updated" | null;
-  /** Returns the value for updates that set none. Another library's table defines the function. */
+  /** Returns the column's value for updates that do not set it. Another library defines this. */
   readonly onUpdate?: () => unknown;
   /** The former name of the column in the database, for migrations, or null if there is none. */
   readonly formerName: string | null;
@@ -121,7 +121,7 @@ export interface ColumnInfo extends ValueRules {
   readonly databaseType?: DatabaseType;
   /**
    * True if the collation of an existing column may treat different strings as equal. Examples are
-   * a nondeterministic collation of Postgres and a custom one of SQLite. Filters and keys
+   * a nondeterministic collation of Postgres and a custom collation of SQLite. Filters and keys
    * distinguish such strings nevertheless.
    */
   readonly looseCollation: boolean;
@@ -227,7 +227,7 @@ export interface TableInfo {
   readonly readOnly: boolean;
   /** The foreign keys, of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];
-  /** The indexes of the table, except those of the key and of `uniques`. */
+  /** The indexes of the table, except the indexes of the key and of `uniques`. */
   readonly indexes: readonly IndexInfo[];
   /**
    * Sets of columns, by database name, that must be unique together. Excludes the key and columns
@@ -252,8 +252,8 @@ export interface TableInfo {
 }
 
 /**
- * An in-process row of a described table, by column name. The values are those of JSON responses,
- * including the values of hidden columns.
+ * An in-process row of a described table, by column name. It has the values of JSON responses, and
+ * the values of hidden columns.
  */
 export type Row = Readonly<Record<string, unknown>>;
 

@@ -14,8 +14,8 @@ export interface ShapedIndex {
 const shapes = rawSql('"_service_search"');
 
 /**
- * Creates the tables of an index if they are missing or have another format. Old tables may contain
- * words of columns that are hidden now. Returns true if all rows are already indexed.
+ * Creates the tables of an index. Replaces tables of another format, because they may contain words
+ * of columns that are hidden now. Returns true if all rows are already indexed.
  */
 export async function prepareShape(
   driver: Driver,

@@ -25,7 +25,7 @@ export interface OpenIndexOptions {
 
 /**
  * An index that the app searches and writes to. After the start, the index is prepared and filled
- * in the background, with retries. In between, a search waits briefly, and then fails with a 503.
+ * in the background, with retries. Until then, a search waits briefly, and then fails with a 503.
  */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;

@@ -49,7 +49,7 @@ export interface IndexBackend {
   prepare(): Promise<{ readonly isFilled: boolean }>;
   /**
    * Rejects if the engine can never have the index, for example because of an unknown option. Then
-   * the start fails. The function is called once, before {@link prepare}. Absent if there is
+   * the app does not start. The function is called once, before {@link prepare}. Absent if there is
    * nothing to check.
    */
   validate?(): Promise<void>;

@@ -255,7 +255,7 @@ export function keptInfo(info: unknown): object {
   return { ...Object(info), remoteAddr, completed };
 }
 
-/** Returns the facts of an inner request: those of the connection, and the request's own facts. */
+/** Returns the facts of an inner request, including the facts of the connection. */
 export function infoOfInner(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }

@@ -5,7 +5,7 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import { tokenBucket } from "./token_bucket.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 
-/** The bytes that a client has used in this process and that other processes do not know yet. */
+/** Bytes that a client has used in this process and that other processes do not count yet. */
 interface Unreconciled {
   bytes: number;
   /** True if too few bytes were left for the client when this process last reported its usage. */

@@ -9,7 +9,7 @@ export interface BudgetOptions {
    * `authenticated`. A class that is not listed has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
-  /** Returns the class of a caller. If it fails or returns none, the class is `anonymous`. */
+  /** Returns the class of a caller. If it fails or returns no class, the class is `anonymous`. */
   readonly classify?: Classify | undefined;
 }
 

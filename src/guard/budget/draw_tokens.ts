@@ -24,7 +24,7 @@ export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
   /** Number of tokens that the process has leased. The draw first returns them to the bucket. */
   readonly held: number;
-  /** Number of tokens that the process keeps. They are part of `total`. */
+  /** Number of leased tokens that the process keeps. The tokens of `total` include them. */
   readonly kept: number;
   readonly record: BucketRecord | null;
   /** Tokens per request, from which the size of the next lease follows. 0 to lease none. */

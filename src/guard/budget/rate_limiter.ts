@@ -31,7 +31,7 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
 
-  /** Takes tokens in addition to `taken` tokens. If too few remain, gives these tokens back. */
+  /** Takes tokens in addition to `taken` tokens. If too few remain, puts all tokens back. */
   takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }

@@ -19,7 +19,7 @@ export interface BucketPolicy {
   refill(bucket: Bucket, now: number): Bucket;
   /** Returns the time in milliseconds until the bucket holds the amount. Call `refill` before. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
-  /** Returns true if tokens of one bucket may be returned to the other. */
+  /** Returns true if both buckets are in one window, or if the policy has no windows. */
   isSameSpan(left: Bucket, right: Bucket): boolean;
 }
 

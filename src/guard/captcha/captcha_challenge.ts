@@ -110,7 +110,6 @@ async function callVerifier(
     return normalizeAnswer(answer);
   } catch (error) {
     if (error === late) return { kind: "unavailable", reason: "no answer in time" };
-    // An error of the verifier refuses the token, and the observer receives the error.
     observe({ kind: "captcha_verifier_failed", provider: verifier.provider, error });
     return { kind: "refused", reason: "verifier-failed" };
   } finally {

@@ -27,7 +27,7 @@ export interface CaptchaVerifier {
   ): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
   /** False if the verifier cannot check actions. Naming an action then is a configuration error. */
   readonly hasActions?: boolean | undefined;
-  /** True if the keys accept every token. In production the start then fails. */
+  /** True if the keys accept every token. In production the app then refuses to start. */
   readonly usesTestKeys?: boolean | undefined;
 }
 

@@ -8,8 +8,8 @@ import { maxDifficulty, type Trust } from "./difficulty.ts";
 export interface PowOptions {
   /**
    * Secret that signs challenges. In a list for rotation, the first secret signs and all verify.
-   * Default: `SERVICE_POW_SECRET`, or a random secret with a notice. In production the start fails
-   * without a secret.
+   * Default: `SERVICE_POW_SECRET`, or a random secret with a notice. In production the app does not
+   * start without a secret.
    */
   readonly secret?: string | readonly string[] | undefined;
   /** Leading zero bits of a solution, 1 to 32. Each bit doubles the work. Default: 20. */

@@ -228,7 +228,6 @@ function callOf(
   };
 }
 
-/** Returns the address of the connected peer, as the listener reports it. */
 function socketAddress(info: unknown): string | null {
   const hostname: unknown = Reflect.get(
     Object(Reflect.get(Object(info), "remoteAddr")),

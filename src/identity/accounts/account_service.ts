@@ -20,7 +20,7 @@ export interface AccountService {
   readonly cookie: SessionCookie;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
-  /** The risk of logins, or null if logins need no CAPTCHA by risk. */
+  /** The check of the risk of logins, or null if logins are not checked. */
   readonly risk: LoginRisk | null;
   readonly counters: HourlyCounters;
   readonly turns: LoginTurns;

@@ -20,7 +20,7 @@ export class BackgroundTasks {
     this.#running.add(running);
   }
 
-  /** Resolves once all work is done. */
+  /** Resolves when all work is done. */
   async finish(): Promise<void> {
     await Promise.all(this.#running);
   }

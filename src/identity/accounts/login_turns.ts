@@ -22,7 +22,7 @@ export class LoginTurns {
   readonly #turns = new Map<string, Turns>();
 
   /**
-   * Runs a login from an address when a slot is free. The login calls `hold` once it holds its
+   * Runs a login from an address when a slot is free. The login calls `hold` when it holds its
    * tokens. If the budget rejects the login, the login is retried when another login has returned
    * its tokens. Rejects with a 503 if too many logins wait.
    */

@@ -22,7 +22,7 @@ export interface Mail {
   readonly link: string | null;
 }
 
-/** Sends a mail. Errors are observed, but clients never see them. */
+/** Sends a mail. Errors are reported to the operator, but not to clients. */
 export type SendMail = (mail: Mail) => void | Promise<void>;
 
 /** Creates the function that sends mails. It never rejects. Without `send`, it prints mails. */

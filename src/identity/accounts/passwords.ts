@@ -150,7 +150,7 @@ class HashQueue {
     this.#clock = clock;
   }
 
-  /** Runs the work of an identity when a slot is free. Rejects with a 503 if too many wait. */
+  /** Runs the work of a client when a slot is free. Rejects with a 503 if too many clients wait. */
   async run<T>(identity: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) await this.#turnOf(identity);
     else this.#running++;

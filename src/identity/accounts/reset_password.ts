@@ -44,7 +44,7 @@ export function readReset({ fields }: AccountCall, { rules }: AccountService): R
 
 /**
  * `POST /password/reset`: replaces a password by the token of a mail. The reset ends all sessions.
- * It starts no session, because others may have read the token in the mailbox. The token of a
+ * It starts no session, because other people may have read the token in the mailbox. The token of a
  * signup creates its account with this password.
  */
 export async function resetPassword(

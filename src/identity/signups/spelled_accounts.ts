@@ -4,7 +4,7 @@ import { spellingsOf } from "./normal_email.ts";
 /** Wraps accounts so that they are found by each spelling of an address's domain. */
 export function bySpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
-    // All spellings are looked up, so that the response time reveals nothing.
+    // All spellings are looked up, so that the response time does not depend on the account.
     const found = await Promise.all(spellings.map((one) => accounts.findByEmail(one)));
     return found.find((account) => account !== null) ?? null;
   }

@@ -1,4 +1,4 @@
-/** A write of the operator through the dashboard, observed after its response. */
+/** A write of the operator through the dashboard, reported after its response. */
 export interface OperatorObservation {
   /** The kind of the observation. */
   readonly kind: "operator_write";

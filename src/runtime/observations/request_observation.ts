@@ -1,4 +1,4 @@
-/** A request with its response. Observed if `observability: { requests: true }` is set. */
+/** A request with its response. Reported if `observability: { requests: true }` is set. */
 export interface RequestObservation {
   /** The kind of the observation. */
   readonly kind: "request";

@@ -4,8 +4,8 @@ export interface FairQueueOptions {
 }
 
 /**
- * A bounded queue in which the identities alternate. An item waits for earlier items of its own
- * identity, and does not delay the other identities.
+ * A bounded queue in which the identities (users or addresses) alternate. An item waits for earlier
+ * items of its own identity, and does not delay the other identities.
  */
 export class FairQueue<Item> {
   readonly #maxWaiting: number;

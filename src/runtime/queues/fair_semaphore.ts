@@ -1,9 +1,9 @@
 import { FairQueue } from "./fair_queue.ts";
 
 /**
- * A semaphore whose jobs belong to identities, which alternate. It runs a limited number of jobs at
- * a time. A job waits for earlier jobs of its own identity, and does not delay the other
- * identities.
+ * A semaphore whose jobs belong to identities (users or addresses), which alternate. It runs a
+ * limited number of jobs at a time. A job waits for earlier jobs of its own identity, and does not
+ * delay the other identities.
  */
 export class FairSemaphore {
   readonly #maxRunning: number;
@@ -15,7 +15,7 @@ export class FairSemaphore {
     this.#maxRunning = maxRunning;
   }
 
-  /** Runs the `work` of an identity once a slot is free. */
+  /** Runs the `work` of an identity when a slot is free. */
   async run<T>(identity: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) {
       // A job that ends passes its slot to the next job in the queue, so no newcomer takes the

@@ -19,7 +19,7 @@ export class Semaphore {
     return this.#waiting.length >= this.#maxWaiting;
   }
 
-  /** Runs `work` once a slot is free. */
+  /** Runs `work` when a slot is free. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) {
       // A job that ends passes its slot to the first job in the queue, so no newcomer takes the

@@ -25,7 +25,7 @@ export interface DrizzleTable {
 export interface DrizzleColumn {
   /** Name of the column in the database. */
   readonly name: string;
-  /** True if the name is that of the property; Drizzle's older line may still convert the name. */
+  /** True if the column has the property's name. Drizzle's older line may still convert it. */
   readonly keyAsName?: boolean;
   /** The table that contains the column. */
   readonly table: DrizzleTable;

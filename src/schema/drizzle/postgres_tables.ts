@@ -22,7 +22,7 @@ function columnType(column: DrizzleColumn): DrizzleType {
   return dimensions === 0 ? type : listType(type, dimensions);
 }
 
-/** Returns the elements and dimensions of an array; for another column, the column and 0. */
+/** Returns the element and dimensions of an array. Returns other columns with 0 dimensions. */
 function arrayOf(column: DrizzleColumn): {
   readonly element: DrizzleColumn;
   readonly dimensions: number;

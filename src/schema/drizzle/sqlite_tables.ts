@@ -66,7 +66,7 @@ function lengthOf(type: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** Returns why a column cannot be served. In a blob, digits are not ordered, and JSON has no paths. */
+/** Returns the reason why a column cannot be served, such as JSON or digits in a blob. */
 function faultOf({ columnType, getSQLType }: DrizzleColumn): string {
   switch (columnType) {
     case "SQLiteBlobJson":

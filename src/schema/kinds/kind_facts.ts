@@ -4,7 +4,7 @@ import type { ColumnKind } from "../kind.ts";
 export interface KindFacts {
   /** Values of all kinds of a family have exact equality. Null if equality is not exact. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
-  /** The arithmetic of sums and averages, or null for kinds that have none. */
+  /** The arithmetic of sums and averages, or null for kinds without arithmetic. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
   /** The JSON type of a value in a body. */
   readonly json: "string" | "string or number" | "number" | "boolean" | "any";
@@ -83,7 +83,7 @@ export function isWhole({ kind }: { readonly kind: ColumnKind }): boolean {
   return kindFacts[kind].arithmetic === "whole";
 }
 
-/** Returns the entries of a table that has one entry for each kind, in the order of the table. */
+/** Returns the entries of an object that has one member for each kind, in the same order. */
 export function kindEntries<T>(table: Readonly<Record<ColumnKind, T>>): [ColumnKind, T][] {
   // The type requires all kinds as keys, so no other key exists.
   return Object.entries(table) as [ColumnKind, T][];

@@ -44,14 +44,14 @@ export interface DrainResult {
   readonly done: number;
   /** The number of failed entries. They are retried unless they are dead now. */
   readonly failed: number;
-  /** The number of failed entries that failed too often. */
+  /** The number of entries that are dead now, after too many failures. */
   readonly dead: number;
 }
 
 /**
  * Takes entries that are due, reads their rows, writes the rows to their indexes and removes the
- * entries. Rejects if the key-value store does not respond. The taken entries are then due again
- * once their lease has ended.
+ * entries. Rejects if the key-value store does not respond. The taken entries are due again when
+ * their lease has ended.
  */
 export async function drainEntries(parts: DrainParts, limits: DrainLimits): Promise<DrainResult> {
   const { records, indexes, runtime } = parts;

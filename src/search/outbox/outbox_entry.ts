@@ -1,6 +1,6 @@
 import { retryDelayMs, type RetrySchedule } from "./retry_schedule.ts";
 
-/** Names a document of a search index. */
+/** Identifies a document of a search index. */
 export interface DocumentName {
   /** The name of the index. */
   readonly index: string;
@@ -127,7 +127,7 @@ export function takeEntry(
   if (entry.lease?.owner === owner && now < at) return entry;
   if (kind === "dead" || at > now) return null;
   const intents = entry.intents.filter(({ at }) => at + intentMs > now);
-  // The row may have been written after the input was given.
+  // The row may have been written after the call of `enqueue`.
   const isWritten = intents.length < entry.intents.length;
   return {
     ...(isWritten ? { ...entry, attempts: 0, given: null } : entry),
@@ -156,7 +156,7 @@ export function finishEntry(entry: OutboxEntry, owner: string, now: number): Out
 
 /**
  * Ends the work of a drainer that failed. The entry waits longer after each attempt, and is dead
- * after the last one, unless another write is in progress.
+ * after the last attempt, unless another write is in progress.
  */
 export function failEntry(
   entry: OutboxEntry,

@@ -91,7 +91,7 @@ function missedIndexing(
   };
 }
 
-/** Changes the entries of all documents. Returns the first error, or null if none failed. */
+/** Changes the entries of all documents. Returns the first error, or null without errors. */
 async function changeAll(
   names: readonly DocumentName[],
   change: (name: DocumentName, entry: OutboxEntry | null) => OutboxEntry | null,

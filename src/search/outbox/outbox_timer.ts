@@ -46,7 +46,7 @@ export class OutboxTimer {
     const { records, sweep, runtime } = this.#parts;
     const stopped = Promise.all([this.#running, sweep.stop()]);
     try {
-      // Unfinished entries are due again once their lease has ended.
+      // Unfinished entries are due again when their lease has ended.
       const late = () => new Error("the search engine did not answer in time");
       await deadline(maxStopMs, runtime.clock, late).within(stopped);
       await records.releaseDrainerLease(this.#owner);

@@ -58,11 +58,11 @@ export interface DrainOptions {
 export interface OutboxStats {
   /** The number of entries that are not dead. */
   readonly pending: number;
-  /** The pending entries that the next drain would take. */
+  /** The number of pending entries that the next drain would take. */
   readonly ready: number;
-  /** The pending entries that a drainer works on. */
+  /** The number of pending entries that a drainer works on. */
   readonly leased: number;
-  /** The entries that failed too often. */
+  /** The number of entries that failed too often. */
   readonly dead: number;
   /** Age of the oldest pending entry in milliseconds, or null if none is pending. */
   readonly oldestAgeMs: number | null;

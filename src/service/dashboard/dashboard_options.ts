@@ -8,7 +8,7 @@ import { callback, flag, having } from "../../options/option_kinds.ts";
 export interface DashboardOptions {
   /**
    * Decides who may use the dashboard, which shows every row. Default: only clients on this
-   * machine. In production the start fails without this function.
+   * machine. In production the app does not start without this function.
    */
   readonly authorize?: AuthorizeDashboard | undefined;
   /** True to refuse every write through the dashboard. Default: false. */

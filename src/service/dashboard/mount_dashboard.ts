@@ -25,7 +25,7 @@ export interface MountedDashboard {
   readonly reports: readonly Report[];
   /** The app that serves the resources with the rights of the operator. */
   readonly operator: InnerApp;
-  /** The app that serves the resources with the rights of a user whom the operator chooses. */
+  /** The app that serves the resources with the rights of a user that the operator chooses. */
   readonly viewed: InnerApp;
   readonly parseUser: (value: unknown) => User | null;
   readonly audit: OperatorAudit;

@@ -8,7 +8,7 @@ export interface AuditEntry extends Omit<OperatorObservation, "kind"> {
   readonly at: number;
 }
 
-/** Records the operator's writes. Each write is observed, and the last 500 are kept in memory. */
+/** Reports each write of the operator, and keeps the last 500 writes in memory. */
 export class OperatorAudit {
   readonly #clock: Clock;
   readonly #observe: Observer;

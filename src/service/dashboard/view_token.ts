@@ -22,7 +22,7 @@ export interface ViewToken {
   readonly expiresAt: number;
 }
 
-/** The parts of the tokens of viewed users. */
+/** The parts with which view tokens are created and read. */
 export interface ViewTokenParts {
   readonly sealer: Sealer;
   readonly clock: Clock;

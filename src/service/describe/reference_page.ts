@@ -9,7 +9,7 @@ const files = ["swagger-ui-bundle.js", "swagger-ui.css", "start.js"] as const;
 
 /**
  * Creates the pages of the API reference, which show the service's document in Swagger UI. The
- * files come from the installed package instead of another host. They are read once on demand.
+ * files come from the installed package instead of another host. Each file is read once, on demand.
  */
 export function createReferencePages(): readonly ServicePage[] {
   const read = new Map<string, Promise<string>>();
@@ -117,7 +117,7 @@ function describe(id: string, summary: string, type: string): RouteDescription {
   };
 }
 
-/** The path is not a literal, so that only services with a reference need the package. */
+/** The path is not a literal, so that only services with an API reference need the package. */
 const packageFiles = "./swagger_ui_files.ts";
 
 async function readPackageFile(name: string): Promise<string> {

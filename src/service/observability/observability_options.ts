@@ -7,7 +7,7 @@ import { callback, flag, having } from "../../options/option_kinds.ts";
 export interface ObservabilityOptions {
   /** Collects metrics and serves them at `/__service/metrics`. Default: on. */
   readonly metrics?: boolean | MetricsOptions | undefined;
-  /** Observes each response, which the console observer writes as a line. Default: off. */
+  /** Reports each response, which the console observer writes as a line. Default: off. */
   readonly requests?: boolean | undefined;
   /**
    * Names the spans of requests by their routes and creates spans of statements, for the
@@ -54,7 +54,7 @@ export const observabilityOption = either(flag(), group(members)).default(false)
 export interface ResolvedObservability {
   /** The options of metrics, or null if no metrics are collected. */
   readonly metrics: ResolvedMetrics | null;
-  /** True if each response is observed. */
+  /** True if each response is reported. */
   readonly requests: boolean;
   /** True if spans have the names of routes and the statements of the database. */
   readonly openTelemetry: boolean;

@@ -62,7 +62,7 @@ export class RequestMetrics {
 
 /** The facts of a request that are counted after its response. */
 export interface AnsweredRequest {
-  /** Configured route; empty if there is none. */
+  /** The configured route, or an empty string for an unknown route. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;

@@ -18,7 +18,7 @@ export class ServerTiming {
     this.#clock = clock;
   }
 
-  /** Wraps the fetch of an app so that it sends the header if a request asks for timing. */
+  /** Wraps the fetch of an app so that it sends `Server-Timing` if a request asks for it. */
   around(fetch: HonoApp["fetch"]): HonoApp["fetch"] {
     return (request, info) =>
       request.headers.has(askingHeader) ? this.#timed(request, info, fetch) : fetch(request, info);
@@ -56,7 +56,7 @@ function ofNoRequest(): WatchEnd {
   return () => {};
 }
 
-/** Returns the header in the syntax that browsers show in their network view. */
+/** Returns the value of `Server-Timing`, which browsers show in their network view. */
 function headerOf({ statements, statementsMs }: RequestTiming, durationMs: number): string {
   const total = `total;dur=${durationMs.toFixed(2)}`;
   if (statements === 0) return total;

@@ -5,7 +5,6 @@ import type { Statement } from "../../sql/fragment.ts";
 /** Called at the end of an observed operation, with its error or undefined. */
 export type WatchEnd = (error: unknown) => void;
 
-/** Called at the start of a statement. */
 type WatchStatement = (statement: Statement) => WatchEnd;
 
 /** Watches the operations of a driver. */
