@@ -67,7 +67,7 @@ export function resolveAbuseProtection(
   let resolvedPow = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,
-    // Resolving on first use makes a missing secret an error only if something needs the work.
+    // Resolving on first use makes a missing secret an error only if a gate needs proof of work.
     pow: () => resolvedPow ??= resolvePowOptions({}, isProduction, runtime),
     powIsOn: pow !== undefined,
     captcha: captcha === undefined ? null : resolveCaptchaOptions(captcha, isProduction),

@@ -124,7 +124,7 @@ export class Admission implements IdempotentAdmission, Debit {
 
   /**
    * Makes the request's proof-of-work solution usable again if the response has status 422. Call it
-   * for every response. A `query-too-expensive` response keeps the solution used.
+   * for every response. After a `query-too-expensive` response, the solution stays used.
    */
   returnSolution(answer: unknown): MaybePromise<void> {
     if (this.#work === null || typeof answer !== "object" || answer === null) return;

@@ -16,7 +16,7 @@ export interface AdmissionFacts {
   readonly hasPowGate: boolean;
   /** True if the resource always requires a CAPTCHA for this operation. */
   readonly hasCaptchaGate: boolean;
-  /** True if the proof of work is valid, or if the trust hook requires none. */
+  /** True if the proof of work is valid, or if the trust hook requires no work. */
   readonly hasWorked: boolean;
   /** True if the request contains a valid CAPTCHA token. */
   readonly hasPassedCaptcha: boolean;

@@ -6,8 +6,8 @@ export interface GuardedRequest {
   /** The raw path, and the raw query without the question mark. */
   readonly target: { readonly path: string; readonly query: string };
   readonly user: User | null;
-  /** Reads the raw body. All calls return the same bytes, which are empty without a body. */
+  /** Returns the client's address, or null if it is unknown. */
   address(): string | null;
-  /** Reads the raw body once. Empty for an operation without a body. */
+  /** Reads the raw body. All calls return the same bytes, which are empty without a body. */
   body(): Promise<Uint8Array>;
 }

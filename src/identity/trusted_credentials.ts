@@ -103,7 +103,7 @@ export class TrustedCredentials {
   }
 }
 
-/** Returns true if two users of one credential are equal. Their members have one order. */
+/** Returns true if two users are equal. Their members must be in the same order. */
 function isSameUser(left: User, right: User): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -22,7 +22,7 @@ export function createMcp(parts: McpParts): AnswerMcp {
     if (call === undefined) throw new Error("A request of MCP came from elsewhere");
     const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
     const context = { send, resources, indexBase: mountedAt + basePath };
-    // If clients shared a server object, one could receive the response to another.
+    // If clients shared a server object, one client could receive the response to another.
     return serverFor({ ...call, era, context }, parts);
     // The service sends no notifications, but a client may hold one stream open.
   }, { maxRequestBodySize, maxSubscriptions: 1 });
@@ -98,7 +98,7 @@ function textResult(text: string, isError: boolean) {
   return { content: [{ type: "text" as const, text }], ...(isError ? { isError } : {}) };
 }
 
-/** Returns the question before a row is deleted, or null if the user has confirmed. */
+/** Returns the question to the user before a deletion, or null after a confirmation. */
 function questionOf(
   { resource, id, confirm }: ToolArguments,
   { era }: ServedCall,

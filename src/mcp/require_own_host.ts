@@ -4,7 +4,7 @@ import { isLoopback } from "../protocol/loopback.ts";
 /**
  * Throws a 403 unless an MCP request comes from a program or from a page of the service's own host.
  * Otherwise, by DNS rebinding, a page on the web could resolve its name to this machine, and the
- * browser would send its requests here. Browsers send an `Origin` with such requests.
+ * browser would send its requests to this service. Browsers send an `Origin` with such requests.
  */
 export function requireOwnHost(
   { headers, url }: Request,

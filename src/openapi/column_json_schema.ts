@@ -65,7 +65,7 @@ function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): Js
   };
 }
 
-/** Returns `minimum` and `maximum` for JSON numbers. Numbers in strings have a description. */
+/** Returns `minimum` and `maximum` of JSON numbers. Strings get a description instead. */
 function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   return {
     ...(min === null ? {} : { minimum: Number(min) }),

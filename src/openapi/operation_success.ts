@@ -50,7 +50,7 @@ export function successOf(
   };
 }
 
-/** Returns the response of a create by a unique key if it has updated an existing row instead. */
+/** Returns the response of a create that has updated a row with the same unique key. */
 function changedInstead(
   { Location: _ofNewRow, ...headers }: JsonSchema,
   content: JsonSchema | undefined,

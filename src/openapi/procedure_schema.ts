@@ -8,7 +8,7 @@ export interface ProcedureSchema {
   readonly name: string;
   /** True if callers need not be signed in. */
   readonly public: boolean;
-  /** JSON Schema of the body. Empty, to accept any value, if the library provides none. */
+  /** JSON Schema of the body. Empty if the library provides no schema, to accept any value. */
   readonly input: JsonSchema;
   /** JSON Schema of `data` in the response. Empty if the library provides none. */
   readonly output: JsonSchema;

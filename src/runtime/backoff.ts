@@ -12,7 +12,7 @@ export interface Backoff {
 /**
  * Waits with backoff before another try, after `failedTries` failures. The wait is random, between
  * 0 and a maximum that grows with each failure ("full jitter"). Because the wait is random, tries
- * that have collided do not collide again.
+ * that have collided rarely collide again.
  */
 export function waitBackoff(
   failedTries: number,

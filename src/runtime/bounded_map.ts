@@ -1,4 +1,4 @@
-/** A map that holds a limited number of entries and forgets the least used entries. */
+/** A map of limited size, which forgets the entries that were not used recently. */
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;

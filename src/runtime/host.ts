@@ -2,7 +2,7 @@ import process from "node:process";
 
 /**
  * True if the host is Deno. Node and Bun have no global `Deno`. Code that needs this global either
- * throws there, or uses functions of Node, which Deno has too.
+ * throws on other hosts, or uses functions of Node, which Deno has too.
  */
 export const isDeno: boolean = "Deno" in globalThis;
 

@@ -6,8 +6,8 @@ import type { Runtime } from "./runtime.ts";
 export const envOption = oneOf("development", "production");
 
 /**
- * Returns true in production. The option decides, or `SERVICE_ENV` if the option is not set. Deno
- * Deploy always counts as production.
+ * Returns true in production. The option `env` decides, or `SERVICE_ENV` if the option is not set.
+ * Deno Deploy always counts as production.
  */
 export function isInProduction(
   env: "development" | "production" | undefined,

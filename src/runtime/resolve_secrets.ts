@@ -13,7 +13,7 @@ export interface SecretSource {
   readonly variable: string;
   /** The consequence of a random secret, as text for the warning. */
   readonly consequence: string;
-  /** True in production. There, a missing secret fails the start instead of being random. */
+  /** True in production. Then the app does not start with a random secret. */
   readonly isProduction: boolean;
 }
 

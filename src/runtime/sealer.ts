@@ -75,7 +75,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   };
 }
 
-/** The number of nonces that are generated together. One alone takes a tenth of sealing's time. */
+/** The number of nonces per call of the random source. More calls would slow down sealing. */
 const pooledNonces = 256;
 
 function nonces(random: Random): () => Buffer {

@@ -25,7 +25,7 @@ export function openSpare(count: number): readonly number[] | null {
     while (opened.length < count) opened.push(openSync(devNull, "r"));
     return opened;
   } catch {
-    // The cause does not matter. The opened descriptors are closed again.
+    // The cause of the failure does not matter. The opened descriptors are closed again.
     closeSpare(opened);
     return null;
   }

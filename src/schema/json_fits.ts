@@ -21,7 +21,7 @@ export function textFits(text: string, maxBytes: number): boolean {
 /** Maximum UTF-8 bytes of one UTF-16 unit. A surrogate pair, which has two units, takes four. */
 const maxUtf8BytesOfUnit = 3;
 
-/** Maximum depth that is measured. `writeJson` later refuses deeper and circular values. */
+/** Maximum nesting depth that is measured. `writeJson` later refuses deeper values. */
 const maxLevels = 100;
 
 /** Returns `left` minus the bytes of a value's JSON. Negative if too few bytes are left. */

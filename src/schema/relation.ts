@@ -68,9 +68,9 @@ export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep
 /** The relations of one resource, by name. */
 export type Relations = ReadonlyMap<string, Relation>;
 
-/** Returns true if a relation can compare two columns. Their kinds must share an exact equality. */
+/** Returns true if a relation can compare two columns exactly. */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
-  // A SQLite column of any type can be compared with numbers and with strings.
+  // A SQLite column of ambiguous type can be compared with numbers and with strings.
   if (isAny(own)) return isAny(other) || anyFamilies.has(kindFacts[other.kind].family);
   if (isAny(other)) return anyFamilies.has(kindFacts[own.kind].family);
   const family = kindFacts[own.kind].family;

@@ -64,7 +64,7 @@ export function fromSafeBody(value: unknown): unknown {
   return isMarked(inner) ? mapMembers(inner, fromSafeBody) : mapMembers(value, fromSafeBody);
 }
 
-/** Converts a marked number to a number, a bigint or an `ExactNumber`. */
+/** Converts a number in the form of {@link safeDocument} to a number, bigint or `ExactNumber`. */
 export function fromMark(value: unknown): unknown {
   return isMarked(value) ? fromSafeBody(value) : value;
 }

@@ -141,7 +141,7 @@ export function table<Name extends string, C extends ColumnBuilders>(
   for (const column of info.columns) {
     result[column.name] = Object.freeze({ [columnInfoKey]: column, [tableInfoKey]: info });
   }
-  // The loop has set all columns, which TypeScript cannot verify. Phantom members never exist.
+  // The loop has set all columns, which TypeScript cannot verify. Phantom members are only types.
   const declared = Object.freeze(result) as unknown as Table<Name, SelectRow<C>, InsertRow<C>>;
   described = describeParts(info, listOf(name, parts(declared)), referencing);
   return declared;

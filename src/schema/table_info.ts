@@ -42,8 +42,8 @@ export interface DatabaseType {
   /** The JSON form of the type's values. */
   readonly shape: ValueShape;
   /**
-   * True if the type's values have an order. For false, strings can only be tested for equality,
-   * and structures only for NULL.
+   * True if the type's values have an order. If false, strings can only be tested for equality, and
+   * structures only for NULL.
    */
   readonly ordered: boolean;
   /** True if the database supports min() and max() for the type. */
@@ -106,7 +106,7 @@ export interface ColumnInfo extends ValueRules {
    * cannot set the column.
    */
   readonly writeTimestamp: "created" | "updated" | null;
-  /** Returns the column's value for updates that do not set it. Another library defines this. */
+  /** Returns the column's value for updates that do not set it, as Drizzle's `$onUpdate` does. */
   readonly onUpdate?: () => unknown;
   /** The former name of the column in the database, for migrations, or null if there is none. */
   readonly formerName: string | null;
@@ -204,7 +204,7 @@ export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;
 }
 
-/** The description of a table, from `table()` or from introspection, equal for all engines. */
+/** The description of a table, from `table()` or introspection, in one form for all engines. */
 export interface TableInfo {
   /** Name of the table in the database. */
   readonly name: string;
@@ -223,7 +223,7 @@ export interface TableInfo {
   readonly primaryKey: readonly ColumnInfo[];
   /** True if no two rows share a key. No database enforces the declared key of a view. */
   readonly distinct: boolean;
-  /** True for a view, and for a table without a key: requests cannot write rows. */
+  /** True for a view, and for a table without a key. Requests cannot write rows of such a table. */
   readonly readOnly: boolean;
   /** The foreign keys, of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];

@@ -5,8 +5,8 @@ import { type Fragment, identifier, join, sql } from "../sql/fragment.ts";
 import { matchKey, matchRank } from "../sql/match_names.ts";
 
 /**
- * Returns the keys that a search engine has found, as a SELECT like that of `LocalIndex.matches`.
- * The rank of a key is its position in the list. The statement binds all keys as one value.
+ * Returns the keys that a search engine has found, in a SELECT like `LocalIndex.matches`. The rank
+ * of a key is its position in the list. The statement binds all keys as one value.
  */
 export function candidateRows(
   keys: readonly Key[],

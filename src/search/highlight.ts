@@ -1,6 +1,6 @@
 import { locateWords } from "./words.ts";
 
-/** Strings up to this length are highlighted without an excerpt, in characters. */
+/** Maximum length of strings that are highlighted without an excerpt, in characters. */
 const maxWhole = 300;
 /** The characters before and after a match in the excerpt of a longer string. */
 const around = 80;

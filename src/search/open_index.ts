@@ -46,7 +46,7 @@ export class OpenIndex implements IndexedTable {
   #wasLost = false;
   /** The last failure of preparing or filling the index, or null. */
   #failure: { readonly error: unknown } | null = null;
-  /** The time of the last failed search, or null after a successful one. */
+  /** The time of the last failed search, or null if the last search succeeded. */
   #failedSearchAt: number | null = null;
 
   constructor({ index, backend, isFilledAtStart, runtime }: OpenIndexOptions) {
@@ -241,7 +241,7 @@ function waiting(): PromiseWithResolvers<void> {
 const maxWaitMs = 2_000;
 const firstRetryMs = 1_000;
 const maxRetryMs = 60_000;
-/** How long `/readyz` shows a failed search unless one succeeds, in milliseconds. */
+/** How long `/readyz` shows a failed search unless a later one succeeds, in milliseconds. */
 const failureShownMs = 5_000;
 
 const lostForGood =

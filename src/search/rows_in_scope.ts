@@ -6,7 +6,7 @@ import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql
 import { matchKey } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** Comparisons that database indexes support. Each comparison finds some of the rows. */
+/** Comparisons that database indexes support. Each comparison finds some rows of a scope. */
 export type IndexedRows = readonly Comparison[];
 
 /**
@@ -66,5 +66,5 @@ export async function fewInScope(
   return null;
 }
 
-/** Maximum number of rows that a search examines one by one, within some milliseconds. */
+/** Maximum number of rows that a search examines one by one, which takes some milliseconds. */
 const fewRows = 2_000;

@@ -107,9 +107,9 @@ export interface LocalIndex {
   /** Writes changes in an open transaction of the table's database. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /**
-   * Returns a SELECT of the matching documents: the key columns as `_k0`, `_k1`, … and `_rank`, the
-   * best with the lowest. `within` is a SELECT of keys with the same column names, which limits the
-   * search to these documents. Other documents must cost no time. Null searches all documents.
+   * Returns a SELECT of the matching documents: the key columns as `_k0`, `_k1`, … and `_rank`,
+   * lowest for the best document. `within` is a SELECT with the same key columns, which limits the
+   * search to its documents. Other documents must cost no time. Null searches all documents.
    */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
 }

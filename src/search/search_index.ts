@@ -21,8 +21,8 @@ export interface IndexDescription {
   /** The table whose rows are indexed. */
   readonly table: TableInfo;
   /**
-   * The fields in the order of the table. There is at least one, and no hidden column, whose words
-   * a user could guess by searching.
+   * The fields in the order of the table, at least one. Hidden columns are excluded, because users
+   * could guess their words by searching.
    */
   readonly fields: readonly SearchField[];
   /** The table's database, for reading rows outside of transactions. */
@@ -34,7 +34,7 @@ export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
   /** The key and the fields. Always the same array, because it is a cache key for decoders. */
   readonly columns: readonly ColumnInfo[];
-  /** The filter for the rows to index: the rows of all users that are not marked deleted. */
+  /** The filter for the rows to index, of all users. It excludes rows that are marked deleted. */
   readonly undeleted: Filter;
   /** Returns true if the table has a database index that begins with the column. */
   isIndexed(column: ColumnInfo): boolean;

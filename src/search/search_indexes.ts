@@ -32,7 +32,7 @@ export interface ReindexProgress {
 
 /** Options of indexing all rows again. */
 export interface ReindexOptions {
-  /** Called after each few hundred rows, and once for each finished index. */
+  /** Called after every few hundred rows, and once for each finished index. */
   readonly onProgress?: ((progress: ReindexProgress) => void) | undefined;
 }
 

@@ -48,7 +48,7 @@ export function routersOf(
   return routers;
 }
 
-/** Throws for a resource at this path, because one of the two would be unreachable. */
+/** Throws for a resource at this path, because the resource or router would be unreachable. */
 function requireFreePath(path: string, { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     if (url === path || url.startsWith(`${path}/`)) {

@@ -27,7 +27,7 @@ function hasLeft(error: unknown, request: Request): boolean {
   return mayBe && request.signal.aborted;
 }
 
-/** How long an overloaded service only counts further refusals, in milliseconds. */
+/** How long an overloaded service counts refusals without reporting them, in milliseconds. */
 const countedMs = 10_000;
 
 /** Creates the function that converts errors to responses and observes internal errors. */

@@ -28,7 +28,7 @@ import { emptyStream } from "./responder.ts";
 
 /** The options of the Hono app of a service. */
 export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
-  /** Creates the authentication with a counter of refusals. Null if it identifies no user. */
+  /** Creates the authentication with a counter of refusals. Null if no user is identified. */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
   /** Identifies users without a Hono context. Null if a middleware needs the context. */
   readonly identify: Credentials["identify"] | null;
@@ -105,7 +105,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // For a null body, a listener would send a length of 0. Hono has removed the body of a HEAD.
+      // Hono has removed the body of a HEAD response. A listener would send a length of 0 for null.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
       return responder.adopt(

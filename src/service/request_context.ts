@@ -260,7 +260,7 @@ export function infoOfInner(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }
 
-/** Returns the inner request in the facts, or null for any other request. */
+/** Returns the inner request in the facts of a connection, or null for any other request. */
 export function innerRequestOf(info: unknown): InnerRequest | null {
   if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
   // The cast is safe: only `infoOfInner` sets this member.

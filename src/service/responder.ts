@@ -30,9 +30,9 @@ export interface Responder {
 }
 
 /**
- * Creates the responder. The responder encodes characters of headers outside of printable ASCII.
- * Inside Deno, a control byte would end the process past every `catch`, and header values may come
- * from rows or paths.
+ * Creates the responder. The responder encodes characters of headers outside of printable ASCII. In
+ * Deno, a control byte would end the process in spite of every `catch`. Header values may come from
+ * rows or paths.
  */
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);

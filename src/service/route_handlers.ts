@@ -33,7 +33,7 @@ export interface RouteHandlersOptions {
     received: ReceivedRequest,
   ) => Promise<Reply["headers"]>;
   readonly responder: Responder;
-  /** Converts the value that a middleware set as `user` to the user. */
+  /** Converts the value that a middleware has set as `user` to a user. */
   readonly parseUser: (value: unknown) => User | null;
   /** The path at which a proxy or a parent app has mounted this app. Requests lack this path. */
   readonly mountedAt: string;

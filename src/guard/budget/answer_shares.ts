@@ -67,5 +67,5 @@ const shareBytes = 16 * 1024 ** 2;
 /** A process reports a client's usage to the other processes when it reaches this many bytes. */
 const reconciledBytes = 1024 ** 2;
 
-/** Maximum bytes that concurrent requests of a client may use in a process before a report. */
+/** Maximum bytes that a client may use in a process before the process reports them. */
 const maxUnreconciledBytes = 4 * 1024 ** 2;

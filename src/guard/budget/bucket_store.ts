@@ -82,8 +82,8 @@ export class BucketStore {
   }
 }
 
-/** How long a request waits for the store in milliseconds, before it ignores the store. */
+/** Maximum wait of a request for the store, in milliseconds. Then the process decides alone. */
 const timeoutMs = 3_000;
 
-/** Pause after a failure of the store, and age of unused tokens to return, in milliseconds. */
+/** The pause after a failure, and the time until unused tokens return, in milliseconds. */
 const pauseMs = 1_000;

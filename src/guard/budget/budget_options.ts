@@ -9,7 +9,7 @@ export interface BudgetOptions {
    * `authenticated`. A class that is not listed has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
-  /** Returns the class of a caller. If it fails or returns no class, the class is `anonymous`. */
+  /** Returns the class of a caller. An error or a missing class means `anonymous`. */
   readonly classify?: Classify | undefined;
 }
 
@@ -36,7 +36,7 @@ export const toolClass = "mcp";
 /** Maximum capacity. A number in a header has up to 12 digits before the point and 3 after it. */
 const maxTokens = 1e12;
 
-/** Minimum number of tokens. An empty bucket could pay for less, because of rounding. */
+/** Minimum of capacities and costs. Because of rounding, an empty bucket could pay for less. */
 export const minTokens = 0.001;
 
 const classOptions = group(

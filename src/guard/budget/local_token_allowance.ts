@@ -61,7 +61,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       this.#held -= amount;
       this.#isUsed = true;
       const spent = this.#spend(amount);
-      // Another share is leased early, so that no request has to wait for it.
+      // The next tokens are leased early, so that no request has to wait for them.
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
@@ -153,7 +153,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       }
       return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
-      // The store has reported the error. Tokens that may be back in the store are not held.
+      // The store has reported the error. Tokens that the store may have received are not held.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
       return this.#takeWithoutStore(demand);
     }

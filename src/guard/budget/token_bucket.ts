@@ -17,7 +17,7 @@ export interface BucketPolicy {
   readonly header: string;
   /** Returns the bucket at a later time. It never exceeds the capacity, even if the clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
-  /** Returns the time in milliseconds until the bucket holds the amount. Call `refill` before. */
+  /** Returns the time in milliseconds until the bucket holds the amount. Call `refill` first. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
   /** Returns true if both buckets are in one window, or if the policy has no windows. */
   isSameSpan(left: Bucket, right: Bucket): boolean;

@@ -25,7 +25,7 @@ export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
   return siteVerifier({
     provider: "hcaptcha",
     endpoint: "https://api.hcaptcha.com/siteverify",
-    // Without the site key, hCaptcha would accept tokens of other sites of the account.
+    // Without the site key, hCaptcha would accept tokens of other sites of the same account.
     extraFields: () => ({ sitekey: read.siteKey }),
     maxTokenLength: 8_192,
     tries: 1,

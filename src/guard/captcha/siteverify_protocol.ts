@@ -18,7 +18,7 @@ export interface SiteVerifyOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Describes a key without spaces. Spaces are copying mistakes, and headers cannot contain them. */
+/** Describes a key without spaces, because a space in a key is a mistake in copying. */
 const key = other<string>(
   "a key as the vendor gave it, without spaces",
   (given) => headerText.rules.fits(given),

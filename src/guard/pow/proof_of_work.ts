@@ -82,7 +82,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     if (typeof solution === "string") return solution;
     const { id, claimUntilMs } = solution;
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // The number is read after the store's response, because another request may have changed it.
+    // The number of returns is read only now, because another request may have increased it.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
     // If the store fails here, the solution is not marked as used, so the client can send it again.

@@ -98,7 +98,7 @@ function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {
   };
 }
 
-/** Returns the referenced column, or null if a column with a default name is missing. */
+/** Returns the named column. Returns null if the table lacks a column with a default name. */
 function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): ColumnInfo | null {
   const column = typeof reference === "string"
     ? table.byName.get(reference)

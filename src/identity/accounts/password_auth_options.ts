@@ -166,7 +166,7 @@ export type RefusePassword = (
   email: string,
 ) => string | null | Promise<string | null>;
 
-/** The links in mails. Each is the URL of a page of the deployer that posts the token. */
+/** The links in mails. Each link leads to a page of the deployer, which posts the token. */
 export interface LinkOptions {
   /** The URL of the page that posts `{ token }` to `/auth/verify`. */
   readonly verify: string;

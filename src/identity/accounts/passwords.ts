@@ -21,8 +21,8 @@ export interface Passwords {
   /** Returns the hash of a password, with its parameters and a separate salt. */
   hash(password: string, identity: string): Promise<string>;
   /**
-   * Returns true if a password has this hash. For a missing account, `hash` is null: the call takes
-   * the same time and returns false.
+   * Returns true if a password has this hash. For a missing account, `hash` is null. The call then
+   * takes the same time and returns false.
    */
   verify(password: string, hash: string | null, identity: string): Promise<boolean>;
   /** Returns true if a hash has a lower cost than new hashes. */

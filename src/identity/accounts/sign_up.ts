@@ -34,10 +34,10 @@ export function readSignup({ fields }: AccountCall, service: AccountService): Si
 }
 
 /**
- * Signs a user up. If addresses are verified, the response reveals nothing. The account is created
- * when the link in the mail is followed with the password of this signup, or in this browser.
- * Therefore no stranger can prepare an account for the address of another user. If there is an
- * account already, its user receives a mail.
+ * Signs a user up. If addresses are verified, the response reveals no account. The account is
+ * created when the link in the mail is followed with the password of this signup, or in this
+ * browser. Therefore no stranger can prepare an account for the address of another user. If there
+ * is an account already, its user receives a mail.
  */
 export async function signUp(
   call: AccountCall,
@@ -171,7 +171,7 @@ async function mailSignup(
   const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
   const setting = (key: readonly string[]) =>
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
-  // The cookie is set even if no mail is sent. It also confirms links of earlier mails.
+  // The cookie also confirms links of earlier mails, so it is set even if no mail is sent.
   await store.commit({ mutations: [setting(browserKey(browser))] });
   if (!await mayMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);

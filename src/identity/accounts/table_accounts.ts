@@ -180,7 +180,7 @@ function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }
 
-/** Returns an error if the column cannot store the roles of a new account, or null. */
+/** Returns an error message if the column cannot store a new account's roles, or null. */
 export function mistakeOfNewRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }

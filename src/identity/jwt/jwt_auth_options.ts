@@ -6,7 +6,7 @@ import type { User } from "../../auth/user.ts";
 
 /** The options of JSON Web Tokens. Exactly one of `secret`, `key` and `jwks` must be set. */
 export interface JwtAuthOptions {
-  /** The secret with which tokens are signed (default: HS256). A list allows rotation. */
+  /** The secret that signs the tokens, by default with HS256. A list allows rotation. */
   readonly secret?: string | readonly string[] | undefined;
   /** The public key that verifies tokens: a PEM (`-----BEGIN PUBLIC KEY-----`) or a JWK. */
   readonly key?: string | PublicKey | undefined;

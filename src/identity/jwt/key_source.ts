@@ -11,7 +11,7 @@ import {
 /** Verifies a token with the configured keys. Rejects with a 503 if no keys are available yet. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
-/** The parts of the verification of tokens in addition to the options. */
+/** The clock, the observer and the callback that the verification of tokens needs. */
 export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   /** Called when the keys of the remote key set have changed. */
   readonly onChange: () => void;

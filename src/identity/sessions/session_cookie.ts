@@ -30,7 +30,7 @@ export const sessionCookieOptions = group(
 export class SessionCookie {
   readonly #sameSite: "Strict" | "Lax" | "None";
   readonly #secure: boolean | undefined;
-  /** The parsed headers. A client sends the same header with each request. */
+  /** The parsed cookie headers. A client sends the same header with each request. */
   readonly #parsed: BoundedMap<string, CookieTokens> = boundedMap(10_000, {
     maxBytes: 8 * 1024 * 1024,
     bytesOf: (header) => 4 * header.length,

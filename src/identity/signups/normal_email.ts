@@ -30,7 +30,7 @@ export function knownEmail(given: string): string | null {
   return normalEmail(given) ?? (isKnown ? email : null);
 }
 
-/** Returns an address with its domain unchanged, in punycode and in Unicode. */
+/** Returns the forms of an address: its domain unchanged, in punycode and in Unicode. */
 export function spellingsOf(email: string): readonly string[] {
   const at = email.lastIndexOf("@") + 1;
   const domain = email.slice(at);

@@ -60,7 +60,7 @@ function claimsOfProcess(): Map<string, Claim> {
 
 const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");
 
-/** Returns true if two paths lead to one file, even through hard links or with another case. */
+/** Returns true if two paths lead to one file, even through hard links or in another case. */
 function isSameFile(one: string, other: string): boolean {
   if (one === other) return true;
   if (!existsSync(one) || !existsSync(other)) return false;
@@ -68,7 +68,7 @@ function isSameFile(one: string, other: string): boolean {
   return left.ino === right.ino && left.dev === right.dev;
 }
 
-/** Returns one path for each file, despite links. The file need not exist. */
+/** Returns one path for all links to a file. The file need not exist. */
 function realPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);

@@ -9,7 +9,7 @@ export interface DrizzleTable {
   readonly [schemaKey]: string | undefined;
   /** The columns of the table, by property name. */
   readonly [columnsKey]: Readonly<Record<string, DrizzleColumn>>;
-  /** The column objects that Drizzle passes to the function in the third argument. */
+  /** The column objects that Drizzle passes to the function in a table's third argument. */
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
   /** The function in the third argument of the table declaration. */
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;

@@ -22,6 +22,6 @@ export interface DrizzleDialect {
   typeOf(column: DrizzleColumn): DrizzleType;
   /** True if no column of a primary key can be NULL on this engine. */
   readonly hasWholeKeys: boolean;
-  /** Returns true if the database generates the values. `isKey`: the column is the whole key. */
+  /** Returns true if the database generates the values. `isKey` is true for the only key column. */
   isAssigned(column: DrizzleColumn, isKey: boolean): boolean;
 }

@@ -63,7 +63,7 @@ const plain = {
   timestampFormat: ownTimestamps,
 } satisfies Partial<ColumnInfo>;
 
-/** Splits a type such as `timestamp(3) with time zone` into its name, without the number, and 3. */
+/** Splits a type such as `timestamp(3) with time zone` into its name and the number 3. */
 function partsOf(type: string): { readonly name: string; readonly numbers: readonly number[] } {
   const inside = /\(([^)]*)\)/.exec(type)?.[1] ?? "";
   return {
@@ -127,7 +127,7 @@ const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTrai
   hasExtremes,
 });
 
-/** The traits of the Postgres types that no column kind represents, as in the catalog. */
+/** The traits of Postgres types that no column kind represents, equal to the catalog's traits. */
 const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
   ["inet", builtIn("inet", true, true)],
   ["cidr", builtIn("cidr", true, false)],
@@ -183,7 +183,7 @@ function memberOf(type: DrizzleType): ColumnInfo {
   return { ...plainColumn, ...type, name: "element", dbName: "element" };
 }
 
-/** Throws for a custom type that converts values, because stored values would look different. */
+/** Throws for a custom type that converts values. The service would show unconverted values. */
 function requirePlain({ config }: DrizzleColumn): void {
   const { toDriver, fromDriver } = config?.customTypeParams ?? {};
   if (toDriver === undefined && fromDriver === undefined) return;

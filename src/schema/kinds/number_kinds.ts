@@ -35,7 +35,7 @@ export const bigintKind: Kind = {
   ordered: true,
 };
 
-/** The column kind `real`: finite doubles. −0 becomes 0, so equality is the same everywhere. */
+/** The column kind `real`: finite doubles. −0 becomes 0, so equality is the same on each engine. */
 export const realKind: Kind = {
   fromJson(value) {
     // A number in a body with more digits than a double can hold is rounded.
@@ -91,7 +91,7 @@ function finite(value: number): number {
 
 function compareNumbers(left: unknown, right: unknown): number {
   // JavaScript compares numbers and bigints exactly. An invalid stored value, such as a string in
-  // an integer column, sorts somewhere among them and equals none of them.
+  // an integer column, has any position in the order and equals no valid value.
   const [a, b] = [left, right] as [number | bigint, number | bigint];
   if (a < b) return -1;
   return a > b || String(a) !== String(b) ? 1 : 0;

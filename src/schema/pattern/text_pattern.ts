@@ -167,7 +167,7 @@ function compileLoop(part: PatternPart, mayBeMissing: boolean, steps: Step[]): v
   if (fork !== null) steps[fork] = { kind: "fork", to: [start, steps.length] };
 }
 
-/** Returns a test for one character. The platform evaluates the class or escape. */
+/** Returns a test for one character. The platform's RegExp evaluates a class or an escape. */
 function characterTest(source: string): (character: string) => boolean {
   if (!/^[[\\.]/.test(source)) return (character) => character === source;
   const expression = new RegExp(`^${source}$`, "u");

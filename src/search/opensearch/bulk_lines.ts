@@ -7,7 +7,7 @@ export interface BulkLines extends BulkTarget {
   readonly lines: readonly Record<string, unknown>[];
 }
 
-/** Returns a change as the lines of a bulk request. Without strings, the document is removed. */
+/** Returns a change as lines of a bulk request. Without strings, the lines remove the document. */
 export function bulkLines(
   { key, version }: IndexChange,
   document: Record<string, string> | null,

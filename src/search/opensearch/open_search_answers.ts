@@ -14,7 +14,7 @@ export interface IndexFacts {
   /** The server's id of the index. If the index is created again, it has a different id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** The metadata, or null if another program created the index. `filled` is a uuid. */
+  /** The metadata, or null if another program created the index. `filled` is an index's uuid. */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   /** The names of the index's fields. */
   readonly fields: readonly string[];

@@ -228,7 +228,7 @@ export class OpenSearchIndex implements IndexBackend {
     if (status === 404 || uuidOf(member(body, name)) !== uuid) throw this.#lost();
   }
 
-  /** Removes earlier indexes of this service whose alias was lost, if the user has the rights. */
+  /** Removes earlier indexes of this service whose alias was lost, if OpenSearch permits it. */
   async #removeOld(): Promise<void> {
     try {
       const { body } = await this.#ask(`${this.#name}~*`, {
@@ -314,7 +314,7 @@ const keyField = "key";
 /** The version of the index format. An index of another version is created again. */
 const shapeVersion = 3;
 
-/** How soon the server shows a write to searches, which is about as long as a write waits. */
+/** The interval after which searches see a write. A write waits about as long. */
 const refreshInterval = "200ms";
 
 /** The timeout of work outside of requests, in milliseconds. */

@@ -124,7 +124,7 @@ function endWork(
   }
 }
 
-/** Reserves versions that are greater than all versions of this process for the indexes. */
+/** Reserves versions for index writes, greater than all versions of this process. */
 async function reserveVersions(
   count: number,
   { records, indexes }: DrainParts,

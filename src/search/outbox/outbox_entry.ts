@@ -123,7 +123,7 @@ export function takeEntry(
   now: number,
 ): OutboxEntry | null {
   const { kind, at } = placeOf(entry);
-  // The store may execute a change twice, and this drainer has already taken the entry.
+  // The store may execute a change twice, so this drainer may already have taken the entry.
   if (entry.lease?.owner === owner && now < at) return entry;
   if (kind === "dead" || at > now) return null;
   const intents = entry.intents.filter(({ at }) => at + intentMs > now);

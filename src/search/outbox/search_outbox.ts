@@ -48,7 +48,7 @@ export interface OutboxOperation {
 export interface DrainOptions {
   /** Number of attempts after which an entry is dead. Default: the app's setting. */
   readonly maxAttempts?: number | undefined;
-  /** Base of the delays: after attempt n, this × 2^n milliseconds. Default: the app's setting. */
+  /** Base of the delays, in ms: base × 2^n after attempt n. Default: the app's setting. */
   readonly backoffBaseMs?: number | undefined;
   /** Maximum number of entries of one drain. Default: the app's setting. */
   readonly batchSize?: number | undefined;

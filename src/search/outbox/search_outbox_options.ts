@@ -9,7 +9,7 @@ export interface SearchOutboxOptions {
   readonly batchSize?: number | undefined;
   /** The number of attempts after which an entry is dead. Default: 10. */
   readonly maxAttempts?: number | undefined;
-  /** Base of the delays, in ms: after the n-th attempt, this × 2^n. Default: 1,000. */
+  /** Base of the delays, in ms. The delay after attempt n is the base × 2^n. Default: 1,000. */
   readonly backoffBaseMs?: number | undefined;
   /** How often all rows are indexed again, in milliseconds; false for never. Default: a day. */
   readonly sweepIntervalMs?: number | false | undefined;

@@ -68,7 +68,7 @@ export async function writeEntries(
   return null;
 }
 
-/** The timeout of one write to an index in milliseconds, which ends before the lease. */
+/** The timeout of one write to an index, in milliseconds. It is shorter than a lease. */
 const writeMs = 30_000;
 
 /** Thrown if the lease of a drainer is about to end. */
@@ -131,7 +131,7 @@ function keyOfDocument(docId: string, table: TableInfo): Key {
   return key;
 }
 
-/** Returns the reason for operators, limited so that it does not fill the store. */
+/** Returns the reason for operators. Its length is limited, so that it does not fill the store. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.toWellFormed().slice(0, 300);

@@ -6,7 +6,7 @@ import type { ResolvedDashboard } from "./dashboard_options.ts";
 
 /** A request to the dashboard. */
 export interface OperatorRequest extends PageRequest {
-  /** True if a link on another site may lead to this path, as to the HTML page without effects. */
+  /** True for the HTML page. Links on other sites may lead to it, because it has no effects. */
   readonly isPage: boolean;
 }
 

@@ -101,7 +101,7 @@ function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
   const { method, headers, body } = request;
-  // A copied signal would make Deno print a warning. The connection shows a disconnection.
+  // A copied signal would make Deno print a warning. The connection reports disconnections.
   return new Request(url, { method, headers, body });
 }
 

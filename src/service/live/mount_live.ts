@@ -117,7 +117,7 @@ async function openInTurns(
 
 /**
  * The maximum number of subscriptions that one stream opens at the same time. Opening a
- * subscription may wait for hooks and the store.
+ * subscription may wait for hooks and for the key-value store.
  */
 const maxOpening = 4;
 

@@ -23,7 +23,7 @@ export function observeRequests(
   return function observedFetch(request, info) {
     const beganAt = clock.elapsedMs();
     const method = metrics?.begin(request.method) ?? "";
-    // The route is looked up first, so that no reference keeps the request until the response.
+    // The route is looked up first, so that the request is not kept in memory until the response.
     const route = findRoute(request);
     const facts = observe === null ? null : factsOf(request);
     // This promise never rejects, because `fetch` converts every error to a response.

@@ -10,7 +10,7 @@ export interface ServiceReport {
   /** True if the dashboard refuses every write. */
   readonly isReadOnly: boolean;
   readonly features: DashboardFeatures;
-  /** The path of the resources for their callers, `/api`, also for a view as a user. */
+  /** The base path of the resources, such as `/api`. Views as a user have the same path. */
   readonly basePath: string;
   readonly resources: readonly ResourceFacts[];
   /** The configuration without secrets. */
