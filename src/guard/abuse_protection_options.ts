@@ -15,10 +15,7 @@ import {
   resolvePowOptions,
 } from "./pow/pow_options.ts";
 
-/**
- * The options of abuse protection for the whole service. They prevent a few clients from using up
- * the service's capacity.
- */
+/** The app-wide options that prevent a few clients from using up the service's capacity. */
 export interface AbuseProtectionOptions {
   /** The token budget of each caller, over all resources. Default: no limit. */
   readonly budget?: BudgetOptions | undefined;

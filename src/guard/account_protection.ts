@@ -10,10 +10,7 @@ import type { PowGateOptions } from "./resource_protection_options.ts";
 /** The options of the proof of work that an account route always requires. */
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 
-/**
- * The default budget of each client address for account routes. Without a budget, clients could
- * guess passwords without limit.
- */
+/** The default budget of a client address for account routes, against guessing of passwords. */
 export const accountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
 /** The description of the proof-of-work gate of an account route. */

@@ -3,10 +3,7 @@ export type ReadRefusal = "too-large" | "too-many-parts";
 
 /** The number of parts that may be arbitrarily small. */
 const freeParts = 1_024;
-/**
- * The required average size of all further parts, in bytes. Receiving a part takes longer than
- * receiving a few bytes.
- */
+/** The required average size of all further parts, in bytes. Receiving a part takes time. */
 const bytesOfPart = 64;
 
 /** The options of {@link readBytes}. */
@@ -52,16 +49,12 @@ export async function readBytes(
       length = wanted;
     }
   } finally {
-    // This closes the connection if the stream has not ended. An error of the closing is
-    // irrelevant.
+    // Closes the connection unless the stream has ended. An error of the closing is irrelevant.
     void reader.cancel().catch(() => undefined);
   }
 }
 
-/**
- * Returns a larger copy of the buffer. The length at least doubles each time, so that each byte is
- * copied only a few times.
- */
+/** Returns a copy with this length. The caller doubles lengths, so that copies remain rare. */
 function copied(held: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   const longer = new Uint8Array(length);
   longer.set(held);

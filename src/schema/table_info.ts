@@ -27,9 +27,7 @@ export type TimestampFormat =
 /** The timestamp formats whose stored values are strings instead of numbers. */
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
-/**
- * The timestamp format in the service's own tables. The width is fixed, so strings sort by time.
- */
+/** The timestamp format in the service's tables. The width is fixed, so strings sort by time. */
 export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
 
 /**

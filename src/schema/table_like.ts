@@ -111,10 +111,7 @@ export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   );
 }
 
-/**
- * Describes a Drizzle table. The description is stored in the table and its columns, so later calls
- * return the same object.
- */
+/** Describes a Drizzle table. Stores the description in the table for later calls. */
 function describe(table: DrizzleTable): TableInfo {
   if (hasTableInfo(table)) return table[tableInfoKey];
   const info = describeDrizzleTable(table);

@@ -18,10 +18,7 @@ export interface Authentication {
 /** Counts a request that authentication refuses with 401. Throws a 429 above the rate limit. */
 export type CountRefusal = (context: Context<AppEnv>) => Promise<void>;
 
-/**
- * Returns the middleware that identifies the user by the authenticators of an app, and then runs
- * the deployer's middleware.
- */
+/** Returns the middleware that runs the app's authenticators and then the deployer's middleware. */
 export function identifying(
   identify: Credentials["identify"] | null,
   own: Middleware | undefined,

@@ -45,10 +45,7 @@ export function bundledFileReply(
     : { status: 200, headers: typed, body: gunzipSync(gzip).toString() };
 }
 
-/**
- * Returns true if the `Accept-Encoding` header of a client allows gzip. A weight of 0 forbids gzip
- * (RFC 9110, 12.5.3).
- */
+/** Returns true if `Accept-Encoding` allows gzip. A weight of 0 forbids it (RFC 9110, 12.5.3). */
 function acceptsGzip(accepted: string): boolean {
   return accepted.split(",").some((one) =>
     /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(one)

@@ -57,12 +57,10 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
       if (reply.body instanceof ReadableStream) {
         // The body of this response is never read, so its resources must be released.
         void reply.body.cancel();
-        // An empty stream has an unknown length. For a null body, a listener would send a length of
-        // 0.
+        // An empty stream has unknown length. For a null body, a listener would send a length of 0.
         return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
-      // A HEAD response has the length of the GET response (RFC 9110, 8.6). Listeners do not send
-      // it.
+      // A HEAD response has the length of the GET response (RFC 9110, 8.6). Listeners omit it.
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
       return new CheckedResponse(null, { status: reply.status, headers });
     },

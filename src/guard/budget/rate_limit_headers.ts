@@ -32,10 +32,7 @@ const details = {
   "budget-exhausted": "The budget for this request is used up",
 } as const;
 
-/**
- * Returns the 429 for a rate limit that lacks `amount` tokens. It has a Retry-After header unless
- * waiting does not help.
- */
+/** Returns the 429 for a limit that lacks `amount` tokens, with Retry-After if waiting helps. */
 export function limitProblem(
   slug: keyof typeof details,
   state: RateLimitState | null,

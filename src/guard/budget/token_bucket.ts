@@ -28,10 +28,7 @@ export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
 
-/**
- * The rounding tolerance, because sums of fractions are inexact and a token must be available after
- * the announced wait.
- */
+/** The tolerance for rounding errors. After the announced wait, a token must be available. */
 export const roundingTolerance = 1e-6;
 
 /** Returns the policy of a bucket that refills continuously. */

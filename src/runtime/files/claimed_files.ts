@@ -48,10 +48,7 @@ interface Claim {
   users: number;
 }
 
-/**
- * Returns the claims of the process. The claims are global like the locks, so that two loaded
- * versions of this module share them.
- */
+/** Returns the claims of the process, which several loaded versions of this module share. */
 function claimsOfProcess(): Map<string, Claim> {
   // The cast is safe: only this module uses the key.
   const holder = globalThis as { [claimsKey]?: Map<string, Claim> };

@@ -18,8 +18,7 @@ export class FairSemaphore {
   /** Runs the `work` of an identity when a slot is free. */
   async run<T>(identity: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) {
-      // A job that ends passes its slot to the next job in the queue, so no newcomer takes the
-      // slot.
+      // A job that ends passes its slot to the next job in the queue, not to a newcomer.
       await new Promise<void>((resolve) => this.#waiting.add(identity, resolve));
     } else this.#running++;
     try {

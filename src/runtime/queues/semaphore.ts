@@ -22,8 +22,7 @@ export class Semaphore {
   /** Runs `work` when a slot is free. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) {
-      // A job that ends passes its slot to the first job in the queue, so no newcomer takes the
-      // slot.
+      // A job that ends passes its slot to the first job in the queue, not to a newcomer.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#running++;
     try {

@@ -47,7 +47,6 @@ function maker(make: () => unknown, source: DrizzleColumn, column: ColumnInfo): 
   };
 }
 
-/** Converts a Drizzle value, such as a Date, to the in-process value of the column kind. */
 function inProcess(value: unknown, source: DrizzleColumn, column: ColumnInfo): unknown {
   if (value === null) return null;
   return kindOfColumn(column).fromJson(jsonOf(value, source, column), column);

@@ -164,7 +164,6 @@ export class KvSearchOutbox implements SearchOutbox {
     return count;
   }
 
-  /** Adds the entries that the store did not accept earlier. */
   async #addMissed(): Promise<void> {
     const names = this.#missed.take();
     const { records, runtime: { clock } } = this.#parts;
