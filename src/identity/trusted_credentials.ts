@@ -10,7 +10,7 @@ export interface CredentialState {
   readonly expiresAt: number;
 }
 
-/** The parts from which {@link TrustedCredentials} is created. */
+/** The dependencies and settings of {@link TrustedCredentials}. */
 export interface TrustedCredentialsOptions {
   readonly clock: Clock;
   /** How long a credential is trusted after it was read, in milliseconds. */

@@ -51,7 +51,7 @@ export class ResourceHonoRouter implements Router<Registered> {
   }
 }
 
-/** A route of the table, with the handler for its requests. */
+/** A resource's route, with the handler for its requests. */
 export interface RouteHandler {
   readonly route: ResourceRoute;
   readonly handler: H;

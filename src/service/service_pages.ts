@@ -38,7 +38,7 @@ export interface PageRequest {
   address(): string | null;
 }
 
-/** The parts of the service about whose state its pages report. */
+/** The components whose state the service's pages report. */
 export interface ServicePagesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];

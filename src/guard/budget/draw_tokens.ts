@@ -6,9 +6,9 @@ export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
   /**
-   * The tokens that the request holds already. If the draw cannot grant the rest, it returns them
-   * in the same change. Otherwise several requests could each hold a part of the last tokens, and
-   * none would get enough.
+   * Number of tokens that the request already holds. If the draw cannot grant the rest, it returns
+   * them in the same change. Otherwise several requests could each hold a part of the last tokens,
+   * and none would get enough.
    */
   readonly taken: number;
 }

@@ -27,9 +27,9 @@ export interface ChallengeTokens {
 
 /**
  * Creates challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
- * payload has 48 bytes, which are one block of the HMAC. The fields have fixed offsets, so no byte
- * can move into another field: version, difficulty, expiry (6 bytes, milliseconds), random bytes,
- * fingerprint. The first secret signs, and all secrets verify.
+ * payload has 48 bytes, which are one block of the HMAC. Its fields are: version, difficulty,
+ * expiry (6 bytes, milliseconds), random bytes, fingerprint. The fields have fixed offsets, so no
+ * byte can move from one field to another. The first secret signs, and all secrets verify.
  */
 export function createChallengeTokens(secrets: readonly string[]): ChallengeTokens {
   const keys = secrets.map((secret) => createHmacSha256(new TextEncoder().encode(secret)));

@@ -98,7 +98,7 @@ function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {
   };
 }
 
-/** Returns the named column. Returns null if the table lacks a column with a default name. */
+/** Returns the column. For a missing column, returns null if only the default names it. */
 function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): ColumnInfo | null {
   const column = typeof reference === "string"
     ? table.byName.get(reference)

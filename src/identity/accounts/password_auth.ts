@@ -66,7 +66,7 @@ export interface PasswordAuthDefinition extends AuthenticatorDefinition {
   openAdministration(parts: AdministrationParts): Promise<Administration>;
 }
 
-/** The parts of an app that the administration of accounts needs. */
+/** The dependencies of the administration of accounts. */
 export interface AdministrationParts extends Pick<AuthParts, "db" | "runtime"> {
   readonly store: Pick<AppStore, "need" | "configured">;
 }

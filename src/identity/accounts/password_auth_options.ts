@@ -86,7 +86,7 @@ export interface AccountGateOptions {
 export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
   /** The tokens that logins take from the budget of the client's address. */
   readonly cost?: {
-    /** The tokens of a failed login. Default: 1. A successful login costs nothing. */
+    /** Number of tokens that a failed login takes. Default: 1. A successful login takes none. */
     readonly failed?: number | undefined;
   } | undefined;
   /** Requires a CAPTCHA: always, or if `required` returns true. Default: false. */
@@ -109,17 +109,17 @@ export type CaptchaRequired = (
 
 /** The number of failed logins within about an hour. */
 export interface LoginFacts {
-  /** The failures for this account name, whether the account exists or not. */
+  /** Number of failures for this account name, even if no account has the name. */
   readonly account: number;
-  /** The failures from this address. IPv6 addresses of one /64 network share a count. */
+  /** Number of failures from this address. IPv6 addresses of one /64 network share a count. */
   readonly address: number;
-  /** The failures from the address's network: /24 for IPv4, /48 for IPv6. */
+  /** Number of failures from the address's network: /24 for IPv4, /48 for IPv6. */
   readonly network: number;
 }
 
 /** The options of signups. */
 export interface SignupOptions extends AccountGateOptions {
-  /** The tokens that a signup takes from the budget of the client's address. Default: 1. */
+  /** Number of tokens that a signup takes from the budget of the client's address. Default: 1. */
   readonly cost?: number | undefined;
   /**
    * True to create an account only after the link in a mail was followed. Default: true. If false,
@@ -132,7 +132,7 @@ export interface SignupOptions extends AccountGateOptions {
 
 /** The options of resets of forgotten passwords. */
 export interface PasswordResetOptions extends AccountGateOptions {
-  /** The tokens that a reset takes from the budget of the client's address. Default: 1. */
+  /** Number of tokens that a reset takes from the budget of the client's address. Default: 1. */
   readonly cost?: number | undefined;
   /** How long a link is valid, in milliseconds. Default: an hour. */
   readonly ttlMs?: number | undefined;

@@ -6,7 +6,7 @@ import { isWrite, requireOwnPage } from "./origin_check.ts";
 import type { SessionCookie } from "./session_cookie.ts";
 import { sessionPrefix, type Sessions } from "./sessions.ts";
 
-/** The parts from which session authentication is created. */
+/** The dependencies and settings of session authentication. */
 export interface SessionAuthOptions {
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;

@@ -29,7 +29,7 @@ export interface BegunSession {
   readonly endsAt: number;
 }
 
-/** The parts that the sessions of an app need. */
+/** The dependencies and settings of {@link Sessions}. */
 export interface SessionsOptions {
   readonly store: KeyValue;
   /** Returns the current account of a user, or null if there is no such account. */

@@ -2,7 +2,7 @@ import type { ColumnKind } from "../kind.ts";
 
 /** The properties of a column kind on which other modules depend. */
 export interface KindFacts {
-  /** The group of kinds whose values are compared exactly. Null if equality is not exact. */
+  /** The family of the kind. Kinds of one family can be compared exactly. Null if inexact. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
   /** The arithmetic of sums and averages, or null for kinds without arithmetic. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;

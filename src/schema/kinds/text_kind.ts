@@ -53,7 +53,7 @@ export function compareText(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Sorts surrogates after U+E000–U+FFFF. JavaScript compares UTF-16 units: "👍" before "ﬀ". */
+/** Returns the rank of a UTF-16 unit. Surrogates rank after U+E000–U+FFFF, as in code points. */
 function codePointRank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;

@@ -26,7 +26,7 @@ import type {
   OpenSearchRequest,
 } from "./open_search_client.ts";
 
-/** The parts of an {@link OpenSearchIndex}. */
+/** The dependencies and settings of {@link OpenSearchIndex}. */
 export interface OpenSearchIndexParts {
   /** The prefix of the index's name. */
   readonly prefix: string;

@@ -8,7 +8,7 @@ import { OutboxTimer } from "./outbox_timer.ts";
 import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
 import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 
-/** The parts of an app that its outbox needs. */
+/** The dependencies and settings of an app's outbox. */
 export interface OutboxContext {
   /**
    * The configured key-value store. A store in memory is not used, because its entries would be
@@ -27,7 +27,7 @@ export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppO
     : new AppOutbox({ store: configured, options: resolved.searchOutbox, runtime });
 }
 
-/** The parts of an {@link AppOutbox}. */
+/** The dependencies and settings of {@link AppOutbox}. */
 export interface AppOutboxParts {
   readonly store: KeyValue;
   readonly options: ResolvedSearchOutboxOptions;

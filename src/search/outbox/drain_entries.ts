@@ -24,7 +24,7 @@ export interface OutboxIndex {
   readonly isSwept: boolean;
 }
 
-/** The parts that {@link drainEntries} needs. */
+/** The dependencies of {@link drainEntries}. */
 export interface DrainParts {
   readonly records: OutboxStore;
   /** The indexes, by name. */

@@ -14,7 +14,7 @@ import {
 } from "./outbox_entry.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 
-/** The parts that the indexer of an outbox needs. */
+/** The dependencies of the indexer of an outbox. */
 export interface OutboxIndexerParts {
   readonly records: OutboxStore;
   /** Receives the documents that could not be announced, because the store did not respond. */

@@ -2,7 +2,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { OutboxIndex } from "./drain_entries.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 
-/** The parts of an {@link OutboxSweep}. */
+/** The dependencies and settings of {@link OutboxSweep}. */
 export interface OutboxSweepParts {
   readonly records: Pick<OutboxStore, "takeSweep" | "repeatSweep">;
   readonly indexes: ReadonlyMap<string, OutboxIndex>;

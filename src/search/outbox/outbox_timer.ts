@@ -5,7 +5,7 @@ import type { OutboxSweep } from "./outbox_sweep.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 import type { KvSearchOutbox } from "./search_outbox.ts";
 
-/** The parts of an {@link OutboxTimer}. */
+/** The dependencies and settings of {@link OutboxTimer}. */
 export interface OutboxTimerParts {
   readonly outbox: Pick<KvSearchOutbox, "drain">;
   readonly sweep: OutboxSweep;

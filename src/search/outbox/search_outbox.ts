@@ -78,7 +78,7 @@ export interface DeadEntry extends DocumentName {
   readonly reason: string;
 }
 
-/** The parts of a {@link KvSearchOutbox}. */
+/** The dependencies of {@link KvSearchOutbox}. */
 export interface SearchOutboxParts {
   readonly records: OutboxStore;
   /** The indexes, by name. */

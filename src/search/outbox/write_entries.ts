@@ -25,7 +25,7 @@ export type OutboxFault =
   /** The drainer's lease was about to end. */
   | { readonly kind: "late" };
 
-/** The parts that {@link writeEntries} needs. */
+/** The dependencies of {@link writeEntries}. */
 export interface WriteParts {
   readonly open: Pick<OpenIndex, "index" | "backend" | "isPrepared">;
   readonly records: OutboxStore;
@@ -131,7 +131,7 @@ function keyOfDocument(docId: string, table: TableInfo): Key {
   return key;
 }
 
-/** Returns the reason for operators. Its length is limited, so that it does not fill the store. */
+/** Returns the reason of a failure, limited in length so that reasons do not fill the store. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.toWellFormed().slice(0, 300);

@@ -67,7 +67,7 @@ interface RelationFacts {
 }
 
 interface ProtectionFacts {
-  /** The tokens that each item costs, or 0 if the access is free. */
+  /** Number of tokens that each item costs, or 0 if the access is free. */
   readonly cost: number;
   /** The limit in the syntax of the header `RateLimit-Policy`, or null without a limit. */
   readonly rateLimit: string | null;

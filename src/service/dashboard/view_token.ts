@@ -22,7 +22,7 @@ export interface ViewToken {
   readonly expiresAt: number;
 }
 
-/** The parts with which view tokens are created and read. */
+/** The dependencies of the functions that create and read view tokens. */
 export interface ViewTokenParts {
   readonly sealer: Sealer;
   readonly clock: Clock;

@@ -11,7 +11,7 @@ export interface MeasuredHub {
   readonly published: number;
 }
 
-/** The parts of an app that count their own events. */
+/** The components of an app that count their own events. */
 export interface MeasuredParts {
   readonly hubs: { all(): readonly MeasuredHub[] };
   readonly databases: Iterable<MeasuredDriver>;
@@ -20,7 +20,7 @@ export interface MeasuredParts {
 }
 
 /**
- * Registers the metrics of the parts of an app. They are computed when the metrics are read. If
+ * Registers the metrics of an app's components. They are computed when the metrics are read. If
  * several apps share a registry, each metric is the sum.
  */
 export function registerPartMetrics(metrics: Metrics, parts: MeasuredParts): () => void {

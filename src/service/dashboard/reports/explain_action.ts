@@ -21,7 +21,7 @@ export interface ExplainedList {
   readonly plan: readonly string[];
 }
 
-/** The parts of the action that explains lists. */
+/** The dependencies of the action that explains lists. */
 export interface ExplainActionParts {
   /** The resources with the rights of the operator. */
   readonly resources: readonly Resource[];

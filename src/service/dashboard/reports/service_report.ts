@@ -17,7 +17,7 @@ export interface ServiceReport {
   readonly configuration: unknown;
 }
 
-/** The parts of the service that have pages in the dashboard. */
+/** The optional features that have pages in the dashboard. */
 export interface DashboardFeatures {
   readonly search: boolean;
   readonly outbox: boolean;
