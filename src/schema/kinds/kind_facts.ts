@@ -14,7 +14,7 @@ export interface KindFacts {
   readonly isQuotedInSql: boolean;
   /** True if the length of a value has no limit. */
   readonly isLong: boolean;
-  /** True if a row image always contains the same text for one value. */
+  /** True if the change log always stores one value as the same text. */
   readonly isPlainInImages: boolean;
   /** True if engines store the values in different forms. */
   readonly dependsOnEngine: boolean;
