@@ -16,7 +16,7 @@ export interface ApiResource {
   readonly etag: boolean;
   /** The input and output of its procedures, by their names. */
   readonly procedures: object;
-  /** The operations that the types of the bodies do not show. If absent, all operations exist. */
+  /** Operations that no body type shows, such as `delete`. If absent, the resource has them all. */
   readonly operations?: ApiOperation;
 }
 

@@ -12,7 +12,7 @@ export interface RequestOptions {
 /** A filter: a string in the filter language, or the result of `rsql`. */
 export type FilterInput = string | { readonly filter: string; toString(): string };
 
-/** One key of an order: a field and its direction. Default: ascending. */
+/** One sort key: a field and its direction. Default: ascending. */
 export type OrderInput<Field extends string> =
   | Field
   | `-${Field}`

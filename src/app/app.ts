@@ -172,7 +172,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/** Throws for several workers without a secret: each would have a different random secret. */
+/** Throws if several workers have no secret: each would have a different random secret. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
@@ -273,7 +273,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   };
 }
 
-/** Checks the tables, and reads the facts about them that only the database can report. */
+/** Checks the tables, and reads properties of the tables that only the database knows. */
 async function readTables(
   resources: readonly Resource[],
   { indexed, conflicting, roleRights }: KnownOfTables,

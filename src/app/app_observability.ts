@@ -21,11 +21,11 @@ export interface AppObservability {
   readonly metrics: Metrics | null;
   /** The runtime of the app, whose observations are counted. */
   readonly runtime: Runtime;
-  /** Returns the configuration. Its databases are watched if metrics or spans need that. */
+  /** Returns the configuration. Metrics and spans observe its databases if they are on. */
   watching<Config extends ReadConfig>(config: Config): Promise<Config>;
   /** Returns a `fetch` that observes requests, or the app's `fetch` if nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
-  /** Measures the parts of the app from now on. */
+  /** Starts to measure the parts of the app. */
   measure(parts: MeasuredParts): void;
   /** Stops all measurements. */
   close(): void;

@@ -15,7 +15,7 @@ import {
   type ServicePage,
 } from "../service/service_pages.ts";
 
-/** The parts that the pages of an app need. */
+/** The dependencies of {@link pagesOf}. */
 export interface AppPageParts {
   readonly table: RouteTable;
   readonly databases: ReadonlySet<Driver>;

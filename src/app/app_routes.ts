@@ -28,7 +28,7 @@ import { createRouteFinder } from "../service/observability/route_finder.ts";
 import { createResponder } from "../service/responder.ts";
 import type { ServicePage } from "../service/service_pages.ts";
 
-/** The parts that the routes of an app need. */
+/** The dependencies of {@link createAppRoutes}. */
 export interface RouteParts {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];

@@ -21,7 +21,7 @@ import { createServiceReport } from "../service/dashboard/reports/service_report
 import { createStreamsReport } from "../service/dashboard/reports/streams_report.ts";
 import { createWebhooksReport } from "../service/dashboard/reports/webhooks_report.ts";
 
-/** The parts that the reports of an app's dashboard need. */
+/** The dependencies of {@link dashboardReports}. */
 export interface DashboardReportParts {
   /** The configuration as the caller passed it. */
   readonly config: AppConfig;

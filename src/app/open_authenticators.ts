@@ -6,7 +6,7 @@ import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** The parts that the authenticators of an app need. */
+/** The dependencies that an app passes to its authenticators. */
 export interface OpenedParts {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
@@ -34,8 +34,8 @@ export async function openAuthenticators(
   };
   const opened: Authenticator[] = [];
   for (const given of auth?.use ?? []) {
-    // Only this package creates definitions, and their `open` accepts these parts. The parameter is
-    // `never`, so that the types of the parts are not public.
+    // Only this package creates definitions, and their `open` accepts these dependencies. The
+    // parameter is `never`, so that the types of the dependencies are not public.
     opened.push(isDefinition(given) ? await given.open(parts as never) : given);
   }
   return opened;

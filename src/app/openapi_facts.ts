@@ -11,7 +11,7 @@ import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { AppEnv } from "../service/middleware.ts";
 
-/** The facts of an app that its OpenAPI document needs. */
+/** The dependencies of {@link openapiFacts}. */
 export interface OpenapiFactsParts {
   readonly config: AppConfig;
   readonly resolved: ResolvedConfig;
@@ -44,7 +44,7 @@ export function openapiFacts(
   };
 }
 
-/** Returns the parts of an app that describe it to programs. */
+/** Returns the members of an app that return its schema and its OpenAPI document. */
 export function describing(
   facts: ServiceFacts,
   prefix: string,

@@ -24,7 +24,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchIndexes } from "../search/search_indexes.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
-/** The parts that resources are resolved with, besides the configuration. */
+/** The dependencies of {@link resolveResources} besides the configuration. */
 export interface ResourceParts {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
@@ -35,7 +35,7 @@ export interface ResourceParts {
   readonly indexed: ReadonlySet<ColumnInfo>;
   /** The tables with rules for violated constraints. The set is filled together with `indexed`. */
   readonly conflicting: ReadonlySet<TableInfo>;
-  /** The rights of roles, read at the same time as `indexed`. */
+  /** The rights of the database roles, which are read together with `indexed`. */
   readonly roleRights: RoleRights;
   readonly runtime: Runtime;
 }
@@ -52,7 +52,7 @@ export interface ResolvedResources {
   readonly imports: ImportsFromCode;
 }
 
-/** Returns the resources of an app. Relations find their resources after all are resolved. */
+/** Returns the resources of an app. Relations find resources after all resources are resolved. */
 export function resolveResources(
   config: ReadConfig,
   { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }: ResourceParts,

@@ -6,7 +6,7 @@ import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 
-/** The configuration of {@link serve}: the options of the app, its listener and its stop. */
+/** The configuration of {@link serve}: the options of the app, the listener and the stop. */
 export interface ServeConfig extends ServiceConfig, ListenOptions {}
 
 /**
@@ -99,7 +99,7 @@ function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: R
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // `release` runs later after a signal, because the same signal may arrive twice.
+    // After a signal, a timer calls `release`, because the same signal may arrive twice.
     if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
     globalThis.removeEventListener("error", observeError);

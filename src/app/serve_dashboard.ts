@@ -20,7 +20,7 @@ import type { AppEnv } from "../service/middleware.ts";
 import { createProblemPages } from "../service/service_pages.ts";
 import { createResponder } from "../service/responder.ts";
 
-/** The parts that the dashboard of an app needs. */
+/** The dependencies of {@link serveDashboard}. */
 export interface ServedDashboard extends
   Pick<
     RouteParts,
@@ -42,9 +42,9 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   const audit = new OperatorAudit(clock, observe);
   const users = new WeakMap<Request, User | null>();
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
-  // A view in the dashboard must not use up the limits of the user.
+  // If the dashboard shows the service as a user sees it, the user's limits do not count.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // In responses to reads, only problems contain a path. Here it is the path of the service.
+  // In responses to reads, only problems contain a path: the path of the service.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,

@@ -8,7 +8,7 @@ import type { HonoApp } from "../service/hono_app.ts";
 import { mountLive } from "../service/live/mount_live.ts";
 import type { Responder } from "../service/responder.ts";
 
-/** The parts of an app that multiplexed streams need. */
+/** The dependencies of {@link serveLive}. */
 export interface LiveRouteParts extends BodyRoutes {
   readonly table: RouteTable;
   readonly hubs: LiveHubs;

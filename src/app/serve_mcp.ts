@@ -9,7 +9,7 @@ import { mountMcp } from "../service/describe/mount_mcp.ts";
 import type { BodyRoutes } from "../service/body_routes.ts";
 import type { AppEnv } from "../service/middleware.ts";
 
-/** The parts of an app that MCP needs. */
+/** The dependencies of {@link serveMcp}. */
 export interface ServedMcp {
   readonly facts: ServiceFacts;
   readonly resolved: ResolvedConfig;

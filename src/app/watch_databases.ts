@@ -4,7 +4,7 @@ import type { ReadConfig } from "./resolve_resources.ts";
 import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
 import type { Database } from "../db/database.ts";
 
-/** Returns the configuration with databases whose drivers are watched. A driver is watched once. */
+/** Returns the configuration with databases whose drivers are observed, each driver only once. */
 export async function watchDatabases<Config extends ReadConfig>(
   config: Config,
   watchesOf: (driver: Driver) => readonly DriverWatch[],

@@ -21,7 +21,10 @@ export type ScopeResult<Of = AnyTable> = Filter<Of> | FilterText | ScopeText;
  */
 export type ScopeText = string;
 
-/** A scope: returns the rows that a user may access. If it throws, access is denied. */
+/**
+ * A scope: returns the rows that a user may access. Never called without a user. If it throws,
+ * access is denied.
+ */
 export type ScopeFunction<U extends User = User, Of = AnyTable> = (
   user: U,
 ) => ScopeResult<Of> | Promise<ScopeResult<Of>>;

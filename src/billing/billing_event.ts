@@ -65,7 +65,7 @@ export type NotGranted =
 
 /** The payment that a billing event reports. */
 export interface BillingPayment {
-  /** The provider's id of the invoice, order or transaction, which is equal in all its events. */
+  /** The provider's id of the invoice, order or transaction. Events of one payment share the id. */
   readonly id: string;
   /** Amount in the smallest unit of the currency; absent if the event does not contain it. */
   readonly amount?: number;

@@ -51,7 +51,7 @@ export interface Outcome {
   readonly record: OperationRecord | null;
 }
 
-/** Credits to add to the balance or to subtract from it immediately. */
+/** A number of credits to add to or subtract from a balance, without a reservation. */
 export interface Transfer {
   readonly kind: "grant" | "consume";
   readonly amount: number;
@@ -75,7 +75,7 @@ export function transfer(posting: Posting, given: Transfer, keyed: Keyed | null)
   );
 }
 
-/** A reversal of a grant. Without an `amount`, all credits are reversed that still remain. */
+/** A reversal of a grant: of `amount` credits, or of all credits that are not yet reversed. */
 export interface Reversal {
   readonly grantKey: string;
   readonly amount: number | null;

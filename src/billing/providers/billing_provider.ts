@@ -40,9 +40,7 @@ export interface ProviderCheckout {
   readonly customerEmail: string | undefined;
   /** The account that receives the credits of the purchase. */
   readonly accountId: string;
-  /**
-   * Metadata that names the account. Put it into each field that the provider copies to invoices.
-   */
+  /** Metadata with the account. Put it into each field that the provider copies to invoices. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Idempotency key. Repetitions of one checkout have the same key. */
   readonly idempotencyKey: string;

@@ -86,7 +86,7 @@ export function hexCodes(texts: readonly string[]): readonly Uint8Array<ArrayBuf
     .map((text) => new Uint8Array(hexToBytes(text)));
 }
 
-/** Returns the HMAC keys for secrets. The key is the secret in UTF-8, without decoding. */
+/** Returns the HMAC keys for secrets. Each key is a secret in UTF-8, without decoding. */
 export function keysOf(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.map((secret) => new TextEncoder().encode(secret));
 }

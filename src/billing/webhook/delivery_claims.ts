@@ -9,7 +9,7 @@ export interface DeliveryClaim {
   readonly owner: string;
 }
 
-/** A claim, `done` after the event was handled, or `in-flight` while another process handles it. */
+/** A claim, `done` if the event was handled before, or `in-flight` if it is handled at present. */
 export type ClaimOutcome = DeliveryClaim | "done" | "in-flight";
 
 interface DeliveryRecord {

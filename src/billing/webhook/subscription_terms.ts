@@ -80,7 +80,7 @@ export function changeAt(
   const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
   if (nearest === undefined) return undefined;
   const { before, terms } = nearest;
-  // The end of the period moves at a renewal, and stays at a change within the period.
+  // The end of the period moves at a renewal, and is unchanged at a change within the period.
   const end = before.currentPeriodEnd;
   const isWithin = end !== undefined &&
     (end === terms.currentPeriodEnd || end <= (terms.heldUntil ?? terms.since));

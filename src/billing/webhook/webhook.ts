@@ -22,8 +22,8 @@ import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 /** Functions of the deployer that a webhook calls for events. */
 export interface WebhookCallbacks {
   /**
-   * Called at least once for each event, after the credits were granted. If it throws, the provider
-   * repeats the event.
+   * Called at least once for each event, after the credits were granted. If `onEvent` throws, the
+   * provider repeats the event.
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**

@@ -14,7 +14,7 @@ export async function runUninstallCommand({ database }: UninstallCommand): Promi
   }
 }
 
-/** Removes the service's additions to a database. Prints them before, and the counts afterwards. */
+/** Removes the service's additions to a database. First prints a list, and finally the counts. */
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);
   const shown = place.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, "");

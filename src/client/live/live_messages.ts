@@ -120,7 +120,7 @@ export interface Subscriber {
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens new streams from the subscribers' tokens. They contain all earlier commits. */
+  /** Opens new streams from the subscribers' tokens. The streams contain all earlier commits. */
   reopen(): void;
   /** Ends the pause of refused subscriptions, for instance after a sign-in. */
   wake(): void;

@@ -30,7 +30,7 @@ export interface OpenLists {
   readonly all: Set<OpenList>;
   /** The overlays of unconfirmed writes. Null if the client has no optimistic writes. */
   overlays: ShownOverlays | null;
-  /** The number of requested streams. A stream contains all writes acknowledged before that. */
+  /** The number of requested streams. Each contains all writes acknowledged before its request. */
   asked: number;
 }
 

@@ -74,7 +74,7 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
 
 /**
  * Returns the double that is nearest to a number, or NaN for any other value. In a column of
- * numbers and strings, a string is never a number.
+ * numbers and strings, digits in a JSON string are not a number.
  */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||

@@ -71,7 +71,7 @@ export class RowSet {
   }
 }
 
-/** Removes `_optimisticId`, the id of the write that caused an event, because it is no field. */
+/** Removes `_optimisticId`, which is no field but the id of the write that caused an event. */
 function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }

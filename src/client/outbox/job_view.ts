@@ -66,7 +66,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
       const before = jobs.get(id);
       const waiter = waiters.get(id);
       const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
-      // A renewed request is shown on top of all existing jobs, so its job moves to the end.
+      // A renewed request is shown on top of all existing jobs, so its job moves to the map's end.
       if (!isKnown) jobs.delete(id);
       if (state === "waiting" || state === "dead") jobs.set(id, job);
       if (state === "waiting") {

@@ -159,7 +159,7 @@ function smallSigma1(x: WasmCode): WasmCode {
   return v128.xor(rotations(x, [17, 19]), v128.shiftRight(x, 10));
 }
 
-/** Returns the exclusive or of several right rotations of one value. */
+/** Returns the XOR of several right rotations of one value. */
 function rotations(x: WasmCode, bits: readonly number[]): WasmCode {
   return bits.map((n) => v128.or(v128.shiftRight(x, n), v128.shiftLeft(x, 32 - n)))
     .reduce(v128.xor);

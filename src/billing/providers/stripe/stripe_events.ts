@@ -171,7 +171,7 @@ export function invoiceLines(
   });
 }
 
-/** Returns the amount before any balance, or in versions without totals the paid amount. */
+/** Returns the amount before a customer balance, or in versions without totals the paid amount. */
 function netAmountOf(invoice: JsonFields): number | undefined {
   const total = invoice.number("total");
   return total === undefined ? invoice.number("amount_paid") : total - creditNotes(invoice);
