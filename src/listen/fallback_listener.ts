@@ -6,7 +6,7 @@ import {
 } from "./health_listener.ts";
 import { sleep } from "../runtime/event_loop.ts";
 
-/** A replacement for a listener that has failed. It reserves file descriptors for that purpose. */
+/** A replacement for a failed listener, which reserves file descriptors for that purpose. */
 export interface FallbackListener {
   /**
    * Responds to `/healthz` until descriptors are free again, at least for `retryInMs`. Open

@@ -28,7 +28,7 @@ export interface HealthListenerOptions {
 /**
  * Listens although the process has run out of file descriptors. Responds to `/healthz`, and to
  * other requests with 503. Only a few connections can wait for their request. A new connection
- * replaces the oldest one, so that no client can block others. Throws if it cannot listen.
+ * replaces the oldest one, so that no client can block other clients. Throws if it cannot listen.
  */
 export function listenForHealth(options: HealthListenerOptions): HealthListener {
   const { address, address: { hostname, port }, maxWaiting, clock } = options;

@@ -32,7 +32,7 @@ export interface ListenOptions {
    * `--unstable-net`.
    */
   readonly reusePort?: boolean | undefined;
-  /** Called once when connections are accepted. It replaces the observation of the start. */
+  /** Called once when connections are accepted, instead of the observation of the start. */
   readonly onListen?: ((server: Server) => void) | undefined;
   /** Maximum time for requests in flight after `stop()`, in milliseconds. Default: 10,000. */
   readonly stopDeadlineMs?: number | undefined;
@@ -189,7 +189,7 @@ function firstSocket(address: Address, serving: Serving): Socket {
   }
 }
 
-/** Returns true if processes can share a port, which Deno needs `--unstable-net` for. */
+/** Returns true if processes can share a port. Deno can do this only with `--unstable-net`. */
 export function canReusePorts(): boolean {
   return "listenDatagram" in Deno;
 }

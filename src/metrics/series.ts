@@ -20,7 +20,7 @@ export class Counter {
     if (total > this.#value) this.#value = total;
   }
 
-  /** Returns a function that takes the running total of one source, and adds its growth here. */
+  /** Returns a function that takes a running total, and adds its growth to this counter. */
   follow(): (total: number) => void {
     let last = 0;
     return (total) => {

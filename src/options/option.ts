@@ -1,7 +1,7 @@
 import { nearestName } from "../problem/nearest_name.ts";
 import { showValue } from "../problem/show_value.ts";
 
-/** The place of an option in the configuration, for error messages. */
+/** The position of an option in the configuration, for error messages. */
 export interface OptionPlace {
   /** The beginning of a message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;

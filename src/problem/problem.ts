@@ -20,8 +20,8 @@ export interface ProblemOptions {
 }
 
 /**
- * A problem: an error of the caller, with one of the problem codes. It is the only error that code
- * throws on purpose. Any other error becomes a 500 and an observation.
+ * A problem: an error of the caller, with one of the problem codes. A problem is the only error
+ * that code throws on purpose. Any other error becomes a 500 and an observation.
  *
  * @example
  * ```ts

@@ -14,7 +14,7 @@ interface ListedPage {
 }
 
 /**
- * Returns the operations of one resource as functions. Their types are the types of `CodeCalls`,
+ * Returns the operations of one resource as functions. The functions have the types of `CodeCalls`,
  * which the compiler cannot compare with the results of operations.
  */
 export function createCodeCalls(run: RunCall) {

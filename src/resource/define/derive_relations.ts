@@ -118,7 +118,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns the table's name, with its schema unless that is the default or that of `viewer`. */
+/** Returns a table's name, with its schema unless that schema is the default or `viewer`'s. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

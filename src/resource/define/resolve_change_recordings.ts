@@ -15,7 +15,7 @@ import { isSubscribable } from "./subscribable.ts";
  * that writes.
  */
 export interface ChangeRecording {
-  /** The driver for writes. It records its own writes if no trigger does. */
+  /** The driver for writes. The driver records its own writes if no trigger does. */
   readonly driver: Driver;
   readonly changes: ResolvedChangesOptions;
 }

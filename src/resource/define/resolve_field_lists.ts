@@ -103,7 +103,7 @@ function narrowed(
     readable,
     writable: within("writable"),
     immutable: within("immutable"),
-    // A comparison, and the position of a row in an order, reveal a value too.
+    // A filter and an order reveal values too, so no caller may use withheld columns in them.
     filterable: within("filterable").difference(withheld),
     sortable: within("sortable").difference(withheld),
   };

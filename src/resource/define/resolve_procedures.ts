@@ -42,7 +42,7 @@ export function resolveProcedures(
 /** A name that needs no percent-encoding in a path, and is no dot segment such as `.` and `..`. */
 const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
 
-/** Returns the protection of each procedure for which `protect` returns one. */
+/** Returns the protections that `protect` creates for procedures. */
 export function resolveProcedureProtections(
   procedures: ReadonlyMap<string, Procedure>,
   protect: (procedure: Procedure, name: string) => OperationProtection | null,

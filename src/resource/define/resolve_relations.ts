@@ -37,7 +37,7 @@ export function resolveRelations(
     const declared = Object.entries(relations).map(([name, options]) =>
       resolveRelation(name, from, options, served)
     );
-    // A declared relation replaces a derived one of the same name.
+    // A declared relation replaces a derived relation of the same name.
     const all = [...derived, ...declared].map((relation) => [relation.name, relation] as const);
     return [from.definition, new Map(all)] as const;
   }));

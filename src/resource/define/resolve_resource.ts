@@ -99,8 +99,8 @@ export function resolveResource(
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const sqlPlans = new SqlPlans();
   const relations: Relations = context.relations.get(definition) ?? new Map();
-  // A path can lead through another table. Its relations are those of the resource that serves the
-  // table.
+  // A path can lead through another table. The resource that serves the table defines its
+  // relations.
   const relation = (from: TableInfo, name: string) =>
     (from === table ? relations : served.get(from)?.relations)?.get(name);
   checkKey(options.id, table, find);
@@ -188,7 +188,7 @@ export function resolveResource(
       ...capabilities,
       enableRestore: softDelete !== null && capabilities.enableDelete,
       // If policies hide rows from the service's role, the role cannot create the index, because
-      // the index would contain those rows.
+      // the index would contain the hidden rows.
       get enableSearch() {
         return search !== null && context.roleRights.known(table)?.hidesRows !== true;
       },
@@ -232,7 +232,7 @@ export function resolveResource(
 
 const none: ReadonlySet<ColumnInfo> = new Set();
 
-/** Observes one invalid value per column, because a whole table of them would flood the log. */
+/** Observes one invalid value per column: a table full of invalid values would flood the log. */
 function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidValue {
   const observed = new Set<ColumnInfo>();
   return (column) => {

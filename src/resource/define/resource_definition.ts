@@ -16,7 +16,7 @@ import type { ResourceTypes } from "../model/resource_types.ts";
 
 /** The definition of a resource: a table and its options. Created by {@link resource}. */
 export interface ResourceDefinition {
-  /** The declared table, or the description of an introspected one. */
+  /** The declared table, or the description of an introspected table. */
   readonly table: TableLike<unknown, unknown> | TableInfo;
   /** The options as the caller of {@link resource} passed them. */
   readonly options: ResourceOptions<Record<string, unknown>>;

@@ -3,9 +3,9 @@ import { accepts } from "@std/http/negotiation";
 /**
  * Returns the media type of `offered` that the `Accept` header of a request prefers (RFC 9110,
  * 12.5.1). If types have equal quality, a type that the header names precedes a type that a
- * wildcard matches. Among types that are otherwise equal, it returns the first offered one. Without
- * an acceptable type, it returns the first offered type. The RFC allows that, and a response in
- * another format helps more than a refusal.
+ * wildcard matches. Among types that are otherwise equal, it returns the first offered type.
+ * Without an acceptable type, it returns the first offered type. The RFC allows that, and a
+ * response in another format helps more than a refusal.
  */
 export function acceptedType(
   { headers }: Pick<Request, "headers">,

@@ -19,31 +19,31 @@ export interface EtagPolicy {
    * any other caller.
    */
   readonly caller: CallerTags | null;
-  /** The keys of the hashes. Without them, a client cannot test guesses of hidden values. */
+  /** The keys of the hashes. Without the keys, a client cannot test guesses of hidden values. */
   readonly keys: TagKeys;
 }
 
 /** The rules for the ETags of a caller that may read fewer fields than other callers. */
 export interface CallerTags {
   /**
-   * Columns that the caller may not read. No tag of the caller depends on them, unless the rows
+   * Columns that the caller may not read. No ETag of the caller depends on them, unless the rows
    * have computed fields.
    */
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** The columns that a hash covers. */
   readonly hashed: readonly ColumnInfo[];
   /**
-   * The suffix of every ETag. It depends on the fields of the caller, because responses with
-   * different fields need different ETags.
+   * The suffix of every ETag. The suffix depends on the fields of the caller, because responses
+   * with different fields need different ETags.
    */
   readonly ending: string;
 }
 
 /** The keys of hashed ETags, one for each secret. */
 export interface TagKeys {
-  /** The key that creates tags. */
+  /** The key that creates ETags. */
   readonly current: Uint8Array;
-  /** The keys that recognize tags from before the secret was rotated. */
+  /** The keys that recognize ETags from before the secret was rotated. */
   readonly older: readonly Uint8Array[];
 }
 
@@ -60,9 +60,9 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Returns true if `If-Match` and the row's ETag allow a write. A listed tag must equal the current
- * tag byte for byte, including `W/`. Strong comparison (RFC 9110, 13.1.1) would match no weak tag,
- * and tags are weak by default.
+ * Returns true if `If-Match` and the row's ETag allow a write. A listed ETag must equal the current
+ * ETag byte for byte, including `W/`. Strong comparison (RFC 9110, 13.1.1) would match no weak
+ * ETag, and ETags are weak by default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
@@ -97,7 +97,7 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
 
 /**
  * Returns the version of the only row state that a precondition allows. The precondition must be a
- * single tag of this service with the version of an integer column. Returns null for any other
+ * single ETag of this service with the version of an integer column. Returns null for any other
  * precondition.
  */
 export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
@@ -161,7 +161,7 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 /**
  * Returns the value, or a hash of an unreadable value. Ids and versions come from rows, so a value
  * with characters that are unsafe in a header is hashed, too. The key of the row is part of the
- * hash. Otherwise a client could compare the tags of rows that it may not read with the tags of a
+ * hash. Otherwise a client could compare the ETag of a row that it may not read with the ETag of a
  * row whose hidden version it controls.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
@@ -171,7 +171,7 @@ function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: Etag
   return { text: writeJson([...key, text, ...ending]), isShown: false };
 }
 
-/** Returns the current tag, and the tags that older secrets create for this state. */
+/** Returns the current ETag, and the ETags that older secrets create for this state. */
 function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   const { text, isShown } = stateOf(row, policy);
   if (isShown) return [shownTag(text, policy)];

@@ -106,17 +106,17 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
 }
 
 /**
- * The type of a body with safe numbers. It shows the client that the service has responded, and not
- * a proxy. The charset comes first, because nginx decides by the beginning of the type whether to
- * compress.
+ * The type of a body with safe numbers. The type shows the client that the service has responded,
+ * and not a proxy. The charset comes first, because nginx decides by the beginning of the type
+ * whether to compress.
  */
 export const safeType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonType};charset=utf-8;numbers=safe`,
 });
 
 /**
- * Returns the reply for a client that asks for safe numbers. It always has a body, because proxies
- * remove the type of a 204.
+ * Returns the reply for a client that asks for safe numbers. The reply always has a body, because
+ * proxies remove the type of a 204.
  */
 export function safeReply(reply: DataReply | Reply): DataReply | Reply {
   const headers = { ...reply.headers, ...safeType };

@@ -6,7 +6,7 @@ import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 
 /** The limit for the bodies of running requests, in bytes. A single request may exceed it. */
 const maxRunningBytes = 2 * 1024 * 1024;
-/** A request that takes longer, in milliseconds, is waiting and no longer counts as running. */
+/** After this time, in milliseconds, a request is waiting and no longer counts as running. */
 const maxHeldMs = 250;
 /** The limit of the total size of the waiting bodies, in bytes. Each waiting body is in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;

@@ -31,7 +31,7 @@ const knownParameters: ReadonlySet<string> = new Set([
   "resumeFrom",
 ]);
 
-/** The names that other APIs use for query parameters, with the name of the same parameter here. */
+/** The names that other APIs use for query parameters, with the names in this API. */
 const namesElsewhere: ReadonlyMap<string, string> = new Map([
   ["where", "filter"],
   ["fields", "select"],

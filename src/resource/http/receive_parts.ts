@@ -25,10 +25,10 @@ const freeParts = 1_024;
 const bytesOfPart = 64;
 
 /**
- * Receives a body part by part. It receives the next part while the current part is used, so that
- * the client sends as fast as its parts are used. Throws a 400 if the body ends early, and a 408 if
- * the client takes longer than `bodyTimeoutMs` for 64 KiB. Throws a 413 beyond `maxBytes`, and a
- * 503 while too many bodies are received.
+ * Receives a body part by part. The function receives the next part while the current part is used,
+ * so that the client sends as fast as its parts are used. Throws a 400 if the body ends early, and
+ * a 408 if the client takes longer than `bodyTimeoutMs` for 64 KiB. Throws a 413 beyond `maxBytes`,
+ * and a 503 while too many bodies are received.
  */
 export async function* receiveParts(
   request: Request,
@@ -78,7 +78,9 @@ export async function* receiveParts(
   }
 }
 
-/** The remaining time of a client. It decreases only while the service waits for the client. */
+/**
+ * The remaining time of a client. The time decreases only while the service waits for the client.
+ */
 class ClientTime {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
@@ -90,7 +92,7 @@ class ClientTime {
     this.#leftMs = bodyTimeoutMs;
   }
 
-  /** Waits for the client. Throws a 408 once the client's time is used up. */
+  /** Waits for the client. Throws a 408 when the client's time is used up. */
   async within<T>(reading: Promise<T>): Promise<T> {
     const since = this.#clock.elapsedMs();
     const late = Promise.withResolvers<never>();

@@ -54,9 +54,7 @@ export class RequestScheduler {
   #someWait = false;
   #costMs = unknownCostMs;
   #lastMs = unknownCostMs;
-  /**
-   * True while the scheduler waits for the next turn, because requests did not fit into the last.
-   */
+  /** True while the scheduler waits until further requests may begin. */
   #isResting = false;
   #isInTurn = false;
   #beganAt = -Infinity;

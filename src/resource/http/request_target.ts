@@ -36,7 +36,7 @@ export function parseRequestTarget(url: string): RequestTarget {
  * `fetch` passes only the URL.
  */
 export function createHostCheck(): (request: Request) => boolean {
-  // Nearly all requests have the same host. They need only two string comparisons.
+  // Nearly all requests have the same host, so they need only two string comparisons.
   let known: string | null = null;
   let knownStart = "";
   return function hasPlainHost(request) {

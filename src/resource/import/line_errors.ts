@@ -13,7 +13,7 @@ export interface LineError {
 export interface ImportOutcome {
   /** The number of rows that were read from the body. */
   readonly rows: number;
-  /** The number of stored rows. It is 0 until an import of all rows commits. */
+  /** The number of stored rows. The number is 0 until an import of all rows commits. */
   readonly written: number;
 }
 

@@ -50,7 +50,7 @@ export class RowSpool implements AsyncDisposable {
     }
   }
 
-  /** Yields the rows in their order. It can be called repeatedly. */
+  /** Yields the rows in their order. The method can be called repeatedly. */
   async *slices(): AsyncGenerator<readonly PreparedRow[], void> {
     yield* this.#slices;
     if (this.#file === null) return;

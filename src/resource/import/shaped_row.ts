@@ -33,7 +33,7 @@ export class ShapedRow implements InsertValues {
   /** The values in the order of the columns. */
   readonly cells: readonly unknown[];
 
-  /** Creates a row. It has as many values as the shape has columns. */
+  /** Creates a row with as many values as the shape has columns. */
   constructor(shape: RowShape, cells: readonly unknown[]) {
     this.shape = shape;
     this.cells = cells;

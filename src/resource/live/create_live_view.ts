@@ -58,7 +58,7 @@ function rightsKey(includes: readonly Include[], related: LiveRights["related"])
   });
 }
 
-/** Returns a key of the shown fields and relations, which does not depend on the grants. */
+/** Returns a key of the shown fields and relations. The key does not depend on the grants. */
 function shapeOf({ visible, include, safeNumbers }: View): unknown {
   const included = include.map(({ relation, order, limit, view }) => [
     relation.name,

@@ -53,7 +53,7 @@ export class LiveHubs {
 
   /**
    * Sets up the recording of changes. A read-only database has no streams. An unreachable database
-   * has streams once it can be reached.
+   * has streams as soon as it can be reached.
    */
   async open(resources: readonly Resource[]): Promise<void> {
     const rights = resources[0]?.roleRights;
@@ -76,8 +76,8 @@ export class LiveHubs {
   }
 
   /**
-   * Counts a multiplexed stream of a user and an address. Its subscriptions may belong to several
-   * hubs. Returns a function that frees the slot of the stream. Throws a 429.
+   * Counts a multiplexed stream of a user and an address. The subscriptions of the stream may
+   * belong to several hubs. Returns a function that frees the slot of the stream. Throws a 429.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
     const slot = this.#quota.takeWhole(user, address, subscriptions);

@@ -23,9 +23,9 @@ import type {
 } from "./code_options.ts";
 
 /**
- * The operations of an app as functions, for one user or for the system. They correspond to the
- * HTTP API, without requests and JSON. Each resource is a member named by its path below the base
- * path.
+ * The operations of an app as functions, for one user or for the system. The functions correspond
+ * to the HTTP API, without requests and JSON. Each resource is a member named by its path below the
+ * base path.
  */
 export type CodeApi<Api> =
   & { readonly [Path in keyof Api]: Api[Path] extends ApiResource ? CodeCalls<Api[Path]> : never }

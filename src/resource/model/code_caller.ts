@@ -22,7 +22,7 @@ export interface OpenTransaction {
   readonly base: Driver;
   /**
    * Runs `work` as a part of the transaction, with the transaction as its driver. If `work` throws,
-   * only the part is rolled back. Throws a plain Error once the transaction has ended.
+   * only the part is rolled back. Throws a plain Error after the transaction has ended.
    */
   join<T>(work: (part: TransactionPart) => Promise<T>): Promise<T>;
 }

@@ -38,10 +38,10 @@ export interface StoredRowContext<S> extends HookContext {
 
 /**
  * The hooks of a resource: functions that run before and after its writes. Before-hooks run before
- * the transaction, so slow work belongs there. They may return a changed body, or throw a `Problem`
- * to veto. After-hooks run inside the transaction, before it commits. An error of an after-hook
- * rolls the transaction back. `Created` and `Updated` are the results of the before-hooks, and
- * `Key` is the type of the primary key. The compiler infers them.
+ * the transaction, so slow work belongs there. Before-hooks may return a changed body, or throw a
+ * `Problem` to veto. After-hooks run inside the transaction, before it commits. An error of an
+ * after-hook rolls the transaction back. `Created` and `Updated` are the results of the
+ * before-hooks, and `Key` is the type of the primary key. The compiler infers them.
  */
 export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> {
   /** Runs before a row is created. `data` contains the body's fields that the client may set. */

@@ -87,7 +87,7 @@ export interface RelatedGrants {
   readonly written: WriteGrants;
 }
 
-/** Grants to write rows of resources, by their access. */
+/** Grants to write rows, by access and by resource. */
 export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 
 /** Rows that an operation writes in another resource, or by a second access. */
@@ -108,7 +108,7 @@ export interface ResourceCall {
   readonly user: User | null;
 }
 
-/** The call of an operation whose reply may have to be stored with its outcome. */
+/** The call of an operation whose reply may be stored in the transaction of the write. */
 export interface OperationCall<Outcome> extends ResourceCall {
   /** The function that stores the reply in the write's transaction, or null for most requests. */
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;

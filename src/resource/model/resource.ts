@@ -120,7 +120,7 @@ export interface Resource {
   /**
    * Returns a function that compares another user with this caller, or null if no fields depend on
    * the caller. The function returns true if the user has the same fields in this resource and in
-   * all resources that the request reaches. It may throw.
+   * all resources that the request reaches. The function may throw.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that other callers may read, but not the caller of this request. */

@@ -145,7 +145,8 @@ export interface SoftDeleteOptions<S, Of = AnyTable> {
 }
 
 /**
- * The options of a resource for search. They have an effect only if the app has a search adapter.
+ * The options of a resource for search. The options have an effect only if the app has a search
+ * adapter.
  */
 export interface SearchOptions<S, Of = AnyTable> {
   /** True to serve `GET /search` and to index the rows. Default: true. */
@@ -188,9 +189,9 @@ export interface PaginationOptions {
 }
 
 /**
- * A function of the user, or of null for an anonymous request, that returns a list of columns. It
- * is called for each request, and must be synchronous. An error, or a column of another table, ends
- * the request with a 500.
+ * A function of the user, or of null for an anonymous request, that returns a list of columns. The
+ * function is called for each request, and must be synchronous. An error, or a column of another
+ * table, ends the request with a 500.
  */
 export type FieldFunction<S, Of = AnyTable, U extends User = User> = (
   user: U | null,
@@ -308,7 +309,7 @@ export interface ResourceOptions<
    * own resource. False unless set.
    */
   readonly nestedWrites?: boolean | undefined;
-  /** The search of `GET /search`. It needs a search adapter of the app. */
+  /** The search of `GET /search`, which needs a search adapter of the app. */
   readonly search?: SearchOptions<S, Of> | undefined;
   /** Custom functions at `POST /rpc/:name`, by name. See {@link procedure}. */
   readonly procedures?: Readonly<Record<string, Procedure>> | undefined;

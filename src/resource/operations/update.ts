@@ -52,7 +52,7 @@ interface UpdatePlan {
   readonly nested: UpdateNestedPlan | null;
 }
 
-/** `PATCH /:id`: updates those fields of a row that the body contains. */
+/** `PATCH /:id`: updates the fields that the body contains. */
 export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
   name: "update",
   access: "update",
@@ -89,8 +89,8 @@ export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
 };
 
 /**
- * Parses a PATCH or PUT. `complete` computes the values of the row from those of the body. Foreign
- * keys that relations determine have a placeholder in the body.
+ * Parses a PATCH or PUT. `complete` computes the values of the row from the values of the body.
+ * Foreign keys that relations determine have a placeholder in the body.
  */
 export function parseUpdate(
   request: ResourceRequest,
@@ -133,7 +133,7 @@ async function updateOne(
   }
 }
 
-/** Updates a row. With `readsFirst`, only values that differ from the stored ones are set. */
+/** Updates a row. With `readsFirst`, only values that differ from the stored values are set. */
 async function updateWith(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { target, grant, optimisticId }: UpdatePlan,

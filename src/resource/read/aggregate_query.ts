@@ -78,7 +78,7 @@ function parseMetrics(query: Query, { count, ofColumns }: AggregateSchema): read
   return isCounted ? [count, ...metrics] : metrics;
 }
 
-/** Parses `a,b`: maps each distinct name to its value. */
+/** Parses a list such as `a,b`, and converts each distinct name to a value. */
 function parseList<T>(
   query: Query,
   parameter: string,

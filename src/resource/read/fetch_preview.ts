@@ -16,7 +16,7 @@ export interface PreviewRows extends FetchedRows {
 
 type Stored = readonly SqlValue[];
 
-/** Fetches the rows of a plan that cuts long values. `check` is as for `fetchRows`. */
+/** Fetches the rows of a plan that cuts long values. `check` has the meaning as in `fetchRows`. */
 export function fetchPreview(
   connection: Connection,
   plan: ReadPlan,

@@ -11,8 +11,8 @@ import type { Resource } from "../model/resource.ts";
 export type Highlights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 /**
- * Highlights the matches of a search in rows. It uses the strings of the rows just read, never
- * those of the index, and only searched fields, all of which are readable.
+ * Highlights the matches of a search in rows. The function uses the strings of the rows just read,
+ * never the strings of the index, and only searched fields, all of which are readable.
  */
 export async function highlightRows(
   rows: readonly Row[],

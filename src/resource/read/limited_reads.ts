@@ -7,8 +7,8 @@ import type { ResourceCall } from "../model/operation.ts";
 
 /**
  * Returns the connection for reads that may examine many rows: all reads except a read by key. The
- * configuration limits their duration. Their bytes are limited to `maxBytes`, by default the
- * maximum size of a response.
+ * configuration limits their duration. The bytes that are read are limited to `maxBytes`, by
+ * default the maximum size of a response.
  */
 export function limitedReads(
   call: ResourceCall,
@@ -38,7 +38,7 @@ export function readsToAnswer(call: ResourceCall): Connection {
 }
 
 /**
- * The limits of the reads of one call. It is a class because V8 creates a hidden class for each
+ * The limits of the reads of one call. This is a class because V8 creates a hidden class for each
  * object literal with getters, which would keep the request in memory until a major collection.
  */
 class CallLimits implements ReadLimits {

@@ -23,7 +23,7 @@ export interface ListQuery {
   readonly view: View;
   readonly order: readonly OrderKey[];
   readonly after: CursorPosition | null;
-  /** The number of skipped rows, or 0 if the list continues at a position. */
+  /** The number of skipped rows, or 0 if the list continues at a cursor. */
   readonly offset: number;
 }
 

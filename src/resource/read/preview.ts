@@ -51,7 +51,7 @@ export function planPreview(
   const cut = columns.filter(isCut);
   const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
   if (hasFindingKey(table) && !isCounted(order)) return { length, cut: new Set(cut), whole };
-  // Without a key no second read can find the row whose position is needed.
+  // Without a key, no second read can find the last row with its whole values.
   return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
 }
 

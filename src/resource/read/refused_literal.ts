@@ -23,7 +23,7 @@ export async function refusedLiteral(
   return literals.length === 0 ? null : await firstRefused(literals, resource.driver);
 }
 
-/** A value of a filter that its column's type may reject, although its kind is right. */
+/** A value in a filter that the database may reject for its column, such as an invalid `inet`. */
 interface TypedLiteral {
   readonly column: ColumnInfo;
   readonly value: unknown;

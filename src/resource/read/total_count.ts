@@ -61,7 +61,7 @@ export async function fetchTotalCount(
     readonly roleRights: RoleRights;
   },
 ): Promise<TotalCount> {
-  // The first page is also the last one, so it contains all rows.
+  // If the first page is not full, it is also the last page and contains all rows.
   if (isFirst(read) && read.limit !== null && found < read.limit) {
     return { totalCount: found };
   }

@@ -52,7 +52,7 @@ export function comparisonsOf(text: string, resource: Resource): readonly Compar
   return found;
 }
 
-/** Parses a query's filter, a string or a built one, like {@link parseRelationFilter}. */
+/** Parses a query's filter like {@link parseRelationFilter}. Code can pass a built filter. */
 export function parseQueryFilter(query: Query, resource: Resource): RelationFilter {
   const { codeFilter } = query;
   if (codeFilter === undefined) return parseRelationFilter(query.get("filter"), resource);
@@ -89,7 +89,7 @@ function relationFilterOf(
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });
 
-/** The maximum number of relations in a dotted name, as in `include`. Each is a subquery. */
+/** The maximum number of relations in a dotted name, as in `include`. Each needs a subquery. */
 const maxSteps = 3;
 
 function ownColumns({ table, operators, fields, safeNumbers }: Resource): FilterContext {

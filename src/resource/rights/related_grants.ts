@@ -17,7 +17,7 @@ export const noRelatedGrants: RelatedGrants = Object.freeze({
   written: new Map(),
 });
 
-/** Returns the resources whose grants a relation needs: those of its link table and its target. */
+/** Returns the resources whose grants a relation needs: of its link table and of its target. */
 export function reachedByRelation(
   { steps }: Relation,
   { served }: Resource,

@@ -78,7 +78,7 @@ interface GuardedAnswer {
   readonly byKey: AnswerIdempotently | null;
 }
 
-/** Handles a request once the guard admits it: counts it, charges for it, then runs it. */
+/** Handles a request after the guard admits it: counts, charges and runs the request. */
 function answerGuarded(
   request: RoutedRequest,
   { guard, protection, byKey }: GuardedAnswer,

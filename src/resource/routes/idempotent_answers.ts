@@ -45,7 +45,7 @@ export interface IdempotentAnswers {
 /** Options of {@link createIdempotentAnswers}. */
 export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
-  /** The store. It is opened only when the first request with a key arrives. */
+  /** The store, which is opened only when the first request with a key arrives. */
   readonly store: Pick<AppStore, "need">;
   readonly shares: AnswerShares;
   readonly runtime: Runtime;
@@ -99,8 +99,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       // network must not receive each other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
-      // The memory for responses is limited per network, because one client may have many
-      // addresses.
+      // Stored responses are limited per network, because one client may have many addresses.
       const share = user === null ? `a${addressGroup(address)}` : identity;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;

@@ -4,7 +4,7 @@ import type { ResourceRoute, Route } from "./endpoint.ts";
 import { routesOf } from "./routes.ts";
 import { reservedSegments } from "../../plan/key.ts";
 
-/** The table of the routes of all resources. It finds routes by the raw path of a request. */
+/** The table of the routes of all resources, which finds routes by the raw path of a request. */
 export interface RouteTable {
   /** Every route, for registration. Routes of a resource below another resource come first. */
   readonly routes: readonly ResourceRoute[];

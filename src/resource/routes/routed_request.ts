@@ -42,7 +42,7 @@ export interface ReceivedRequest {
 /** Options of handling routed requests. */
 export interface RoutedRequestOptions extends RequestQueues {
   readonly limits: BodyLimits;
-  /** The number of proxies in front of the service. As many forwarded addresses are trusted. */
+  /** The number of proxies in front of the service, and of trusted forwarded addresses. */
   readonly trustedProxies: number;
   /** The routes that have had large responses. Later requests to them wait in a queue. */
   readonly slowRoutes: WeakSet<ResourceRoute>;
@@ -50,9 +50,9 @@ export interface RoutedRequestOptions extends RequestQueues {
 }
 
 /**
- * A routed request whose operation has not run yet. It offers what the guard and the idempotency
- * records need, and {@link RoutedRequest.run}. It is a class, because creating closures for every
- * request would take longer than running them.
+ * A routed request whose operation has not run yet. The object offers what the guard and the
+ * idempotency records need, and {@link RoutedRequest.run}. This is a class, because creating
+ * closures for every request would take longer than running them.
  */
 export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   readonly request: Request;

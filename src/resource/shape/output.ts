@@ -19,7 +19,7 @@ export interface View {
   /** A subset of the readable columns, chosen by {@link parseSelect}. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: Computed;
-  /** The included relations. Their rows are members next to the columns. */
+  /** The included relations. The rows of a relation are members next to the columns. */
   readonly include: readonly Include[];
   /** True if every shown number is one that a double represents exactly. */
   readonly safeNumbers: boolean;
@@ -244,7 +244,9 @@ function untypedValue(value: unknown): unknown {
 
 /** A user's filter over fields of related rows. The grants turn it into an ordinary filter. */
 export interface RelationFilter {
-  /** The resources that the filter reaches through relations, including those of link tables. */
+  /**
+   * The resources that the filter reaches through relations, including resources of link tables.
+   */
   readonly reached: ReadonlySet<Resource>;
   /**
    * Returns the filter, limited to the related rows that the user may read. A comparison that
@@ -315,7 +317,7 @@ export function requireFittingReply(
 /** Returns the headers by which a JSON response carries a row's ETag. */
 export function tagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
   const tag = { etag: tagOf(row, etag) };
-  // A strong tag promises identical bytes. A proxy that recompresses would break this promise.
+  // A strong ETag promises identical bytes. A proxy that recompresses would break this promise.
   return etag.algorithm === "weak"
     ? tag
     : { ...tag, "cache-control": `${cacheControl}, no-transform` };

@@ -3,7 +3,7 @@ import type { Resource } from "../model/resource.ts";
 import type { View } from "./output.ts";
 
 /**
- * A format of exported rows. It writes one row after the other, so that no response is held in
+ * A format of exported rows. The rows are written one after the other, so that no response is in
  * memory as a whole.
  */
 export interface RowFormat {

@@ -35,7 +35,7 @@ export interface HookedRow {
   readonly current: ReadCurrent;
 }
 
-/** Runs the before-hook of an update and returns its values. Throws a 422 if it sets the key. */
+/** Runs an update's before-hook and returns its values. Throws a 422 if the hook sets the key. */
 export async function beforeUpdate(
   { key, current }: HookedRow,
   values: ReadonlyMap<ColumnInfo, unknown>,

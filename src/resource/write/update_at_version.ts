@@ -11,7 +11,7 @@ import { nextVersion, withMoments } from "./row_version.ts";
 import { updateReturning } from "./update_row.ts";
 
 /**
- * Updates the row of the request in one statement, without reading it first. This needs an
+ * Updates the row of the request in one statement, without reading it first. The update needs an
  * `If-Match` with one version, and no transaction for a scope, a hook, a time of update, a search
  * index or a stored response. Returns null if these conditions do not hold, or if no row has the
  * version. Then {@link updateRow} determines the reason.

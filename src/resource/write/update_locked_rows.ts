@@ -74,8 +74,8 @@ export async function updateLockedRows(
 
 /**
  * Updates the locked rows of items, each in one statement, checks them against the scope and runs
- * the after-hooks. Returns the rows in the order of the items. With `isCounted`, their versions are
- * incremented even without a precondition.
+ * the after-hooks. Returns the rows in the order of the items. With `isCounted`, the versions of
+ * the rows are incremented even without a precondition.
  */
 export async function updateItems(
   items: readonly ItemUpdate[],

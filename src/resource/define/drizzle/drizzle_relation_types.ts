@@ -41,10 +41,10 @@ export type RelationNamed<Declared, Name> = Declared extends unknown
  * row or many.
  */
 export type TypedRelation<Relation, Source> =
-  // Version 1.0 of Drizzle, which names the other table as `defineRelations` does.
+  // Version 1.0 of Drizzle names the other table as `defineRelations` does.
   Relation extends { readonly relationType: infer Count; readonly targetTableName: infer Key }
     ? RelationOptions<AnyTable, TableAt<Source, Key>, RelationType<Count>>
-    // Version 0.45, in which only a relation to one row may be empty.
+    // In version 0.45 of Drizzle, only a relation to one row may be empty.
     : Relation extends { readonly referencedTableName: infer Target } ? RelationOptions<
         AnyTable,
         Target,

@@ -14,8 +14,9 @@ import type { DrizzleRelations } from "./drizzle_relation_types.ts";
 
 /**
  * Returns the relations of a table as Drizzle declares them, for the option `relations` of its
- * resource. They come from `defineRelations` (1.0), or from all `relations()` (0.45) of a list or
- * of a module. Throws an Error for a relation that the service could not follow identically.
+ * resource. The relations come from `defineRelations` (1.0), or from all `relations()` (0.45) of a
+ * list or of a module. Throws an Error for a relation that the service could not follow
+ * identically.
  *
  * @example
  * ```ts ignore

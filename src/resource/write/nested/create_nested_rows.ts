@@ -61,7 +61,7 @@ function storedRows(
   return rows.map((row) => storedRow(row, written));
 }
 
-/** Returns the embedded rows as a read would include them, under the names of the body. */
+/** Returns the embedded rows as a read would include them, under the body's relation names. */
 function embeddedIn(
   around: readonly NestedRow[],
   written: ReadonlyMap<NestedRow, Row>,

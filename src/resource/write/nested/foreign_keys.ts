@@ -62,7 +62,7 @@ export function foreignKeysOf(
     const value = stored === undefined ? databaseDefault : valueFor(column, stored, source);
     const known = filled.get(column) ?? databaseDefault;
     // Two foreign keys of a link may share a column. Both referenced rows must have the same value
-    // in it.
+    // in this column.
     if (value !== databaseDefault && known !== databaseDefault && !isSame(known, value, column)) {
       throw unrelated(`the rows differ in what "${column.name}" refers to`);
     }
@@ -71,7 +71,7 @@ export function foreignKeysOf(
   return filled;
 }
 
-/** Returns the foreign keys of an existing row, except for those that do not change. */
+/** Returns the foreign key values of an existing row, except for columns that cannot change. */
 export function changingKeys(
   { foreignKeySources }: Pick<NestedRow, "foreignKeySources">,
   foreignKeys: Assignments,

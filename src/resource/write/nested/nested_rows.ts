@@ -64,7 +64,7 @@ export interface RelationChange {
   readonly disconnect: readonly NestedRow[];
   /** The path at which the body removes all other related rows, or null if it removes none. */
   readonly removesOthers: BodyPath | null;
-  /** The path at which the body creates the only related row, or null. No other may exist. */
+  /** The path at which the body creates the only related row, or null. No other row may exist. */
   readonly requiresNone: BodyPath | null;
 }
 
@@ -95,7 +95,8 @@ export function ownItems(body: NestedRows): number {
 
 /**
  * Returns the writes to other resources, and the writes with an access other than that of the top
- * level. Each contains the number of its rows, including links, and the path of its first row.
+ * level. Each write contains the number of its rows, including links, and the path of its first
+ * row.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;

@@ -30,7 +30,7 @@ export class UnorderedKeys extends Error {
   }
 }
 
-/** The connection of a write. It remembers the rows that search indexes must index. */
+/** The connection of a write, which remembers the rows that search indexes must index. */
 export class WriteConnection implements AroundPart<WrittenRows> {
   readonly #connection: Connection;
   #written: Map<Indexer, Written> | null = null;

@@ -6,14 +6,14 @@ import { catching, type MaybePromise } from "../../../runtime/maybe_promise.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { OpenTransaction, TransactionPart } from "../../model/code_caller.ts";
 
-/** The connection of an open transaction. It collects what its parts report for search indexes. */
+/** The connection of an open transaction, which collects the rows that search indexes need. */
 export interface AroundPart<Notes> extends Connection {
   takeOver(notes: Notes): void;
 }
 
 /**
- * The calls from code that join an open transaction. They run one after the other. Each has its own
- * savepoint, so a failed call leaves no changes.
+ * The calls from code that join an open transaction. The calls run one after the other. Each has
+ * its own savepoint, so a failed call leaves no changes.
  */
 export class JoinedCalls<Notes> implements OpenTransaction {
   readonly base: Driver;
@@ -108,7 +108,7 @@ export class PartConnection<Notes> implements AroundPart<Notes> {
   }
 }
 
-/** The driver of a part of an open transaction. It replaces the driver of the database. */
+/** The driver of a part of an open transaction, which replaces the driver of the database. */
 export class PartDriver implements Driver {
   readonly base: Driver;
   readonly dialect: Driver["dialect"];

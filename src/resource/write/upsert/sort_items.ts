@@ -69,7 +69,7 @@ export async function sortItems(
     const values = changesOf(item, by, resource);
     requireUpdatable({ ...item, values }, resource);
     if (isCounted) parsePrecondition(item.precondition, resource);
-    // Hooks may have set immutable columns, so the values may differ from those of the body.
+    // Hooks may have set immutable columns, so the values may differ from the values of the body.
     return expected === undefined
       ? { ...item, values: withoutImmutable(withoutName(values, by), resource) }
       : { ...item, values };

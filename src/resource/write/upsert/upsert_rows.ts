@@ -78,8 +78,8 @@ async function upsertOnce(
 }
 
 /**
- * The items after the before-hooks. Rows that existed then must still exist, and the other rows
- * must still not exist.
+ * The items after the before-hooks. Rows that existed before the hooks must still exist, and no row
+ * may have been added.
  */
 interface HookedItems {
   readonly items: readonly UpsertItem[];

@@ -110,7 +110,7 @@ function parseFilterText(text: unknown, resource: Resource): Filter | null {
   return typeof text === "string" ? parseUserFilter(text, resource) : null;
 }
 
-/** Parses the values that a batch by filter sets in all rows. They cannot include the key. */
+/** Parses the values that a batch by filter sets in all rows. The key is not allowed. */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
   return within(patchPath, () => {

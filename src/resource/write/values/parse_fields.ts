@@ -218,7 +218,7 @@ export function parseKeyFields(
 }
 
 /**
- * Returns the parsed fields without the immutable ones, after the row was found to exist. Throws a
+ * Returns the parsed fields without immutable fields, after the row was found to exist. Throws a
  * 422 for immutable fields with `strictInput`.
  */
 export function withoutImmutable(

@@ -78,7 +78,7 @@ export function isStoredAlready(value: unknown, stored: unknown): boolean {
   return value !== null && stored !== null && writeJson(value) === writeJson(stored);
 }
 
-/** Returns the values of a new row, which has no stored values. Throws a 422 for invalid ones. */
+/** Returns the values of a new row, which has no stored values. Throws a 422 for invalid values. */
 export function valuesForNewRow(values: Assignments): Assignments {
   return hasUnchangedInput(values) ? withoutGiven(values, () => false) : values;
 }

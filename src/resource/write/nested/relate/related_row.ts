@@ -13,8 +13,8 @@ export type RelatedRow =
   | {
     readonly kind: "update";
     /**
-     * A string that identifies the row. It stays the same if the change is resolved again for the
-     * same stored rows.
+     * A string that identifies the row. The string stays the same if the change is resolved again
+     * for the same stored rows.
      */
     readonly id: string;
     readonly bodyPath: BodyPath;
