@@ -115,7 +115,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
       if (!literal.quoted && /^(true|false)$/.test(literal.text)) return literal.text === "true";
       throw invalid(literal, column, "must be true or false");
     case "count":
-      // No string is longer than this maximum, so a larger number has the same result.
+      // No string has more than 0x7fffffff characters, so a larger number has the same result.
       if (!literal.quoted && /^\d+$/.test(literal.text)) {
         return Math.min(Number(literal.text), 0x7fffffff);
       }

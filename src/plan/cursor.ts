@@ -47,7 +47,7 @@ export interface CursorList {
 /** Maximum size of a position, in bytes. Most proxies reject URLs of more than 8 kB. */
 const maxPositionBytes = 3_000;
 
-/** Maximum size of a cursor, in bytes. Services without proxies still receive such URLs. */
+/** Maximum size of a cursor, in bytes. Services without proxies still receive URLs of this size. */
 const maxCursorBytes = 12_000;
 
 /**

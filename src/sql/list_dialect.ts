@@ -7,7 +7,7 @@ export type Quantifier = "all" | "any";
 /** An item to find in a list of a document. Numbers are strings with all their digits. */
 export type DocumentItem = string | boolean | { readonly number: string };
 
-/** The part of a dialect for the items of lists: of columns of lists, and of documents. */
+/** The part of a dialect for the items of lists, in columns of lists and in documents. */
 export interface ListDialect {
   /**
    * Returns a condition that the list contains the items: values of the column's element, or {@link

@@ -8,5 +8,5 @@ export function matchKey(index: number): Fragment {
   return identifier(`_k${index}`);
 }
 
-/** The name of the rank of a matching document. The lowest is the best. */
+/** The name of the rank of a matching document. The lowest rank is the best. */
 export const matchRank: Fragment = identifier("_rank");

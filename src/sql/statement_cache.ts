@@ -69,7 +69,7 @@ export class StatementCache {
     return texts;
   }
 
-  /** Returns the statement's text for these strings. `make` creates it the first time. */
+  /** Returns the statement's text for the strings of a fragment. `make` creates a new text. */
   statement(texts: Texts, placeholder: object, make: () => string): string {
     let known = this.#statements.get(placeholder);
     if (known === undefined) this.#statements.set(placeholder, known = new WeakMap());

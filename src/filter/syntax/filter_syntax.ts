@@ -1,11 +1,11 @@
 /**
- * The limits of a filter's syntax tree and string. Exceeding one is a parse error at the first
- * position beyond it.
+ * The limits of a filter's syntax tree and string. A filter beyond a limit is a parse error at the
+ * first position beyond the limit.
  */
 export const filterLimits = {
   /** The length of the whole string, in UTF-16 units. */
   length: 4096,
-  /** Parentheses inside parentheses. The brackets of a list do not count. */
+  /** The maximum depth of nested parentheses. The brackets of a list do not count. */
   depth: 10,
   comparisons: 100,
   /**

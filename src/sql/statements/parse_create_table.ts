@@ -44,7 +44,7 @@ export interface ParsedTarget {
   readonly table: readonly string[];
   /** The referenced columns. Null if the clause omits them, which means the primary key. */
   readonly columns: readonly string[] | null;
-  /** The action in lower case, or null if there is none. */
+  /** The ON DELETE action in lower case, or null if there is none. */
   readonly onDelete: string | null;
   readonly onUpdate: string | null;
 }

@@ -136,7 +136,7 @@ function memberCheckName({ pair }: TableMigration, column: string | null): strin
   return pair.current.columns.find(({ name }) => name === column)?.members?.check ?? null;
 }
 
-/** Returns the creation of a table without foreign keys: two tables may refer to each other. */
+/** Returns the steps that create a table, without foreign keys: tables may refer to each other. */
 function creation(shape: TableShape): readonly MigrationStep[] {
   const { name, schema, sql } = shape;
   const { definitions } = parseCreateTable(sql ?? "()");

@@ -60,7 +60,7 @@ export class TextSearchTable implements DocumentTable {
     const name = quoteIdentifier(this.#name);
     const source = tableName(table).texts.join("");
     const columns = table.primaryKey.map(({ dbName, looseCollation }, position) => {
-      // In the loose collation of such a column, different keys could be equal.
+      // If the column's collation is loose, different keys could be equal.
       const collation = looseCollation ? ' COLLATE "C"' : "";
       return `${quoteIdentifier(dbName)}${collation} AS ${this.#keys[position]}`;
     });

@@ -145,7 +145,7 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (column.kind === "timestamp") {
     return text.replace(/^(\d{4,}-\d\d-\d\d)T/, "$1 ").replace(/\+00:00( BC)?$/, "+00$1");
   }
-  // The spaces that pad such a column are not part of the value.
+  // The spaces that pad a `char(n)` are not part of the value.
   return paddedType.test(column.existingType ?? "") ? text.replace(/ +$/, "") : text;
 }
 

@@ -12,7 +12,7 @@ interface WholeDocuments {
   whole(column: ColumnInfo): { readonly document: Fragment; readonly type: Fragment };
 }
 
-/** Values within JSON documents in SQL of Postgres, in columns of `jsonb` and of `json`. */
+/** The SQL of Postgres for values within JSON documents of `jsonb` and `json` columns. */
 export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
   whole(column) {
     const isText = keepsText(column);

@@ -5,7 +5,7 @@ import type { ImageDialect, RowImages } from "../../../sql/dialect.ts";
 import { isUnreadable } from "./json_path.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../../../sql/fragment.ts";
 
-/** Row images in SQL of Postgres: conditions on rows that are not in their table. */
+/** The SQL of Postgres for row images: conditions on rows that need not be in their table. */
 export const postgresImages: ImageDialect = {
   maxRows: 1_000,
   batchKey: () => "",

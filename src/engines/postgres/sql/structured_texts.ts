@@ -23,7 +23,7 @@ export function printMap(members: readonly (readonly [string, string | null])[])
   return members.map(([name, value]) => `${quoted(name)}=>${printItem(value)}`).join(", ");
 }
 
-/** Quotes a value. All three formats allow a backslash before any character. */
+/** Quotes a value. Arrays, composites and hstores allow a backslash before any character. */
 function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }

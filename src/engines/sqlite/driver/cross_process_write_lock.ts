@@ -36,7 +36,7 @@ interface Locks {
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;
-  /** The locks, or null until another process was met. */
+  /** The locks, or null until another process is found. */
   #locks: Locks | null = null;
   /** True if this object is closed, or if this system has no file locks. */
   #isOff = false;
@@ -50,7 +50,7 @@ export class CrossProcessWriteLock {
   /** A notice for the first observer. */
   #notice: string | null = null;
 
-  /** Creates the object. It opens no file until another process is met, which is rare. */
+  /** Creates the object. It opens no file until it finds another process, which is rare. */
   constructor(options: CrossProcessWriteLockOptions) {
     this.#options = options;
   }
@@ -96,7 +96,7 @@ export class CrossProcessWriteLock {
     this.#locks = null;
   }
 
-  /** Opens the lock files if another process has met this process and created them. */
+  /** Opens the lock files if another process has found this process and created them. */
   #look(): Locks | null {
     const now = this.#options.clock.elapsedMs();
     if (this.#isOff || now < this.#looksAt) return null;

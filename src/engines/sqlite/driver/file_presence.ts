@@ -69,7 +69,7 @@ export class FilePresence {
   }
 }
 
-/** The result of a failed check, or of a system without file numbers, which proves nothing. */
+/** The result of a check that failed, or of a system without file numbers: nothing is known. */
 const unknown = "unknown";
 
 /** Returns a string that identifies the file at a path, or null if there is no file. */

@@ -21,7 +21,7 @@ import {
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
-/** The maximum duration of a group of small rows with its write to the disk, in milliseconds. */
+/** The maximum time of a group with small rows and of its write to the disk, in milliseconds. */
 const maxShortGroupMs = 10;
 
 export interface GroupCommitOptions {

@@ -143,7 +143,7 @@ export class JobGroup {
     return !mayWait || (this.#waitersOnly && ageMs < maxAgeForWaitingMs);
   }
 
-  /** Resolves when the job is done or rolled back. Rejects if SQLite refuses both. */
+  /** Resolves when the job is done or rolled back. Rejects if SQLite can do neither. */
   async run(job: WriteJob): Promise<void> {
     const { writer, translated } = this.#options;
     try {

@@ -76,7 +76,7 @@ interface Failed {
   error: unknown;
 }
 
-/** Returned by a function to make its statement fail, because no SQL value is a symbol. */
+/** A function returns this symbol to make its statement fail: no SQL value is a symbol. */
 const noValue: unique symbol = Symbol("no value");
 
 /** Keeps an error that a function throws. If `all` threw the error, the library would hang. */

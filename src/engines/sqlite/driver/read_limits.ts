@@ -166,7 +166,7 @@ export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLim
 
 /** The maximum time of a read in the thread of all requests, in milliseconds. */
 const maxInlineMs = 10;
-/** The minimum time of a read in this thread, in milliseconds. An indexed read needs less. */
+/** The minimum time of a read in the main thread, in milliseconds. An indexed read needs less. */
 const minInlineMs = 0.25;
 /** The part of the time limit before a sort, which takes longer and cannot be aborted. */
 const shareBeforeSort = 1 / 4;

@@ -65,7 +65,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       isAny(column) ? sql`CAST(${identifier(column.dbName)} AS TEXT)` : operand(column),
     indexed: () => null,
     ordered: (column) => columnOf(column),
-    // Equal numbers are read as the same number, whichever class they are stored in.
+    // Equal numbers are read as the same number, in whichever storage class they are stored.
     distinguished: (columns) =>
       columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,
@@ -114,8 +114,8 @@ function check(value: unknown, column: ColumnInfo): void {
 }
 
 /**
- * Replaces a collation that may be missing here. SQLite looks up the collations of subqueries, even
- * if nothing is compared.
+ * Replaces a collation that this process may lack. SQLite looks up the collations of subqueries,
+ * even if nothing is compared.
  */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);

@@ -63,7 +63,7 @@ export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** The maximum number of members. In older libraries, a function has at most 127 arguments. */
+/** The maximum number of members in one call. Older libraries allow 127 arguments of a function. */
 const maxMembers = 60;
 /** The maximum number of chained SELECTs. SQLite allows 500. */
 const maxTerms = 400;

@@ -21,7 +21,7 @@ export const jsonNumberFunction = {
   },
 } as const;
 
-/** Values within JSON documents in SQL of SQLite, which stores documents as strings. */
+/** The SQL of SQLite for values within JSON documents, which are stored as strings. */
 export const sqliteJsonPaths: JsonPathDialect = {
   at({ dbName }, path) {
     const document = identifier(dbName);

@@ -3,7 +3,7 @@ import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
 import { toSortable } from "../../../sql/sortable_decimal.ts";
 import { jsonNumberFunction } from "./json_path.ts";
 
-/** The items of lists in SQL of SQLite, whose lists are documents. */
+/** The SQL of SQLite for the items of lists, which are JSON documents. */
 export const sqliteLists: ListDialect = {
   holds({ dbName }, items, quantifier) {
     const document = identifier(dbName);

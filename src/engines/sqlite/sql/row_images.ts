@@ -10,7 +10,7 @@ import {
 } from "../../../sql/fragment.ts";
 import { affinityOf } from "./column_type.ts";
 
-/** Row images in SQL of SQLite: conditions on rows that are not in their table. */
+/** The SQL of SQLite for row images: conditions on rows that need not be in their table. */
 export const sqliteImages: ImageDialect = {
   // A statement may chain 500 SELECTs.
   maxRows: 100,
@@ -47,7 +47,7 @@ function cell(value: SqlValue, column: ColumnInfo): Fragment {
   return sql`CAST(${bound(value)} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
 }
 
-/** Not every library can bind a string with a NUL, but other programs may have stored one. */
+/** Other programs may have stored a string with a NUL, which not every library can bind. */
 function bound(value: SqlValue): Fragment {
   return typeof value === "string" && value.includes("\0")
     ? sql`CAST(${new TextEncoder().encode(value)} AS TEXT)`

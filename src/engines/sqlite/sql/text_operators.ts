@@ -63,7 +63,7 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`instr(${operand}, ${argument}) > 0`;
 }
 
-/** Uses GLOB if it compares little at each position, because it is ten times as fast. */
+/** Uses GLOB, which is ten times as fast, if GLOB compares little at each position. */
 function matches(operand: Fragment, pattern: string): Fragment {
   return maxPartLength(pattern) > maxGlobPart
     ? sql`${rawSql(likeFunctionName)}(CAST(${operand} AS TEXT), ${pattern})`

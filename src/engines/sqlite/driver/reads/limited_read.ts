@@ -177,7 +177,7 @@ interface TableWidth {
   freshUntil: number;
 }
 
-/** How long a measured width is used, in milliseconds, or longer if measuring is slow. */
+/** The minimum time for which a measured width is used, in milliseconds. */
 const freshForMs = 60_000;
 /** The maximum part of the time that measuring one table may take. */
 const shareOfMeasuring = 1 / 200;

@@ -36,10 +36,10 @@ export async function refusedWrites(
   }
 }
 
-/** The kinds of errors of a file that is read-only, or that another program writes for long. */
+/** The kinds of errors of a file that is read-only, or that another program keeps locked. */
 const unwritable: ReadonlySet<string> = new Set(["read-only", "unavailable"]);
 
-/** Returns null if all writes of a table can be prepared. */
+/** Returns the reason why a write to a table cannot be prepared, or null. */
 async function whyRefused(
   connection: Connection,
   table: string,
