@@ -103,7 +103,7 @@ export class BillingOperations {
       customerEmail,
       accountId: account,
       metadata,
-      // With the hash, one client key with another purchase creates another checkout.
+      // The hash ensures that one client key creates a separate checkout for each purchase.
       idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
     });
   }

@@ -69,7 +69,7 @@ export async function findCommandStore(
   return { config, option };
 }
 
-/** Runs a command that needs only a store. Returns 2 without a usable store, 1 after a failure. */
+/** Runs a command on a store. The exit code is 2 without a usable store, and 1 after a failure. */
 export async function runOverStore(
   given: StoreArguments,
   use: StoreUse,

@@ -9,7 +9,7 @@ import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
 import type { DescribeCommand } from "./describe_arguments.ts";
 import { reportFailure } from "../report_failure.ts";
 
-/** Prints or compares a description of a service. The exit code is 1 if the file differs. */
+/** Prints or compares a service's description. Returns exit code 1 if the given file differs. */
 export async function runDescribeCommand(command: DescribeCommand): Promise<number> {
   let text: string;
   try {
