@@ -3,7 +3,7 @@ import type { Connection } from "./driver.ts";
 
 /** The columns of a handwritten select list by name, so that no code depends on their order. */
 export interface NamedColumns<Name extends string> {
-  /** The columns after SELECT. */
+  /** The SQL of the columns after SELECT. */
   readonly selectList: string;
   /** Returns the cells of a row by name. The cells are in the order of the select list. */
   decode(cells: readonly SqlValue[]): NamedCells<Name>;

@@ -9,8 +9,8 @@ export const minAnonymousKeyLength = 22;
 
 /**
  * Parses the key in an `Idempotency-Key` header. A key is a string of RFC 9651 in quotes, as in the
- * draft of the header, or a string without quotes, which most clients send. Both spellings are the
- * same key. Throws a 400, also for a short key of an anonymous caller.
+ * draft of the header. A string without quotes, which most clients send, is also a key. Both
+ * spellings are the same key. Throws a 400, also for a short key of an anonymous caller.
  */
 export function parseIdempotencyKey(header: string, isAnonymous: boolean): string {
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(header)?.[1];

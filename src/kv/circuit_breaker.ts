@@ -9,7 +9,7 @@ export interface StartedOperation {
 
 /**
  * The circuit breaker of a key-value store withholds operations from a store that does not respond.
- * An operation cannot be cancelled once it was sent: Deno's client of KV Connect carries it out
+ * An operation cannot be cancelled once it was sent. Deno's client of KV Connect carries it out
  * after the outage, however long ago its request was refused. Therefore only a limited number of
  * operations is sent between two responses; the others wait for the next response until their
  * deadline. After half a second without a response of the store, a probe, which is a read without a

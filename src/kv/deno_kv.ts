@@ -8,7 +8,7 @@ export interface DenoKv {
   getMany(keys: readonly KeyValueKey[]): Promise<readonly DenoKvEntry[]>;
   /** Reads a range of keys. */
   list(selector: DenoKvSelector, options: DenoKvListOptions): AsyncIterable<DenoKvEntry>;
-  /** Starts a write. */
+  /** Creates an empty write. */
   atomic(): DenoKvAtomic;
   /** Closes the store. A second call throws. */
   close(): void;
@@ -40,7 +40,7 @@ export interface DenoKvEntry {
 export interface DenoKvSelector {
   /** The parts with which all keys begin. */
   readonly prefix: KeyValueKey;
-  /** The first key. */
+  /** The first key of the range. */
   readonly start?: KeyValueKey;
   /** The first key after the range. */
   readonly end?: KeyValueKey;

@@ -4,7 +4,7 @@ import type { KeyValueEntry, KeyValueKey, KeyValueMutation } from "./key_value.t
 
 /** A decoded record of a Deno KV. */
 export interface KvRecord {
-  /** The entry. It has no value if the record is missing or has expired. */
+  /** The entry, without a value if the record is missing or has expired. */
   readonly entry: KeyValueEntry;
   /** The id of the commit that wrote the record, or null if the commit had no claim. */
   readonly claimId: string | null;

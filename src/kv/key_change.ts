@@ -21,7 +21,8 @@ export interface KeyChange<Result> {
 
 /**
  * Computes the change of a hot key. The arguments are the value of the key's record (undefined if
- * there is none) and the values of the requested related records, in the requested order.
+ * there is none) and the values of the requested related records. These values are in the requested
+ * order.
  */
 export type ComputeChange<Result> = (
   value: unknown,

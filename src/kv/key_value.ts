@@ -61,7 +61,7 @@ export interface KeyValueCommit {
   /** The mutations, which are carried out in this order. At most 1,000. */
   readonly mutations: readonly KeyValueMutation[];
   /**
-   * The key of a record that this commit sets, and that proves the commit: if the acknowledgement
+   * The key of a record that this commit sets, and that proves the commit. If the acknowledgement
    * is lost, the store reads whether the record belongs to this commit. This is exact if no other
    * commit overwrites the key, for instance because of a check that there is no record.
    */
@@ -96,7 +96,7 @@ export type KeyValueMutation =
     readonly expireInMs?: number | undefined;
     /**
      * Name of the client whose record this is. A store of limited size reserves a part of its space
-     * for such records, and drops the oldest record of the largest share to make room.
+     * for such records. To make room, the store drops the oldest record of the largest share.
      */
     readonly share?: string | undefined;
     /** True for records that may use additional space, which other records cannot use. */

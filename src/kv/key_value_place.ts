@@ -22,7 +22,7 @@ export function placeMistake(kv: string): string | null {
 }
 
 /**
- * Returns the mistake of a path that ends like the files that SQLite keeps next to a database:
+ * Returns the mistake of a path that ends like the files that SQLite keeps next to a database.
  * SQLite reads and deletes such a file when the database of its name is opened. Returns null for
  * any other path.
  */

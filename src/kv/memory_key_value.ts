@@ -14,10 +14,10 @@ import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /**
- * Creates a {@link KeyValue} in the memory of this process, which other processes cannot see. When
- * it contains `maxBytes`, it refuses commits that add records: clients must not be able to fill the
- * memory of a service with records that are kept for a day. Records with a share may use half of
- * the memory. They are dropped to make room for other records with a share, and for reserved
+ * Creates a {@link KeyValue} in the memory of this process, which other processes cannot see. A
+ * store that contains `maxBytes` refuses commits that add records. Clients must not be able to fill
+ * the memory of a service with records that are kept for a day. Records with a share may use half
+ * of the memory. They are dropped to make room for other records with a share, and for reserved
  * records, which have an additional eighth.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
@@ -148,7 +148,7 @@ class MemoryRecords {
     if (hasRoom()) return;
     this.#sweepForRoom();
     while (!hasRoom()) {
-      // Otherwise, clients without a share could drop the records of clients with a share.
+      // Without this rule, clients without a share could drop the records of clients with a share.
       const code = shared > 0 || isReserved ? this.#shares.next() : null;
       if (code === null) {
         throw new StoreError("unavailable", new Error(`It holds ${this.#maxBytes} bytes already`));

@@ -12,7 +12,7 @@ import type { ScopedRequest } from "./stream/scope_recheck.ts";
 export interface LiveView {
   /** Views of one resource with the same key show rows alike, and share the bytes of events. */
   readonly key: string;
-  /** Equal for views that differ only in the rights to included rows. */
+  /** A key that is equal for views that differ only in the rights to included rows. */
   readonly shape: string;
   /** True if rows and their ids use the safe form of numbers. */
   readonly safeNumbers: boolean;
@@ -43,7 +43,7 @@ export interface ShownRelation {
 
 /** The right of a live view to included rows of another resource. */
 export interface ViewRight extends ScopedRequest {
-  /** Null if the subscriber has no right; then no row of that resource is included. */
+  /** The subscriber's right. Without a right (null), no row of that resource is included. */
   readonly grant: Grant | null;
   regranted(grant: Grant | null): LiveView;
 }

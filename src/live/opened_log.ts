@@ -57,7 +57,7 @@ export class OpenedLog {
     return this.#context ?? Promise.resolve(null);
   }
 
-  /** Closes what is open. */
+  /** Closes the log and the context if they are open. */
   async close(): Promise<void> {
     const [context, log] = await Promise.allSettled([this.#context, this.#log]);
     if (context.status === "fulfilled") context.value?.feed.close();

@@ -1,7 +1,7 @@
 /**
- * A position in the change log: a reader has read every change that the position covers. It is
- * valid in every process that serves the same database. Clients receive it as the string that
- * {@link printPosition} returns.
+ * A position in the change log: a reader has read every change that the position covers. The
+ * position is valid in every process that serves the same database. Clients receive it as the
+ * string that {@link printPosition} returns.
  */
 export type Position = SequencePosition | SnapshotPosition;
 

@@ -84,7 +84,7 @@ export interface ChangeSource {
   /** Returns a function that records other programs' writes to the `untracked` tables, or null. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   open(options: OpenSourceOptions): Promise<ChangeLog>;
-  /** Returns the driver for writes. It records its own writes if no trigger does. */
+  /** Returns the driver for writes. The driver records its own writes if no trigger does. */
   recordingDriver(): Driver;
 }
 

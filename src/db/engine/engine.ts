@@ -15,7 +15,7 @@ export interface DatabaseEngine extends EngineParts {
   readonly changes: ChangesEngine;
   readonly constraints: ConstraintsEngine;
   readonly installed: InstalledEngine;
-  /** Null if databases of the engine have no roles. */
+  /** The roles of the engine, or null if databases of the engine have no roles. */
   readonly roles: RolesEngine | null;
   /** Loads the migrations, which most processes do not need. */
   migrations(): Promise<MigrationsEngine>;

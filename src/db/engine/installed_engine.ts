@@ -8,7 +8,7 @@ export type Announce = (parts: readonly InstalledPart[]) => void;
 export interface InstalledEngine {
   /** A query for a string that changes if a trigger of the change log changes. */
   readonly triggers: string;
-  /** An SQL expression for a table with the `name` of every relation. */
+  /** The SQL of a table whose column `name` contains the names of all relations. */
   readonly relations: string;
   /**
    * Returns the changes that the service will make in the database besides new tables, as clauses.

@@ -80,7 +80,7 @@ function preventsService(
     case "renamed-column":
       return true;
     case "key": {
-      // Otherwise several rows could have one key, and a write to one row would change all of them.
+      // If the key is not unique, a write to one row could change several rows.
       const isUnique = existing?.uniques.some(({ columns }) =>
         isSameSet(columns, difference.declared)
       );

@@ -4,8 +4,8 @@ import type { CatalogEngine } from "../engine/catalog_engine.ts";
 
 /**
  * Throws an Error for declarations that an engine would reject without a reason, or accept and
- * break: duplicate names of tables or indexes, names that are too long, and foreign keys to columns
- * that are not unique.
+ * break. These are duplicate names of tables or indexes, names that are too long, and foreign keys
+ * to columns that are not unique.
  */
 export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEngine): void {
   const tables = [...new Set(given)];
@@ -53,7 +53,7 @@ function requireDistinctNames(tables: readonly TableInfo[], { foldName }: Catalo
   }
 }
 
-/** Checks the limit of https://www.postgresql.org/docs/current/sql-syntax-lexical.html. */
+/** Throws for a long name, see https://www.postgresql.org/docs/current/sql-syntax-lexical.html. */
 function requireShortNames(
   { name, columns, indexes, checks }: TableInfo,
   { maxNameBytes }: CatalogEngine,

@@ -156,7 +156,7 @@ function requirePlain(
 
 /**
  * Returns a function that decodes result rows to objects with property names and values in wire
- * form. It caches the meaning of columns, which changes only with the schema.
+ * form. The function caches the meaning of columns, which changes only with the schema.
  */
 export function rowReader(
   items: readonly ResultItem[],

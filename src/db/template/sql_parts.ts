@@ -55,7 +55,7 @@ export interface FlatTemplate {
 /** The interpolated parts of a template and of nested templates. Their strings are not parsed. */
 export interface SqlParts {
   readonly parts: readonly SqlPart[];
-  /** Determines how the strings are parsed. Two templates of equal shape differ only in values. */
+  /** Identifies how the strings are parsed. Two templates of equal shape differ only in values. */
   readonly shape: readonly unknown[];
 }
 

@@ -33,7 +33,7 @@ export class AggregateReader {
   readonly #context: StreamContext;
   readonly #options: AggregateReaderOptions;
   readonly #plan: AggregatePlan;
-  /** Null if memory cannot maintain the result. */
+  /** The plan, or null if memory cannot maintain the result. */
   #maintenancePlan: MaintenancePlan | null;
   /** The size of the groups in bytes, if they did not fit in memory. */
   #neededBytes = 0;

@@ -16,8 +16,8 @@ export interface GroupHolder {
 
 /**
  * The memory that the groups of all live aggregates of an app share. Small aggregates have
- * priority: when the memory is full, the aggregate with the most bytes loses its groups, and is
- * queried at each change from then on.
+ * priority. When the memory is full, the aggregate with the most bytes loses its groups. That
+ * aggregate is then queried at each change.
  */
 export class GroupMemory {
   readonly #limits: GroupMemoryLimits;

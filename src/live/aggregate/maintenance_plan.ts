@@ -11,8 +11,8 @@ import { relatedTables } from "../match/may_affect_filter.ts";
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
   /**
-   * Reads the initial values of every group: its keys, the number of its rows, the sum and count of
-   * each summed column, and the minima and maxima.
+   * Reads the initial values of every group. These are its keys, the number of its rows, the sum
+   * and count of each summed column, and the minima and maxima.
    */
   readonly base: AggregatePlan;
   readonly summed: readonly ColumnInfo[];

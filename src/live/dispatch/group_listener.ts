@@ -11,8 +11,8 @@ export interface GroupListener {
 }
 
 /**
- * A listener that is a live stream. It has already sent everything that the feed has published, and
- * receives the rendered events of the group.
+ * A listener that is a live stream. The stream has already sent everything that the feed has
+ * published, and receives the rendered events of the group.
  */
 export interface LiveSubscriber extends GroupListener {
   /** Takes bytes that streams share. `to` is null if more parts of the step follow. */

@@ -11,12 +11,12 @@ import type { InvalidationReason } from "./server_sent_events.ts";
 /** The group of all subscribers of one live query, which share its computations. */
 export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
-  /** Equal for groups that show rows alike. */
+  /** A key that is equal for groups that show rows alike. */
   readonly viewKey: string;
   /** The digest of the live query, from which the seals of resume tokens are computed. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
-  /** Shared by groups that include the same related rows; null if none are included. */
+  /** The object that groups with the same included rows share, or null without included rows. */
   readonly includeGroup: AffectedGroup | null;
   /** The rows that the live subscribers hold, or null if a row alone shows whether it matches. */
   readonly heldRows: GroupHeldRows | null;

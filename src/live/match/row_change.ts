@@ -8,9 +8,9 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 export interface RowChange {
   /** The number of the change, or of the last change if several were combined. */
   readonly seq: number;
-  /** Null if the row did not exist. */
+  /** The row before the change, or null if the row did not exist. */
   readonly before: RowImage | null;
-  /** Null if the row no longer exists. */
+  /** The row after the change, or null if the row no longer exists. */
   readonly after: RowImage | null;
   /** The columns that differ. Filters that read only other columns keep their result. */
   readonly changed: ColumnMask;
@@ -27,8 +27,8 @@ export interface Transition {
 }
 
 /**
- * Returns the row changes of one logged change. A change of the key is two row changes, because the
- * client must remove the row with the old key and add the row with the new key.
+ * Returns the row changes of one logged change. A change of the key is two row changes. The client
+ * must remove the row with the old key and add the row with the new key.
  */
 export function rowChangesOf(change: Change): readonly RowChange[] {
   const { seq, optimisticId, table } = change;

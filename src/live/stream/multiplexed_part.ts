@@ -27,8 +27,8 @@ export interface MultiplexedWriter {
 
 /**
  * One subscription of a multiplexed stream. For its live stream, the part acts as the controller of
- * a `ReadableStream`. It reports the room of the whole stream, so the live stream waits as usual
- * while the client does not read.
+ * a `ReadableStream`. The part reports the room of the whole stream, so the live stream waits as
+ * usual while the client does not read.
  */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;

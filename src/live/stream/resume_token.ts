@@ -6,8 +6,8 @@ import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 /**
  * Creates and verifies the resume tokens of streams. A token seals a position together with its
  * live query. A client that resumes with another query or view must start over. A client whose
- * position was never issued for those rows must also start over, because the log may contain rows
- * that were deleted before the client first connected.
+ * position was never issued for those rows must also start over. The log may contain rows that were
+ * deleted before the client first connected.
  */
 export class ResumeTokens {
   readonly #hmac: HmacSha256;

@@ -27,7 +27,7 @@ export interface ScopeHolder {
   regrant(grant: Grant | null): void;
   /** Ends the stream, because its scope has failed or the fields of the user have changed. */
   revoke(): void;
-  /** {@link ScopedRequest.sameFieldsAs} of the holder's request. */
+  /** Calls {@link ScopedRequest.sameFieldsAs} of the holder's request. */
   sameFieldsAs(user: User | null): boolean;
 }
 

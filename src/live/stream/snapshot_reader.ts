@@ -21,7 +21,7 @@ export interface SnapshotPage {
   readonly position: Position;
   /** The start of the next page; null after the last one. */
   readonly next: SnapshotStart | null;
-  /** The ids of the rows, if held rows are tracked. */
+  /** The ids of the rows, if the group tracks which rows its clients hold. */
   readonly keyIds: readonly string[];
 }
 

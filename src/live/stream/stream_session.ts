@@ -81,7 +81,7 @@ export class StreamSession implements ScopeHolder {
     });
   }
 
-  /** Reverses {@link watch}. */
+  /** Ends the checks that {@link watch} has started. */
   unwatch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
     credentials.remove(this.user, this);
     const granted = this.#request;

@@ -184,7 +184,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const isReached = await feed.readUpTo(page.position);
     if (!this.#isCurrent(state)) return null;
     if (isReached) return page;
-    // The history of the log was replaced after the page.
+    // The history of the log was replaced after the page was read.
     this.invalidate("history_lost");
     return null;
   }
@@ -245,8 +245,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       if (!await this.#sendChanges(rest.changes, toSend, state) || !this.#isCurrent(state)) return;
       this.send(this.#tokenText(position));
     } else if (sent.isRepeat) {
-      // Otherwise a client without changes would learn only at the next heartbeat that it is up to
-      // date.
+      // Without this token, a client would learn only at the next heartbeat that it is up to date.
       this.send(this.#tokenText(sent.cursor.position));
     }
     // A send can detect that the client has disconnected.

@@ -161,8 +161,8 @@ export function afterSnapshot(held: HeldRows | null, position: Position): CatchU
 export const live: LiveState = Object.freeze({ kind: "live" });
 
 /**
- * Returns the state of a formerly live subscription whose client does not read. It continues when
- * the client reads.
+ * Returns the state of a formerly live subscription whose client does not read. The subscription
+ * continues when the client reads.
  */
 export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUpState {
   return {

@@ -65,10 +65,10 @@ export interface ForeignKeyShape {
 /** An index in the shape of a table, except for a unique index of whole columns. */
 export interface IndexShape {
   readonly name: string;
-  /** The columns or expressions. */
+  /** The indexed columns or expressions. */
   readonly parts: readonly string[];
   readonly unique: boolean;
-  /** The condition of a partial index. */
+  /** The condition of a partial index, or null for any other index. */
   readonly where: string | null;
   /** True if a declaration can have such an index: columns only, and the default kind of index. */
   readonly isPlain: boolean;

@@ -5,9 +5,9 @@ import { type TableMigration, wantedNames } from "./table_migration.ts";
 
 /** An index or a constraint that is named after the old name of a table or column. */
 export interface RenamedPart {
-  /** The existing name. */
+  /** The existing name of the index or constraint. */
   readonly from: string;
-  /** The declared name. */
+  /** The declared name of the index or constraint. */
   readonly to: string;
   /** The statement that creates the declared index, or null for a constraint. */
   readonly sql: string | null;
