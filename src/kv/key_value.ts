@@ -68,8 +68,8 @@ export interface KeyValueCommit {
   readonly claim?: KeyValueKey | undefined;
   /**
    * True if the claim is void after this commit was refused with a {@link StoreError}. If the store
-   * carries the commit out nevertheless, the record is ignored and removed. For commits that only
-   * claim. A store that always responds can ignore this.
+   * carries the commit out nevertheless, the record is ignored and removed. The option is for
+   * commits that only claim. A store that always responds can ignore this.
    */
   readonly isProvisional?: boolean | undefined;
 }

@@ -43,7 +43,7 @@ function inferKey(
   return { ...view, columns: keyed, key, isDistinct: true };
 }
 
-/** Returns null if no further column of the view is found to be stored. */
+/** Returns the view with more stored columns, or null if no more columns are found to be stored. */
 function withStoredColumns(
   view: TableDraft,
   drafts: readonly TableDraft[],

@@ -30,6 +30,6 @@ export interface TransitionListener extends GroupListener {
 /** The events of a group: events for all live subscribers, and events for single subscribers. */
 export interface GroupEvents {
   readonly events: readonly Transition[];
-  /** Events of subscribers that held different rows; null if a subscriber must start over. */
+  /** Events for the subscribers that held other rows than the group. Null makes one start over. */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }

@@ -37,7 +37,7 @@ export interface WindowLimits {
   readonly bytes: number;
 }
 
-/** The limits that include all changes in memory. */
+/** Limits that allow a window of all changes in memory. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
 /** Returns the cursor directly after a step. */

@@ -10,7 +10,7 @@ import type {
 /** One difference between a declared table and the existing one. */
 export type Difference =
   & {
-    /** The name of the declared table in paths. */
+    /** The name of the declared table, as in the URLs of the API. */
     readonly table: string;
     /** The database name of the column, or null for a difference of the table. */
     readonly column: string | null;

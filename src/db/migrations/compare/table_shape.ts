@@ -78,7 +78,7 @@ export interface IndexShape {
   readonly sql: string;
 }
 
-/** The name of a table. The schema is null for the default one. */
+/** The name of a table. The schema is null for the default schema. */
 export interface TableName {
   readonly schema: string | null;
   readonly name: string;

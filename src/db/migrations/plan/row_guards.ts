@@ -86,7 +86,7 @@ async function guardTypes(table: TableMigration): Promise<void> {
   }
 }
 
-/** Returns true if a column is generated, both before and after. */
+/** Returns true if a column is generated, both before and after the migration. */
 function isComputed({ pair: { shape, current } }: TableMigration, column: string): boolean {
   return [shape, current].every(({ columns }) =>
     columns.some(({ name, generated }) => name === column && generated !== null)
