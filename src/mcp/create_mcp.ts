@@ -41,7 +41,7 @@ export function serveMcpOverStdio(parts: McpParts, call: McpCall): { close(): Pr
   const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
   const context = {
     send,
-    // A getter, because the resources may change with the tables.
+    // This is a getter, because the resources may change with the tables.
     get resources() {
       return toolResources(parts.schema);
     },

@@ -20,7 +20,7 @@ export interface ServiceSchema {
 
 /** The schema of one resource. */
 export interface ResourceSchema {
-  /** Percent-encoded path of the resource: `/api/notes`. */
+  /** Name of the resource's table. */
   readonly name: string;
   /** Percent-encoded path of the resource: `/api/notes`. */
   readonly path: string;

@@ -50,7 +50,7 @@ export class EventLoopTurns {
   #count = 0;
   #isScheduled = false;
 
-  /** The number of turns that have begun. */
+  /** The number of turns of the event loop that have begun. */
   get count(): number {
     return this.#count;
   }

@@ -13,7 +13,7 @@ export function hasSpareDescriptors(count: number): boolean {
 
 /** Returns true if the process may open the null device without asking the user. */
 export function mayOpenSpare(): boolean {
-  // Windows has another null device, and no such limit.
+  // Windows has another null device, and no limit of descriptors like Unix.
   if (devNull !== "/dev/null") return false;
   return !isDeno || Deno.permissions.querySync({ name: "read", path: devNull }).state === "granted";
 }

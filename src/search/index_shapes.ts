@@ -10,7 +10,7 @@ export interface ShapedIndex {
   readonly creation: readonly string[];
 }
 
-/** The names and formats of the indexes of a database. */
+/** The table with the names and formats of a database's indexes. */
 const shapes = rawSql('"_service_search"');
 
 /**

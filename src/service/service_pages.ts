@@ -58,7 +58,7 @@ export function createServicePages(options: ServicePagesOptions): readonly Servi
   return options.health ? [...healthPages(options), ...problems] : problems;
 }
 
-/** Creates the pages to which the types of problems lead. */
+/** Creates the pages at the URLs of problem types. */
 export function createProblemPages(): readonly ServicePage[] {
   return [
     {

@@ -74,7 +74,7 @@ export class AccountFields {
     return names[0];
   }
 
-  /** Records an error. */
+  /** Records an error of a member of the body. */
   refuse(path: string, message: string): void {
     this.#errors.push({ path, message });
   }

@@ -43,7 +43,7 @@ interface AccountRoute<Input> {
   readonly limits?: OperationProtection | null;
   /** True if a successful request costs nothing. */
   readonly isRefunded?: boolean;
-  /** Parses the body. Throws a 422. */
+  /** Parses the body. Throws a 422 for an invalid body. */
   read(call: AccountCall, service: AccountService): Input;
   /** Returns the cost and the requirements of a request, or null for an unlimited, free request. */
   protection(input: Input, call: AccountCall): MaybePromise<OperationProtection | null>;

@@ -8,11 +8,11 @@ export type TablesObservation = TablesChanged | {
 export interface TablesChanged {
   /** The kind of the observation. */
   readonly kind: "tables_changed";
-  /** New tables. */
+  /** The names of new tables. */
   readonly added: readonly string[];
-  /** Tables that no longer exist. */
+  /** The names of tables that no longer exist. */
   readonly gone: readonly string[];
-  /** Tables whose columns or keys have changed. */
+  /** The names of tables whose columns or keys have changed. */
   readonly changed: readonly string[];
 }
 

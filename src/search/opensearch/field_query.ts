@@ -8,7 +8,7 @@ export function fieldName(position: number): string {
   return `f${position}`;
 }
 
-/** The mapping of a field. */
+/** The OpenSearch mapping of a field. */
 export const wordsField: Clause = {
   type: "text",
   analyzer: "whitespace",

@@ -93,7 +93,7 @@ export class AppOutbox {
     await this.#timer?.tick();
   }
 
-  /** Stops draining. */
+  /** Stops draining the outbox. */
   async close(): Promise<void> {
     await this.#timer?.stop();
   }

@@ -98,7 +98,7 @@ const soloWrites = 10;
 
 interface Outcome {
   readonly entry: OutboxEntry;
-  /** Why the document was not written, or null if it was written. */
+  /** The reason why the document was not written, or null if it was written. */
   readonly fault: OutboxFault | null;
 }
 

@@ -107,7 +107,7 @@ export function revive(entry: OutboxEntry, now: number): OutboxEntry {
   return addWork(entry, now);
 }
 
-/** Returns the list and the position that an entry belongs to. */
+/** Returns the list that contains an entry, and the entry's position in the list. */
 export function placeOf(entry: OutboxEntry): OutboxPlace {
   const { lease, readyRevision, notBefore, deadSince, intents } = entry;
   if (deadSince !== null) return { kind: "dead", at: deadSince };

@@ -20,7 +20,7 @@ export const outboxKeys = {
   version: ["search", "outbox", "version"],
   /** The time of the last sweep. */
   sweep: ["search", "outbox", "sweep"],
-  /** The lease of the drainer that runs by a timer. */
+  /** The lease of the drainer that a timer starts. */
   drainer: ["search", "outbox", "drainer"],
 } as const;
 

@@ -72,7 +72,7 @@ export class OutboxStore {
     return found.map(({ value }) => asEntry(value));
   }
 
-  /** Returns the first due entries, or the first dead ones, ordered by time. */
+  /** Returns the first due entries, or the first dead entries, ordered by time. */
   async places(
     kind: OutboxPlace["kind"],
     limit: number,
@@ -80,7 +80,7 @@ export class OutboxStore {
     return (await this.#store.list({ prefix: outboxKeys.places(kind), limit })).map(asPlaced);
   }
 
-  /** Yields all due entries, or all dead ones, ordered by time. */
+  /** Yields all due entries, or all dead entries, ordered by time. */
   async *everyPlace(kind: OutboxPlace["kind"]): AsyncGenerator<PlacedDocument> {
     const prefix = outboxKeys.places(kind);
     let after: KeyValueEntry["key"] | undefined;

@@ -10,7 +10,7 @@ import type { AppEnv } from "../middleware.ts";
 const mcpPath = "/__service/mcp";
 
 export interface MountedMcp {
-  /** Responds to one request. */
+  /** Responds to one MCP request. */
   readonly answer: AnswerMcp;
   readonly hosts: readonly string[];
   readonly trustedOrigins: ReadonlySet<string>;

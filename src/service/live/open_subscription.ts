@@ -37,7 +37,7 @@ export interface SubscriptionOpener {
   fetch(request: Request, info: unknown): Promise<Response>;
 }
 
-/** A subscription of a multiplexed stream before its request. */
+/** A subscription of a multiplexed stream before its request is sent. */
 export interface OpenSubscription {
   readonly open: () => Promise<void>;
   /** Refuses the subscription instead of sending a response. */

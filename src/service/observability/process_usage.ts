@@ -4,9 +4,9 @@ import process from "node:process";
 export interface ProcessUsage {
   readonly residentBytes: number;
   readonly heapBytes: number;
-  /** The processor time on all processors since the start. */
+  /** The processor time of the process on all processors since its start. */
   readonly cpuSeconds: number;
-  /** Time since the start. */
+  /** Time since the start of the process. */
   readonly uptimeSeconds: number;
   /** `deno`, `node` or `bun`. */
   readonly host: string;

@@ -19,7 +19,7 @@ export interface StreamsReport {
   /** The oldest streams. */
   readonly streams: readonly OpenStream[];
   readonly total: number;
-  /** True if all streams are shown. */
+  /** True if the report contains all streams. */
   readonly isComplete: boolean;
 }
 
