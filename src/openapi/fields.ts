@@ -17,8 +17,8 @@ export interface FieldSchema {
   readonly type: ColumnKind | "any" | "computed";
   /**
    * For an integer, true if the safe form, which the client library requests, is a string of
-   * digits. For `any`, true if values have the form of paths. In paths, a value beyond 2^53 is a
-   * string of digits, and a string that looks like a number is quoted.
+   * digits. For `any`, true if values have the same form as in paths. There, a value beyond 2^53 is
+   * a string of digits, and a string that looks like a number is quoted.
    */
   readonly wide?: true;
   /** True if the field may be null in a row. */

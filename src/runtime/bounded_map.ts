@@ -87,8 +87,8 @@ const hashedCharacters = 128;
 
 /**
  * A {@link BoundedMap} of values computed from strings. A value is stored only when its string
- * occurs a second time. If each request had a new string, V8 would copy all short-lived values at
- * each garbage collection.
+ * occurs a second time. Otherwise, if each request had a new string, V8 would copy all short-lived
+ * values at each garbage collection.
  */
 export class TextMemo<Value> {
   readonly #known: BoundedMap<string, Value>;

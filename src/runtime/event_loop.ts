@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers";
 import type { Clock } from "./runtime.ts";
 
 /**
- * Waits, and keeps the process alive, unlike a timer of the {@link Clock}. Used where nothing else
+ * Waits, and keeps the process alive, unlike a timer of the {@link Clock}. Used when nothing else
  * keeps the process alive, such as between two attempts to listen.
  */
 export function sleep(delayMs: number): Promise<void> {

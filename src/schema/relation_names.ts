@@ -35,7 +35,7 @@ export function namesToMany(key: NamedKey): NameChoices {
 
 /**
  * Returns true if a foreign key is named after the referenced table. An example is `language_id`
- * next to `original_language_id`. The relation then needs only the name of the table.
+ * next to `original_language_id`. The relation can then have the name of the table.
  */
 export function isPlainKey(key: NamedKey): boolean {
   const role = letters(singular(roleOf(key)));

@@ -17,8 +17,8 @@ export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table")
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
 /**
- * The name of a table that the compiler does not know. A column of such a table, for instance of an
- * introspected table, is accepted for each table, and checked when the service starts.
+ * The name of a table that the compiler does not know, such as an introspected table. The compiler
+ * accepts its columns for each table. The service checks the columns at its start.
  */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any
@@ -28,8 +28,8 @@ export type AnyTable = any;
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**
- * A column whose values have type `T`. Another library's column also matches if its `_` is equal.
- * `Of` is the name of the table, so the compiler rejects a column of a different table.
+ * A column whose values have type `T`. Another library's column also matches if its `_` has this
+ * type. `Of` is the name of the table, so the compiler rejects a column of a different table.
  */
 export interface ColumnLike<T, Of = AnyTable> {
   /** Phantom member for type inference. It does not exist at runtime. */

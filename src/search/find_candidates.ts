@@ -32,7 +32,7 @@ export interface SearchedIndex {
  * Returns the keys that an engine outside of the database finds, the best first. The keys include
  * all matching rows that the request may read. The engine cannot evaluate scopes. If the engine
  * finds more than a page, it searches again, only among the rows in scope. If there are too many
- * such rows, its results are limited to the scope page by page. If `few` returns the keys of all
+ * such rows, the results of each page are limited to the scope. If `few` returns the keys of all
  * rows in scope, the engine searches only these rows. Therefore rows that the caller may not read
  * count towards no limit. Rejects with a 503 if the engine does not respond, and a 422 for more
  * than {@link maxCandidates} rows in scope.

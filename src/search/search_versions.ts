@@ -5,7 +5,7 @@ import type { Clock } from "../runtime/runtime.ts";
  * process. Versions are drawn before the row is read, so the greatest version of a document belongs
  * to the latest state. The last writer of the row draws its version after the commit, and any later
  * version precedes a later read. Between processes this depends on synchronized clocks. A sweep
- * repairs differences with its own version.
+ * with a later version repairs the resulting differences.
  */
 export class SearchVersions {
   readonly #clock: Clock;

@@ -16,8 +16,8 @@ export type Fail = (thrown: unknown, request: Request, prefix: string) => Respon
 const clientLeftStatus = 499;
 
 /**
- * Returns true if an error only means that the client has disconnected. The request was not
- * started, waiting was aborted, or the body ended early.
+ * Returns true if an error only means that the client has disconnected. In this case, the request
+ * was not started, waiting was aborted, or the body ended early.
  */
 function hasLeft(error: unknown, request: Request): boolean {
   if (error instanceof Error && error.name === "BadResource") return request.bodyUsed;

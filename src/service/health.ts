@@ -87,7 +87,7 @@ export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck
 
 /**
  * Returns true if requests succeed without the key-value store. Rate limits allow requests then,
- * but proof of work and CAPTCHAs refuse them. Routes of streams are ignored, because they have
+ * but proof of work and CAPTCHAs refuse them. Routes of streams are ignored, because they require
  * neither.
  */
 export function worksWithoutStore({ routes }: RouteTable): boolean {

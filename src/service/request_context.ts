@@ -151,7 +151,7 @@ export function preparingContext(
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
   // The function is bound. A closure would keep each request's objects until V8's next major
-  // collection, and minor collections took a sixth of the time.
+  // garbage collection, and minor ones took a sixth of the time.
   context.header = setEarlyHeader.bind(null, context, context.header);
 }
 
@@ -179,7 +179,7 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 /**
  * The body of a request in the place where Hono expects it. A class is used because V8 creates a
  * hidden class for each object literal with a getter, which keeps the request until the next major
- * collection.
+ * garbage collection.
  */
 class BodyOfContext {
   /** Hono finds the body as an own property with this name. */

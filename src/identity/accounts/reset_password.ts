@@ -43,9 +43,9 @@ export function readReset({ fields }: AccountCall, { rules }: AccountService): R
 }
 
 /**
- * `POST /password/reset`: replaces a password by the token of a mail. The reset ends all sessions.
- * It starts no session, because other people may have read the token in the mailbox. The token of a
- * signup creates its account with this password.
+ * `POST /password/reset`: sets a new password with the token of a mail. The reset ends all
+ * sessions. It starts no session, because other people may have read the token in the mailbox. The
+ * token of a signup creates its account with this password.
  */
 export async function resetPassword(
   call: AccountCall,

@@ -7,9 +7,9 @@ type KindOfColumn = (column: ColumnInfo) => Kind;
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 
 /**
- * Converts a JSON value for a list, record or map column. Each member is converted by its own
- * column. A string that a row may contain instead of a structure is unchanged. Throws an
- * {@link InvalidValue}.
+ * Converts a JSON value for a list, record or map column. Each member has a column, whose kind
+ * converts the member. A string that a row may contain instead of a structure is unchanged. Throws
+ * an {@link InvalidValue}.
  */
 export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {
@@ -26,8 +26,8 @@ export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfC
 }
 
 /**
- * Matches a list as Postgres prints it. For bounds such as `[0:1]={1,2}`, and documents in two
- * dimensions, a row shows this string instead of a list.
+ * Matches a list as Postgres prints it. For bounds such as `[0:1]={1,2}`, and for two-dimensional
+ * lists of documents, a row shows this string instead of a list.
  */
 const listText = /^(?:\[-?\d+:-?\d+\])*=?\{.*\}$/s;
 const recordText = /^\(.*\)$/s;

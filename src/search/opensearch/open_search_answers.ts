@@ -94,7 +94,7 @@ export function isServer(body: unknown): boolean {
 
 /**
  * Reads the result of each document of a bulk request to `index`. Only documents that the response
- * confirms individually are written. A newer version, or no document to delete, is no failure.
+ * confirms individually count as written. A newer version, or no document to delete, is no failure.
  */
 export function bulkOutcome(
   body: unknown,

@@ -94,8 +94,8 @@ export class OutboxStore {
 
   /**
    * Reserves versions for writes to indexes, and returns the first. The first version is greater
-   * than all versions reserved before, at least `atLeast`, and greater than those of a previous
-   * store.
+   * than all versions reserved before, at least `atLeast`, and greater than the versions of an
+   * earlier store.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {

@@ -11,7 +11,7 @@ export interface ObservabilityOptions {
   readonly requests?: boolean | undefined;
   /**
    * Names the spans of requests by their routes and creates spans of statements, for the
-   * OpenTelemetry of the runtime: Deno's with `OTEL_DENO=true`. Default: off.
+   * OpenTelemetry of the runtime, such as Deno with `OTEL_DENO=true`. Default: off.
    */
   readonly openTelemetry?: boolean | undefined;
 }
