@@ -37,9 +37,9 @@ export function indexedRows(
 }
 
 /**
- * Returns the keys of the rows of one alternative as a SELECT of `_k0`, `_k1`, …, or null if each
- * alternative has more rows than {@link fewRows}. A search that starts with these keys examines no
- * rows of other users, even if many contain the words.
+ * Returns the keys of the rows of one alternative as a SELECT of `_k0`, `_k1`, and so on. Returns
+ * null if each alternative has more rows than {@link fewRows}. A search that starts with these keys
+ * examines no rows of other users, even if many contain the words.
  */
 export async function fewInScope(
   choices: readonly IndexedRows[],

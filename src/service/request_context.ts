@@ -177,9 +177,9 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 }
 
 /**
- * The body of a request in the place where Hono expects it. A class is used because V8 creates a
- * hidden class for each object literal with a getter, which keeps the request until the next major
- * garbage collection.
+ * The body of a request in the place where Hono expects it. This is a class, because V8 creates a
+ * hidden class for each object literal with a getter. The hidden class keeps the request until the
+ * next major garbage collection.
  */
 class BodyOfContext {
   /** Hono finds the body as an own property with this name. */

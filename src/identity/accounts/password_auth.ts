@@ -24,8 +24,8 @@ import type { PasswordRules } from "./password_rules.ts";
 import { createPasswords, type Passwords } from "./passwords.ts";
 
 /**
- * The authenticator of accounts with a password: signup, login, logout, resets and changes of
- * passwords below `{basePath}/auth`, and sessions that are recognized by a cookie or as
+ * The authenticator of accounts with a password. It serves signup, login, logout, resets and
+ * changes of passwords below `{basePath}/auth`. Sessions are recognized by a cookie or as
  * `Authorization: Bearer`. Throws a plain Error for a wrong option.
  *
  * @example

@@ -77,7 +77,8 @@ export class SessionCookie {
 
   /**
    * Returns the name of the cookie. With the prefix `__Host-`, browsers accept the cookie only over
-   * HTTPS and without a domain, so no other host of the site can set it (RFC 6265bis, 4.1.3.2).
+   * HTTPS and without a domain. Therefore no other host of the site can set it (RFC 6265bis,
+   * 4.1.3.2).
    */
   #nameAt(headers: Headers, url: string): string {
     return this.#isSecureAt(headers.get("host"), url) ? secureName : plainName;

@@ -3,10 +3,10 @@ import { domainToASCII, domainToUnicode } from "node:url";
 /**
  * Returns the canonical form of an e-mail address, or null for an invalid address. The local part
  * may not be quoted, and case is ignored, as with all large providers. The length is at most 254
- * characters (RFC 5321, 4.5.3.1). Addresses that look like others are rejected: invisible
- * characters, other forms of a character, and letters of two similar scripts in the local part or
- * in one label of the domain (UTS 39, 5.2). The domain is in Unicode (IDNA, UTS 46), because its
- * punycode is the same domain.
+ * characters (RFC 5321, 4.5.3.1). Addresses that look like other addresses are rejected. They
+ * contain invisible characters, other forms of a character, or letters of two similar scripts in
+ * the local part or in one label of the domain (UTS 39, 5.2). The domain is in Unicode (IDNA, UTS
+ * 46), because its punycode is the same domain.
  */
 export function normalEmail(given: string): string | null {
   const text = given.trim().normalize("NFC").toLowerCase();

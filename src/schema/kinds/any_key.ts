@@ -23,8 +23,8 @@ export function safeKey(value: unknown): unknown {
 }
 
 /**
- * Parses a string that {@link safeKey} returned. Throws an {@link InvalidValue} for `5`, because
- * the number 5 is not a string in the safe form, and the string "5" has two pairs of quotes.
+ * Parses a string that {@link safeKey} returned. Throws an {@link InvalidValue} for `5`. The number
+ * 5 is not a string in the safe form, and the string "5" has two pairs of quotes.
  */
 export function fromSafeKey(text: string): unknown {
   const quoted = quotedKeyText(text);

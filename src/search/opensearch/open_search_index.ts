@@ -66,7 +66,7 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /**
-   * Creates or finds the index. The name of the service is an alias: a write through the alias
+   * Creates or finds the index. The name of the service is an alias. A write through the alias
    * never creates an index, and a search uses the name of the index itself. An index that is
    * created again under that name, or restored from a snapshot, has another uuid than the filled
    * index.
