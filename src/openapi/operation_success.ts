@@ -199,7 +199,7 @@ function pageContent({ capabilities }: Resource, name: string): JsonSchema {
   };
 }
 
-/** Returns the schema of groups. Exact sums and averages are strings, missing values null. */
+/** Returns the schema of groups. Exact sums and averages are strings. Missing values are null. */
 function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
     [field, answeredColumn({ ...as, notNull: false })] as const

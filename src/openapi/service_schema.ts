@@ -73,7 +73,7 @@ export interface EtagSchema {
   readonly weak: boolean;
   /** True if a write of a single row must send `If-Match`. */
   readonly required: boolean;
-  /** The field that every write increments. Absent if none exists or if it is hidden. */
+  /** The field that every write increments. Absent if the table lacks it, or if it is hidden. */
   readonly versionField?: string;
 }
 

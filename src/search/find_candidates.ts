@@ -89,7 +89,7 @@ async function* pagesOf(
   }
 }
 
-/** Returns the keys of the rows in scope, or null if they are too many to pass to the engine. */
+/** Returns the keys of the rows in scope, or null if there are too many keys for the engine. */
 async function keysInScope(
   { index: { table, reader } }: SearchedIndex,
   { connection, plan: { where } }: SearchedReads,

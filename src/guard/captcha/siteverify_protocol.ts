@@ -128,7 +128,7 @@ function verdictOf(fields: Fields | null, { action, hostnames, minScore }: Rules
   const isKnownHost = hostnames === null || hostnames.some((one) => one === hostname);
   if (!isKnownHost) return refused("other-hostname");
   const score = fields.get("score");
-  // A missing score fails too: a key without scores must not pass if a score is required.
+  // A missing score fails, too. A key without scores must not pass if a score is required.
   const isScored = minScore === null || typeof score === "number" && score >= minScore;
   return isScored ? { kind: "passed" } : refused("low-score");
 }

@@ -60,7 +60,7 @@ export interface DrizzleColumn {
   mapToDriverValue(value: unknown): unknown;
 }
 
-/** The property of a Drizzle table for a function that names columns. This package defines it. */
+/** The property under which a Drizzle table stores a function that names its columns. */
 export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
 /** The property under which a Drizzle table stores its name. */
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");

@@ -48,7 +48,7 @@ export interface OutboxLease {
   readonly revision: number;
 }
 
-/** The list that contains an entry: entries that are due at a time, or dead entries. */
+/** The list that contains an entry (due or dead entries), and the time that orders the list. */
 export interface OutboxPlace {
   readonly kind: "due" | "dead";
   readonly at: number;

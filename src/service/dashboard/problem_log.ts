@@ -8,7 +8,7 @@ import type { FindRoute } from "../observability/route_finder.ts";
 
 /** A group of refused or failed requests with the same route and the same problem. */
 export interface ProblemGroup {
-  /** The code in the problem's `type`. `http-418` for a refusal by a middleware. */
+  /** The code in the problem's `type`. A refusal by a middleware has a code like `http-418`. */
   readonly code: string;
   readonly status: number;
   readonly count: number;
