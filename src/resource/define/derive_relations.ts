@@ -118,7 +118,10 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns a table's name, with its schema unless that schema is the default or `viewer`'s. */
+/**
+ * Returns a table's name. The name contains the schema, unless the schema is the default or the
+ * schema of `viewer`.
+ */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

@@ -88,7 +88,10 @@ const path = textLike("", /^[^/]/).fitting(
   (path) => path.split("/").every(isSegment),
 );
 
-/** Returns true for a segment as encodeURIComponent writes it, like normalized request paths. */
+/**
+ * Returns true if a segment has the spelling of encodeURIComponent. Request paths are normalized to
+ * this spelling, so no other spelling would match.
+ */
 function isSegment(segment: string): boolean {
   if (!segmentPattern.test(segment)) return false;
   if (!segment.includes("%")) return true;

@@ -72,8 +72,8 @@ export function namingPart(error: unknown, limit: number, part: AnswerPart): unk
 
 /**
  * Creates the function that counts the bytes of a row in the response. For a JSON document, the
- * function counts the memory of its arrays and objects, because empty or nested arrays and objects
- * need many times the memory of their text.
+ * function counts the memory of arrays and objects. Empty or nested arrays and objects need many
+ * times the memory of their text.
  */
 export function shownBytes(
   read: readonly ColumnInfo[],

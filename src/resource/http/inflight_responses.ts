@@ -80,7 +80,8 @@ export class InflightResponses {
 
   /** Returns the 503 for a response that cannot be sent to an identity now. */
   refusal(identity: string): Problem {
-    // The database was read for nothing. A client that does not read its responses pays for it.
+    // The database was read for nothing. If the client does not read its other responses, the
+    // client is charged for this read.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(
       "overloaded",
@@ -116,7 +117,10 @@ export class InflightResponses {
   }
 }
 
-/** Returns the memory of a string: two bytes a character if any is beyond Latin-1, else one. */
+/**
+ * Returns the memory of a string, in bytes. If any character is beyond Latin-1, each character
+ * needs two bytes.
+ */
 function heldBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

@@ -6,7 +6,10 @@ import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 
 /** The limit for the bodies of running requests, in bytes. A single request may exceed it. */
 const maxRunningBytes = 2 * 1024 * 1024;
-/** After this time, in milliseconds, a request is waiting and no longer counts as running. */
+/**
+ * The time after which a request no longer counts as running, in milliseconds. After this time, the
+ * request must be waiting for something else.
+ */
 const maxHeldMs = 250;
 /** The limit of the total size of the waiting bodies, in bytes. Each waiting body is in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;
@@ -17,9 +20,9 @@ interface Waiter {
 }
 
 /**
- * Limits how many requests with large bodies run at the same time. If fifty such requests exchanged
- * data with a database at the same time, other sockets would wait for tenths of a second, and none
- * of the fifty would finish sooner. Waiting requests of different identities alternate.
+ * Limits how many requests with large bodies run at the same time. If fifty such requests used a
+ * database at the same time, other sockets would wait for tenths of a second. None of the fifty
+ * requests would finish sooner. Waiting requests of different identities alternate.
  */
 export class LargeBodies {
   readonly #clock: Pick<Clock, "after">;

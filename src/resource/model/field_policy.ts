@@ -5,7 +5,9 @@ export interface FieldPolicy {
   /** The readable columns, in the table's order. */
   readonly readable: readonly ColumnInfo[];
   readonly writable: ReadonlySet<ColumnInfo>;
-  /** The columns, without key columns, that no body can change after the row was created. */
+  /**
+   * The columns that no body can change after the row was created. Key columns are not included.
+   */
   readonly immutable: ReadonlySet<ColumnInfo>;
   readonly filterable: ReadonlySet<ColumnInfo>;
   readonly sortable: ReadonlySet<ColumnInfo>;

@@ -41,7 +41,7 @@ export interface Capabilities {
   readonly enableSubscribe?: boolean | undefined;
 }
 
-/** The largest number of items in the batches of a resource, 100 unless set. */
+/** The largest number of items in each kind of batch, 100 unless set. */
 export interface BatchOptions {
   /** The maximum number of items in one `POST /batch` or `POST /batch/upsert`. Default: 100. */
   readonly create?: number | undefined;
@@ -70,7 +70,9 @@ export interface EtagOptions<S, Of = AnyTable> {
   readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
   /** The timestamp column that every PATCH and PUT moves forward. */
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
-  /** The column in an ETag in addition to the time of update. Default: the primary key. */
+  /**
+   * The column that an ETag contains in addition to the time of update. Default: the primary key.
+   */
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
   /** The strength of ETags. `strong` forbids proxies to change the responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;

@@ -188,7 +188,10 @@ interface FetchedPage extends FetchedRows {
   readonly next?: CountedPosition;
 }
 
-/** Returns the page without the rows that precede it, which must be unchanged. */
+/**
+ * Returns the page without the rows that precede it. Requires that the preceding rows are
+ * unchanged.
+ */
 function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
   const { compared } = from;
   const { columns, order, limit } = read;

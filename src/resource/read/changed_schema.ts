@@ -6,8 +6,8 @@ import type { Resource } from "../model/resource.ts";
 
 /**
  * Returns the problem of a database whose tables have changed since the service read them, or null
- * for every other error. The function compares the tables of the request, because a hook's
- * statement with a wrong column name fails in the same way, and is a fault of the service.
+ * for every other error. The function compares the tables of the request. A hook's statement with a
+ * wrong column name fails in the same way, but that is a fault of the service.
  */
 export async function changedSchema(
   error: unknown,

@@ -15,8 +15,8 @@ export interface OperationOnTable<Result> {
 }
 
 /**
- * Runs an operation against the current tables. If the tables known since the start would reject
- * the operation or drop one of its values, and the tables have changed since then, the operation
+ * Runs an operation against the current tables. The tables that were read at the start may reject
+ * the operation or drop one of its values. If these tables have changed since then, the operation
  * fails with a 503. The client's retry is handled with the new tables.
  */
 export function withCurrentTables<Result>(

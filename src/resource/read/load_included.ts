@@ -20,8 +20,8 @@ import type { Resource } from "../model/resource.ts";
 
 /**
  * The maximum number of included rows in one response, whatever the limits of its relations. A row
- * that is included several times counts each time: a few thousand rows that refer to one another
- * would become a response with millions of rows.
+ * that is included several times counts each time. Otherwise a few thousand rows that refer to one
+ * another would become a response with millions of rows.
  */
 export const maxIncludedRows = 10_000;
 
@@ -90,7 +90,10 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
   );
 }
 
-/** The maximum of included rows for one row. By default, two levels of lists fit, three do not. */
+/**
+ * The maximum number of included rows for one row. With the default limits, two levels of lists
+ * fit, and three do not.
+ */
 const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {

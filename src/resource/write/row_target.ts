@@ -110,8 +110,8 @@ export async function lockRow(
 }
 
 /**
- * Returns why a write found no row: the row has changed since `current` was read, it is outside the
- * scope, or a trigger or rule of the table has prevented the write.
+ * Returns why a write found no row. Either the row has changed since `current` was read, or the row
+ * is outside the scope, or a trigger or rule of the table has prevented the write.
  */
 export async function targetNotWritten(
   target: RowTarget,

@@ -30,9 +30,9 @@ export interface NamedUpdate {
 }
 
 /**
- * Updates the row of the request and returns it. Throws a 404 if the user may not see the row, a
- * 403 if it is outside the scope before or after the update, and a 412 if its state is not the
- * expected one.
+ * Updates the row of the request and returns it. Throws a 404 if the user may not see the row, and
+ * a 412 if the row has changed. Throws a 403 if the row is outside the scope before or after the
+ * update.
  */
 export async function updateRow(
   { target, set, readsFirst }: NamedUpdate,

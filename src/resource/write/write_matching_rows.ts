@@ -33,9 +33,9 @@ export interface LockedRow<Values> {
 /**
  * Writes all rows that a filter matches. The function finds the keys of the rows and runs the
  * before-hooks. Then it locks and writes the rows that still match in one transaction. The rows are
- * found before the transaction, with the limits of a read, because a filter may scan the whole
- * table and block all other writes on SQLite. The request is charged for each row before the
- * transaction, because charging may wait for seconds.
+ * found before the transaction, with the limits of a read. Within the transaction, a filter that
+ * scans the table would block all other writes on SQLite. The request is charged for each row
+ * before the transaction, because charging may wait for seconds.
  */
 export async function writeMatchingRows<Values>(
   batch: MatchingWrite<Values>,

@@ -184,8 +184,8 @@ function modeAfter(error: unknown): InsertMode | null {
 }
 
 /**
- * Returns true if the write of one row is a single statement and needs no transaction: no row is
- * locked first, and neither a scope nor an after-hook examines the result.
+ * Returns true if the write of one row needs no transaction, because the write is a single
+ * statement. No row is locked first, and neither a scope nor an after-hook examines the result.
  */
 export function isAutocommit(
   { grant, resource }: WriteCall,

@@ -114,7 +114,7 @@ function withoutName(
   return new Map([...values].filter(([column]) => !primaryKey.includes(column)));
 }
 
-/** Throws a 403 for a row that the user cannot see, because its key cannot be created again. */
+/** Throws a 403 for a row that the user cannot see, because no second row can have its key. */
 async function requireInScope(
   items: readonly NamedItem[],
   where: Filter,

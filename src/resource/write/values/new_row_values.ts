@@ -11,8 +11,8 @@ import type { Resource } from "../../model/resource.ts";
 import { isOwnKey } from "../../model/generated_column.ts";
 
 /**
- * Returns the values of a new row: the values of the client, overridden by generated values except
- * for the primary key, and the defaults of the other columns. Throws a 422 for a missing value.
+ * Returns the values of a new row. Generated values override the values of the client, except for
+ * the primary key. The other columns have their defaults. Throws a 422 for a missing value.
  */
 export function newRowValues(
   given: ReadonlyMap<ColumnInfo, unknown>,

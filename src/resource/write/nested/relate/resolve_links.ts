@@ -131,7 +131,10 @@ function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Rel
   return { name, owner, target, filterable, type: "belongsTo", toMany: false, steps: [far] };
 }
 
-/** Returns a filter for the links that the user may use: all links if no resource serves them. */
+/**
+ * Returns a filter for the links that the user may read or delete. All links pass if no resource
+ * serves the link table.
+ */
 function visibleLinks(link: Resource | null, { plan }: Resolving): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;
