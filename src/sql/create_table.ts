@@ -132,7 +132,7 @@ function uniqueLine(columns: readonly string[], table: TableInfo): string {
   return `CONSTRAINT ${quoteIdentifier(name)} UNIQUE (${names(columns)})`;
 }
 
-/** Returns the CHECK clauses. On all engines, an unnamed check is named by its text. */
+/** Returns the CHECK clauses. On all engines, an unnamed check gets a name from its text. */
 function checkLines(table: TableInfo, dialect: Dialect): readonly string[] {
   return table.checks.map(({ name, sql }) => {
     const text = conditionSql(sql, dialect);

@@ -3,29 +3,33 @@
  * first position beyond the limit.
  */
 export const filterLimits = {
-  /** The length of the whole string, in UTF-16 units. */
+  /** The maximum length of the whole string, in UTF-16 units. */
   length: 4096,
   /** The maximum depth of nested parentheses. The brackets of a list do not count. */
   depth: 10,
   comparisons: 100,
   /**
-   * The number of comparisons along relations. Each is a join of up to six tables, and the planning
-   * time of the database grows with the square of their number.
+   * The maximum number of comparisons along relations. Each comparison is a join of up to six
+   * tables, and the planning time of the database grows with the square of their number.
    */
   walks: 16,
   /** The maximum number of names that lead into a JSON document. */
   pathNames: 10,
-  /** The number of names of paths that may be either indexes of arrays or names of members. */
+  /**
+   * The maximum number of path names that could be an index of an array or the name of a member.
+   */
   pathIndexes: 3,
   listValues: 200,
-  /** The length of a pattern with wildcards besides a `%` at either end, in UTF-16 units. */
+  /**
+   * The maximum length of a pattern with wildcards besides a `%` at either end, in UTF-16 units.
+   */
   pattern: 100,
   /**
-   * The total length of patterns with wildcards besides a `%` at either end, in UTF-16 units. Each
-   * is tried at every position of a string.
+   * The maximum total length of patterns with wildcards besides a `%` at either end, in UTF-16
+   * units. Each is tried at every position of a string.
    */
   patterns: 500,
-  /** The number of values in all comparisons together. */
+  /** The maximum number of values in all comparisons together. */
   values: 1000,
 } as const;
 
@@ -53,7 +57,7 @@ export interface ComparisonSyntax {
   /** The operator as written: `=gt=` is not replaced by `>` yet. It may be unknown. */
   readonly operator: string;
   readonly operatorAt: number;
-  /** True if the values are in `()` or `[]`. A list is never one value. */
+  /** True if the values are in `()` or `[]`. A list with a single value is still a list. */
   readonly list: boolean;
   /** The offset of the value, or of the bracket of the list. */
   readonly valuesAt: number;

@@ -4,7 +4,7 @@ import type { RoleLimits } from "../../../db/engine/roles_engine.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { sqlName } from "../../../sql/fragment.ts";
 
-/** Reads what the database role may not do in the tables. */
+/** Reads which rights on the tables the database role lacks. */
 export async function postgresRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -33,7 +33,7 @@ export interface SqliteConnection {
   close(): void;
 }
 
-/** The SQL functions that end limited reads. */
+/** The SQL functions that end reads beyond a limit. */
 export interface StatementChecks {
   readonly deadline: StatementDeadline;
   readonly rowBytes: RowBytes;

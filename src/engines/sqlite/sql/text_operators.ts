@@ -80,7 +80,7 @@ function startsWith(operand: Fragment, argument: string): Fragment {
 }
 
 function endsWith(operand: Fragment, argument: string): Fragment {
-  // substr(v, 0) would return the whole string instead of its empty end.
+  // substr(v, 0) would return the whole string, and not the empty string at its end.
   if (argument === "") return contains(operand, "");
   return sql`substr(${operand}, ${-countCodePoints(argument)}) = ${argument}`;
 }

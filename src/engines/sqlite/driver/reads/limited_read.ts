@@ -43,7 +43,7 @@ export class LimitedReads {
   readonly #widths: RowWidths;
   readonly #shortScans: ShortScans;
 
-  /** Creates the object, which has measured nothing yet. */
+  /** Creates the object. Nothing has been measured yet. */
   constructor(options: LimitedReadsOptions) {
     this.#options = options;
     const { clock, takeLongestWritten } = options;
@@ -201,7 +201,7 @@ export class RowWidths {
   readonly #options: RowWidthsOptions;
   readonly #widths = new Map<TableInfo, TableWidth>();
 
-  /** Creates the object, which measures nothing before the first read. */
+  /** Creates the object. Nothing is measured before the first read. */
   constructor(options: RowWidthsOptions) {
     this.#options = options;
   }

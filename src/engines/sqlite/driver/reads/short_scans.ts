@@ -43,7 +43,7 @@ export class ShortScans {
   readonly #options: ShortScansOptions;
   readonly #sizes = new Map<TableInfo, TableSize>();
 
-  /** Creates the object, which knows no table's size yet. */
+  /** Creates the object. The size of every table is unknown at first. */
   constructor(options: ShortScansOptions) {
     this.#options = options;
   }
