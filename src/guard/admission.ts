@@ -52,7 +52,7 @@ export class Admission implements IdempotentAdmission, Debit {
   #powGates: readonly PowGate[];
   #captchaAction: string | undefined;
 
-  /** Creates the admission. It takes no tokens yet. */
+  /** Creates the admission without taking tokens. */
   constructor(options: AdmissionOptions, protection: OperationProtection, guarded: GuardedRequest) {
     const { user } = guarded;
     this.#options = options;

@@ -45,7 +45,7 @@ export interface Guard {
     options: ProtectionOptions,
     target: ProtectedResource,
   ): OperationProtection | null;
-  /** Returns the protection of an account route. Its cost is charged to the client's address. */
+  /** Returns the protection of an account route. The client's address pays the cost. */
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
   /** Creates the admission of one request to an account route. */
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { isExactNumber } from "./exact_number.ts";
 
-/** Maximum bytes of one character in JSON: a control character is written as `\u0001`. */
+/** Maximum bytes of one character in JSON. A control character takes six: `\u0001`. */
 export const maxBytesOfCharacter = 6;
 
 /**

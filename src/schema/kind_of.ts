@@ -7,7 +7,7 @@ import { textKind } from "./kinds/text_kind.ts";
 import { dateKind, timestampKind } from "./kinds/time_kinds.ts";
 import { uuidKind } from "./kinds/uuid_kind.ts";
 
-/** The kind of booleans. Filters may only test equality; false sorts before true. */
+/** The kind of booleans. Filters may only test equality. False sorts before true. */
 const booleanKind: Kind = {
   fromJson(value) {
     if (typeof value !== "boolean") throw new InvalidValue("must be true or false");

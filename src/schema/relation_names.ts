@@ -133,7 +133,7 @@ function joined({ columns, from, to }: NamedKey, ...words: readonly string[]): s
   );
 }
 
-/** Returns the singular of a regular English plural; any other name unchanged. */
+/** Returns the singular of a regular English plural. Returns other names unchanged. */
 function singular(name: string): string {
   const [ending, replacement] = plurals.find(([ending]) => ending.test(name)) ?? [];
   return ending === undefined || replacement === undefined

@@ -52,8 +52,8 @@ export function safeOutput(value: unknown): unknown {
 }
 
 /**
- * Parses a body in the safe form. A bare number beyond 2^53 may have been rounded by the client;
- * all columns except doubles refuse it. A marked number becomes a bigint or an `ExactNumber`.
+ * Parses a body in the safe form. The client may have rounded a bare number beyond 2^53. Only
+ * columns of doubles accept it. A marked number becomes a bigint or an `ExactNumber`.
  */
 export function fromSafeBody(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);

@@ -7,7 +7,7 @@ export interface SearchTerm {
   readonly words: readonly string[];
 }
 
-/** A parsed search: matching documents contain every term, the last word as a prefix. */
+/** A parsed search. A match contains every term, and a word that begins with the last word. */
 export interface SearchQuery {
   /** The terms, at least one. Without a usable term, no engine is called and no row is found. */
   readonly terms: readonly SearchTerm[];

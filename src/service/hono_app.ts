@@ -54,7 +54,7 @@ interface ChainOptions {
 /** The Hono app of a service. `hono.fetch` is the same function as `fetch`. */
 export interface HonoApp {
   readonly hono: Hono<AppEnv>;
-  /** Responds to one request; never rejects. */
+  /** Responds to one request. Never rejects. */
   fetch(request: Request, info?: unknown): Promise<Response>;
   /** Returns the path at which the app is mounted, as its client sees the path. */
   prefixOf(context: Context<AppEnv>): string;

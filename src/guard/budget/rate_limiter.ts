@@ -6,9 +6,9 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import type { BucketStore } from "./bucket_store.ts";
 
 /**
- * Limits all callers in all processes by one rate limit or budget. It is exact when few tokens
- * remain. When many remain, a process leases a small share and takes tokens from the share, without
- * calling the store.
+ * Limits all callers in all processes by one rate limit or budget. The limit is exact when few
+ * tokens remain. When many remain, a process leases a small share and takes tokens from the share,
+ * without calling the store.
  */
 export class RateLimiter {
   readonly limit: BucketPolicy;

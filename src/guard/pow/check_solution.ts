@@ -39,7 +39,7 @@ const claimMarginMs = 60_000;
 
 /**
  * Creates a function that checks solutions. Cheap checks come first. The difficulty is read from
- * the signed token; the client's header for it is ignored.
+ * the signed token. The client's header with a difficulty is ignored.
  */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;

@@ -61,7 +61,7 @@ export async function beginSession(
     : { status: 200, body: { ...body, token: session.token }, isFree: true };
 }
 
-/** Returns the account if the password is correct, otherwise null. Both take the same time. */
+/** Returns the account if the password is correct, otherwise null. Both cases take equal time. */
 async function verified(
   { identity }: AccountCall,
   account: Account | null,

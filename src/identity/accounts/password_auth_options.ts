@@ -152,7 +152,7 @@ export interface SessionOptions {
 export interface PasswordOptions {
   /** The minimum length of a new password. Default: 15 (NIST SP 800-63B, 3.1.1.2). */
   readonly minLength?: number | undefined;
-  /** Returns the reason to reject a new password, such as a leaked one. Default: no check. */
+  /** Returns the reason to reject a password, such as a leaked password. Default: no check. */
   readonly refuse?: RefusePassword | undefined;
   /** The cost of scrypt. Default: N 16,384, r 8 and p 5 (OWASP). */
   readonly scrypt?: ScryptCost | undefined;

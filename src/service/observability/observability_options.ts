@@ -58,7 +58,7 @@ export interface ResolvedObservability {
   readonly requests: boolean;
   /** True if spans have the names of routes and the statements of the database. */
   readonly openTelemetry: boolean;
-  /** True if responses have `Server-Timing`; never in production. */
+  /** True if responses have `Server-Timing`. False in production. */
   readonly serverTiming: boolean;
 }
 

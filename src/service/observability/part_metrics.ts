@@ -20,7 +20,7 @@ export interface MeasuredParts {
 }
 
 /**
- * Registers the metrics of an app's components. They are computed when the metrics are read. If
+ * Registers the metrics of an app's components. The metrics are computed when they are read. If
  * several apps share a registry, each metric is the sum.
  */
 export function registerPartMetrics(metrics: Metrics, parts: MeasuredParts): () => void {

@@ -37,7 +37,7 @@ interface ChangeOfRow {
   readonly sequence: number;
   /** The time of the change, in milliseconds since 1970. */
   readonly at: number;
-  /** `truncate` removed all rows of the table; `touch` changed an unknown set of rows. */
+  /** `truncate` removed all rows of the table. `touch` changed an unknown set of rows. */
   readonly operation: PastChange["kind"];
   /** The row without hidden columns, or null if the row did not exist. */
   readonly before: Row | null;
