@@ -6,7 +6,7 @@ import {
 } from "./health_listener.ts";
 import { sleep } from "../runtime/event_loop.ts";
 
-/** A replacement for a failed listener, which reserves file descriptors for that purpose. */
+/** Serves `/healthz` after a listener has failed, with file descriptors held in reserve. */
 export interface FallbackListener {
   /**
    * Responds to `/healthz` until descriptors are free again, at least for `retryInMs`. Open
@@ -28,7 +28,7 @@ export function createFallbackListener(
   let listener: HealthListener | null = null;
   let isStopped = false;
 
-  /** Listens, or returns null if the port stays in use. The failed listener releases it soon. */
+  /** Starts the listener, or returns null if the failed listener does not release the port. */
   async function listen(): Promise<HealthListener | null> {
     for (let attempt = 0; reserve.size > 0 && attempt < maxAttempts && !isStopped; attempt++) {
       try {

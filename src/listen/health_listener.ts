@@ -2,13 +2,13 @@ import { Problem, problemReply } from "../problem/problem.ts";
 import { sleep } from "../runtime/event_loop.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** A listener that replaces another listener. */
+/** The listener that responds to `/healthz` while the main listener has failed. */
 export interface HealthListener {
   /** Closes the listener and its connections. Resolves when its port is free. */
   close(): Promise<void>;
 }
 
-/** The address of the listener, and its handler. */
+/** The address of the listener, and the function that responds to health checks. */
 export interface HealthListenerOptions {
   readonly address: {
     readonly hostname: string;
@@ -17,7 +17,7 @@ export interface HealthListenerOptions {
   };
   /** Number of connections on which the listener waits at the same time. */
   readonly maxWaiting: number;
-  /** Responds to `/healthz`. */
+  /** Responds to a request for `/healthz`. */
   readonly answer: (
     request: Request,
     info: Deno.ServeHandlerInfo,
@@ -26,8 +26,8 @@ export interface HealthListenerOptions {
 }
 
 /**
- * Listens although the process has run out of file descriptors. Responds to `/healthz`, and to
- * other requests with 503. Only a few connections can wait for their request. A new connection
+ * Starts a listener for a process that has run out of file descriptors. Responds to `/healthz`, and
+ * to other requests with 503. Only a few connections can wait for their request. A new connection
  * replaces the oldest one, so that no client can block other clients. Throws if it cannot listen.
  */
 export function listenForHealth(options: HealthListenerOptions): HealthListener {
@@ -84,7 +84,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
       isClosed = true;
       listener.close();
       for (const connection of open) close(connection);
-      // The system keeps the port while the listener waits for a connection.
+      // The system keeps the port until the pending `accept` has ended.
       return accepting;
     },
   };

@@ -63,8 +63,8 @@ export class Gauge {
 /** The share of one of several sources in a gauge. */
 export interface GaugeShare {
   /**
-   * The value of the share, initially 0. The gauge shows NaN while any share is NaN, for a value
-   * that cannot be measured.
+   * The value of the share, initially 0. If the value cannot be measured, it is NaN. The gauge is
+   * NaN while any share is NaN.
    */
   value: number;
   /** Removes the share. */

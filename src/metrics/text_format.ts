@@ -7,7 +7,7 @@ export const textFormatType = "text/plain; version=0.0.4; charset=utf-8";
 export function textFormat(readings: readonly MetricReading[]): string {
   const lines = readings.flatMap((reading) => {
     const { name, type, help } = reading;
-    // A metric without series is omitted, because its type alone says nothing.
+    // A metric without series is omitted, because its type without values is of no use.
     if (reading.series.length === 0) return [];
     return [
       `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`,

@@ -18,8 +18,8 @@ export function plainName(name: string): string {
 
 /**
  * Returns the known name of which `name` is a near miss. The known name is so near that no other
- * name can be meant. This function is for places that otherwise allow unknown names. Where unknown
- * names are errors, {@link nearestName} suggests more names.
+ * name can be meant. Use this function if unknown names are otherwise allowed. If unknown names are
+ * errors, use {@link nearestName}, which accepts less similar names.
  */
 export function nearMissOf(name: string, names: NamesByPlain): string | undefined {
   const plain = plainName(name);

@@ -36,7 +36,7 @@ export class Problem extends Error {
   readonly slug: ProblemSlug;
   /** The status of the response. */
   readonly status: number;
-  /** Machine-readable facts of the response. */
+  /** The machine-readable `details` of the response. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
   /** Headers of the response. */
   readonly headers: Readonly<Record<string, string>>;

@@ -16,9 +16,9 @@ export interface RelatedAccess {
 }
 
 /**
- * Authorizes what an operation does in addition to its main access. Throws a 401 or 403 if the user
- * lacks the second access, or the right to write related rows. The function throws before any hook
- * or write. A related resource that the user may not read is treated as empty.
+ * Authorizes the accesses that an operation needs in addition to its main access. Throws a 401 or
+ * 403 if the user lacks one of them. The function throws before any hook or write. A related
+ * resource that the user may not read is treated as empty.
  */
 export async function authorizeRelated(
   { alsoAccess, reached, writes }: RelatedAccess,
@@ -55,8 +55,8 @@ export async function authorizeRead(
 }
 
 /**
- * Authorizes a request, exactly as its operation would, before the stored reply is sent. Throws a
- * 401 or 403, or the error of a scope.
+ * Authorizes a repeated request before the service sends the reply that it stored for the first
+ * one. The checks are those of the operation. Throws a 401 or 403, or the error of a scope.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
@@ -71,7 +71,7 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   try {
     intent = operation.parse(request(), resource);
   } catch (error) {
-    // The stored reply is the same refusal, so the user may receive it without further checks.
+    // The first request failed with this problem too, so its stored reply needs no further checks.
     if (error instanceof Problem) return;
     throw error;
   }

@@ -4,7 +4,7 @@ import { filterOf, type GivenOptions } from "./code_query.ts";
 import type { CodeCall } from "./code_request.ts";
 import { copyBody } from "./copy_body.ts";
 
-/** Runs one operation, identified by its method and path in the list of routes. */
+/** Runs the operation of one route, identified by its method and path in the list of routes. */
 export type RunCall = (route: string, call: CodeCall) => Promise<ShapedReply>;
 
 /** The members of a list's page that the request for the next page needs. */

@@ -42,7 +42,7 @@ export function createCallerFields(
       withheld,
       fieldsKey: keyOf(fields, table),
     };
-    // Functions may return new lists for ever. Therefore the cache drops the oldest entry.
+    // A function may return other lists for each call, so the cache drops the oldest entry.
     const [eldest] = known.keys();
     if (known.size >= maxKnown && eldest !== undefined) known.delete(eldest);
     known.set(id, caller);

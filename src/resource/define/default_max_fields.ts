@@ -11,7 +11,7 @@ export interface LargestBodies {
 }
 
 /**
- * Returns how many fields a body may have unless configured. The number is sufficient for the
+ * Returns the default of the maximum number of fields in a body. The number is sufficient for the
  * largest batch with a value in every column and with every row that may be embedded.
  */
 export function defaultMaxFields(bodies: LargestBodies): number {
@@ -24,7 +24,7 @@ export function defaultMaxFields(bodies: LargestBodies): number {
   return Math.max(least, ofItems + ofEmbedded);
 }
 
-/** The default is never less, because json documents and inputs of procedures may be large. */
+/** The minimum of the default, because JSON documents and inputs of procedures may be large. */
 const least = 20_000;
 
 /** The number of rows that a body may embed for each item that a batch may contain. */

@@ -51,7 +51,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // For a key within one table, this name cannot distinguish the relation's two directions.
+    // If a key refers to its own table, both directions of the relation would have this name.
     table.name,
     "__proto__",
   ]);
@@ -62,8 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * Orders relations to many rows: keys within one schema precede keys between schemas. In both
- * cases, keys that are named after their table come first.
+ * Groups relations to many rows by their priority for names. Keys within one schema precede keys
+ * between schemas. In both cases, keys that are named after their table come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;

@@ -23,15 +23,15 @@ export interface ChangeRecording {
 /** The resource definitions of an app and its database, to resolve how changes are recorded. */
 export interface ServedDefinitions {
   readonly resources: readonly ResourceDefinition[];
-  /** The database of definitions without `db`. */
+  /** The database of definitions that do not set `db`. */
   readonly db: { readonly driver: Driver };
 }
 
 /**
  * Resolves how the changes of each database are recorded, keyed by the driver that the
- * configuration names. Introspected tables get triggers only if the options say so. Otherwise the
- * service records only its own writes to them. A database without a subscribable resource is not
- * recorded, and is left out.
+ * configuration names. Introspected tables get triggers only if an option requests them. Otherwise
+ * the service records only its own writes to them. A database without a subscribable resource is
+ * not recorded, and is left out.
  */
 export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,

@@ -53,7 +53,8 @@ export function resolveFieldLists(
   const lists = {
     readable,
     // A client that may write the soft-deletion column can delete rows without the right to delete.
-    // Therefore the option must name that column, and the timestamps that the service fills in.
+    // Therefore clients may write that column only if the option names it. Timestamps that the
+    // service fills in follow this rule too.
     writable: widest(
       "writable",
       columns.filter((column) => column !== softDelete?.field && column.writeTimestamp === null),
@@ -116,7 +117,7 @@ export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
   return Object.values(options).some((list) => functionOf(list) !== null);
 }
 
-/** Returns the columns to which a list is always limited, or null if only a function limits it. */
+/** Returns the fixed limit of a list, or null if the list is only a function of the user. */
 export function pickWidest<Picked>(
   list: NonNullable<List>,
   pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,

@@ -29,7 +29,6 @@ export function resolveNestedWrites(
   return filledByRelation;
 }
 
-/** Returns the referring columns of a relation, in either table. */
 function foreignKeys({ type, steps: [first, second] }: Relation): readonly ColumnInfo[] {
   if (type === "belongsTo") return first.own;
   return [...first.other, ...(second === undefined ? [] : second.own)];

@@ -18,8 +18,8 @@ import { deriveRelations } from "./derive_relations.ts";
 
 /**
  * Resolves the relations of all resources: the declared relations, and the relations that foreign
- * keys imply. `driver` is the database of definitions without `db`. Throws a plain Error for an
- * invalid declaration.
+ * keys imply. `driver` is the database of definitions that do not set `db`. Throws a plain Error
+ * for an invalid declaration.
  */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],

@@ -50,8 +50,8 @@ export interface ResourceContext {
   /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
   /**
-   * Definitions of resources whose fields depend on the caller. A related resource with such fields
-   * is sufficient.
+   * The definitions of resources whose fields depend on the caller, or whose relations lead to a
+   * resource with such fields.
    */
   readonly varying: ReadonlySet<ResourceDefinition>;
   /** The resources by table. The map is filled after every resource is resolved. */
@@ -99,8 +99,8 @@ export function resolveResource(
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const sqlPlans = new SqlPlans();
   const relations: Relations = context.relations.get(definition) ?? new Map();
-  // A path can lead through another table. The resource that serves the table defines its
-  // relations.
+  // A path of relations can lead through other tables. The relations of another table are those of
+  // the resource that serves it.
   const relation = (from: TableInfo, name: string) =>
     (from === table ? relations : served.get(from)?.relations)?.get(name);
   checkKey(options.id, table, find);

@@ -9,7 +9,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 export interface AnswerBytes {
   /** The maximum number of bytes of the response. */
   readonly limit: number;
-  /** The remaining number of bytes. A row counts each time that the response shows it. */
+  /** The remaining number of bytes. A row that the response contains twice counts twice. */
   left: number;
 }
 
@@ -33,7 +33,7 @@ export const singleRow: AnswerPart = {
   advice: "Request fewer fields with select",
 };
 
-/** The rows of a batch that the response to the write shows. */
+/** The rows in the response to a batch. */
 export const writtenRows: AnswerPart = {
   name: "rows",
   subject: "the rows of this write, as it would answer them,",
@@ -64,7 +64,7 @@ export function responseTooLarge(limit: number, { name, subject, advice }: Answe
   );
 }
 
-/** Converts the error of a read beyond the limit of bytes to a problem that names the part. */
+/** Converts the error of a read that exceeded the byte limit to a problem that names the part. */
 export function namingPart(error: unknown, limit: number, part: AnswerPart): unknown {
   const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
   return isTooLarge ? responseTooLarge(limit, part) : error;

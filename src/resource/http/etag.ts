@@ -12,7 +12,7 @@ export interface EtagPolicy {
   /** True if the service rejects a write without `If-Match`. */
   readonly require: boolean;
   readonly primaryKey: readonly ColumnInfo[];
-  /** The columns that an ETag may show. A hidden version appears in ETags only as a hash. */
+  /** The columns that the caller may read. ETags contain other columns only as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
   /**
    * The rules for the ETags of a caller that may read fewer fields than other callers, or null for
@@ -96,7 +96,7 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
 }
 
 /**
- * Returns the version of the only row state that a precondition allows. The precondition must be a
+ * Returns the version that a row must have to satisfy a precondition. The precondition must be a
  * single ETag of this service with the version of an integer column. Returns null for any other
  * precondition.
  */
@@ -131,7 +131,7 @@ interface EtagOwner {
   readonly etag: EtagPolicy | null;
 }
 
-/** A value that identifies the state of a row, and whether the caller may read the value. */
+/** A string that identifies a row's version, and whether ETags may contain it unhashed. */
 interface State {
   readonly text: string;
   readonly isShown: boolean;
@@ -171,7 +171,7 @@ function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: Etag
   return { text: writeJson([...key, text, ...ending]), isShown: false };
 }
 
-/** Returns the current ETag, and the ETags that older secrets create for this state. */
+/** Returns the row's current ETag, and the row's ETags with the keys of older secrets. */
 function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   const { text, isShown } = stateOf(row, policy);
   if (isShown) return [shownTag(text, policy)];

@@ -32,7 +32,7 @@ export class InflightResponses {
   #bytes = 0;
   /** The total size of the undelivered responses of each identity, in bytes. */
   readonly #byIdentity = new Map<string, number>();
-  /** Replies are written one at a time, because each holds its source and its result in memory. */
+  /** Replies are serialized one at a time, because each needs memory for its data and JSON. */
   readonly #writing = new FairSemaphore(1);
 
   /** The number of bytes that further responses may have. */
@@ -52,8 +52,8 @@ export class InflightResponses {
   }
 
   /**
-   * Counts bytes that were read for a response in parts, until the response is delivered. Throws a
-   * 503 beyond the limit.
+   * Counts the bytes that were read for a response in parts, until the response is delivered.
+   * Throws a 503 beyond the limit.
    */
   hold(bytes: number, delivery: AnswerDelivery): void {
     this.#requireRoom(bytes, delivery.identity);

@@ -5,8 +5,8 @@ import { responseTooLarge } from "./answer_bytes.ts";
 import { LargeReply, maxBytesAtOnce, type ReplySize } from "./large_reply.ts";
 
 /**
- * A reply with a JSON body that is not written yet. Calls from code use the data directly. Requests
- * get the JSON.
+ * A reply whose data is not serialized to JSON yet. Calls from code use the data directly. Clients
+ * receive the JSON.
  */
 export class DataReply {
   readonly status: number;
@@ -15,7 +15,7 @@ export class DataReply {
   /** The size of the reply, or null for the reply to a write, whose size is not limited. */
   readonly size: ReplySize | null;
 
-  /** Creates the reply without writing its body. */
+  /** Creates the reply without serializing its data. */
   constructor(
     status: number,
     data: unknown,
@@ -35,8 +35,8 @@ export class DataReply {
   }
 
   /**
-   * Writes the body, unless it is so large that it has to be written later. Throws a 422 before it
-   * writes a body that is too large.
+   * Serializes the data, unless there is so much that it has to be serialized later. Throws a 422
+   * before it serializes data that is too large.
    */
   write(): Reply | LargeReply {
     const { status, headers, data, size } = this;
@@ -46,7 +46,7 @@ export class DataReply {
     if (isLarge) return new LargeReply({ status, headers }, data, size);
     if (!isSmall(size)) requireFitting(data, size);
     const reply = this.writeAll();
-    // The bytes were counted without computed fields, so the written body is checked again.
+    // The bytes were counted without computed fields, so the size of the JSON is checked again.
     const { body: text } = reply;
     if (text.length * maxBytesOfCharacter > limit && !textFits(text, limit)) {
       throw responseTooLarge(limit, part);
@@ -54,7 +54,7 @@ export class DataReply {
     return reply;
   }
 
-  /** Writes the body, whatever its size. */
+  /** Serializes the data, whatever its size. */
   writeAll(): Reply & { readonly body: string } {
     return { status: this.status, headers: this.headers, body: writeJson(this.data) };
   }

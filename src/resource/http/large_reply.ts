@@ -10,22 +10,22 @@ export interface ReplySize {
   readonly part: AnswerPart;
 }
 
-/** The size in bytes from which JSON is written in parts, to avoid delays of other requests. */
+/** The size in bytes from which JSON is serialized in parts, to avoid delays of other requests. */
 export const maxBytesAtOnce = 512 * 1024;
 
-/** The turns of the event loop in which a reply is written. */
+/** Runs the parts of a long serialization in separate turns of the event loop. */
 export interface WritingTurns {
   /** Runs work that keeps the event loop busy for milliseconds, when it is the sender's turn. */
   inTurn(work: () => Promise<void>): Promise<void>;
 }
 
-/** A reply to a read whose JSON is not written yet, because that may take tens of milliseconds. */
+/** A reply to a read whose JSON is not written yet, which may take tens of milliseconds. */
 export class LargeReply {
   readonly #head: Omit<Reply, "body">;
   readonly #json: unknown;
   readonly #size: ReplySize;
 
-  /** Creates the reply without writing its JSON. */
+  /** Creates the reply without serializing its data. */
   constructor(head: Omit<Reply, "body">, json: unknown, size: ReplySize) {
     this.#head = head;
     this.#json = json;
@@ -38,7 +38,7 @@ export class LargeReply {
   }
 
   /**
-   * Writes the JSON in parts of about {@link maxBytesAtOnce}, each in a turn of the event loop.
+   * Serializes the data in parts of about {@link maxBytesAtOnce}, each in a turn of the event loop.
    * Rejects with a 422 as soon as the JSON is too large.
    */
   async write(turns: WritingTurns): Promise<WrittenReply> {
@@ -65,10 +65,10 @@ export class LargeReply {
   }
 }
 
-/** A reply whose body was written in parts. */
+/** A reply whose JSON was serialized in parts. */
 export interface WrittenReply {
   readonly reply: Reply;
-  /** The size of the body. */
+  /** The size of the body, in bytes. */
   readonly bytes: number;
 }
 

@@ -78,9 +78,7 @@ export async function* receiveParts(
   }
 }
 
-/**
- * The remaining time of a client. The time decreases only while the service waits for the client.
- */
+/** The time that a client has left to send bytes. Only waiting for the client uses it up. */
 class ClientTime {
   readonly #clock: Clock;
   readonly #timeoutMs: number;

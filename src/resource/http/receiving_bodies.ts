@@ -14,13 +14,13 @@ export const smallBodyBytes = 64 * 1024;
 const partsOfTurn = 4;
 const turnMs = 1;
 
-/** A body while it is received. */
+/** A request body that is being received, as it counts against the shared limit. */
 export interface HeldBody {
   /** Sets the number of bytes that count for the body. May throw a 503. */
   hold(bytes: number): void;
   /** Resolves when the next part may be read; undefined if that is now. */
   nextPart(): Promise<void> | undefined;
-  /** Stops counting the bytes of the body. */
+  /** Stops counting the body against the limit. */
   end(): void;
 }
 

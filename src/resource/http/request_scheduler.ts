@@ -5,7 +5,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** A request that may have to wait. Both members are read only if the request waits. */
+/** A request that may have to wait. Its members are read only if the request waits. */
 export interface WaitingRequest {
   /** The user or the address that has sent the request. */
   readonly identity: string;
@@ -104,7 +104,7 @@ export class RequestScheduler {
     if (this.#someWait && !this.#isResting) void this.#continue();
   }
 
-  /** Stores the lower of the last two times, because a pause of the process may lengthen one. */
+  /** Stores the shorter of the last two durations. A pause of the process may lengthen one. */
   #measured(costMs: number): void {
     this.#costMs = Math.min(costMs, this.#lastMs);
     this.#lastMs = costMs;

@@ -97,7 +97,7 @@ function recordOf(
     const text = values[index] ?? null;
     // Exports may have computed fields and relations, which an import ignores.
     if (column === null) continue;
-    // In a column without NULL, an empty field is omitted, so that the row has the default.
+    // For a NOT NULL column, an empty field is omitted, so that the column's default applies.
     if (text === null && column.notNull) continue;
     if (text === null) body[name] = null;
     else if (column.kind === "json" && column.databaseType === undefined) {
@@ -111,7 +111,7 @@ function recordOf(
   return new ImportRecord(line, size, body);
 }
 
-/** Converts an exported string to its JSON value. Other strings stay, and later fail as invalid. */
+/** Converts an exported string to its JSON value. Later checks reject any other string. */
 function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
   if (databaseType?.shape.kind === "any") return numberOf(text);
   if (databaseType !== undefined) {

@@ -20,7 +20,7 @@ export class ImportRecord {
   }
 }
 
-/** An error in a record: its field, or an empty string, and a message. */
+/** An error in a record: the name of its field (or an empty string), and a message. */
 export interface RecordFault {
   readonly path: string;
   readonly message: string;

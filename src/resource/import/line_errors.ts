@@ -9,11 +9,11 @@ export interface LineError {
   readonly message: string;
 }
 
-/** The number of rows that an import has read and stored. */
+/** The numbers of rows that an import has read and written. */
 export interface ImportOutcome {
   /** The number of rows that were read from the body. */
   readonly rows: number;
-  /** The number of stored rows. The number is 0 until an import of all rows commits. */
+  /** The number of written rows. In an import with one transaction, it is 0 until the commit. */
   readonly written: number;
 }
 

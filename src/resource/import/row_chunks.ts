@@ -43,7 +43,7 @@ export async function* rowChunks(
   try {
     for await (const some of records) {
       for (const [index, record] of some.entries()) {
-        // A block may have tens of thousands of lines, so the loop lets other work run.
+        // A block may have tens of thousands of lines, so the loop regularly lets other work run.
         if (index % recordsPerTurn === 0) await giveTurn();
         const prepared = prepareRow(record, options);
         open.add(record, prepared instanceof Promise ? await prepared : prepared);

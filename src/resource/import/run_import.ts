@@ -35,9 +35,9 @@ export interface ImportPlan {
 }
 
 /**
- * Imports the rows of a body while it is read. `records` opens the body. Throws a 422 with the
- * errors by line if rows were rejected. In chunk mode the 422 lists the lines that were not
- * written.
+ * Imports the rows of a body while it is read. Each call of `records` reads the body from its
+ * start. Throws a 422 with the errors by line if rows were rejected. In chunk mode the 422 lists
+ * the lines that were not written.
  */
 export async function runImport(
   records: () => ImportRecords,
@@ -219,7 +219,7 @@ class RowImport {
     throw new Problem("invalid-body", "The client has left before its rows were written");
   }
 
-  /** Runs after the transaction, because naming the fields queries the database. */
+  /** Runs after the transaction, because it queries the database for the names of fields. */
   async #addRefused({ rows }: RefusedRows): Promise<void> {
     for (const { line, error } of rows) {
       if (this.#errors.isFull) return;

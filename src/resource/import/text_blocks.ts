@@ -87,7 +87,6 @@ class BlockCutter {
     return block;
   }
 
-  /** Returns the held whole records. */
   whole(): TextBlock | null {
     return this.#recordEnd === 0 ? null : this.#cut(this.#recordEnd);
   }
@@ -180,7 +179,6 @@ function decoded(bytes: Uint8Array, firstLine: number): string {
   }
 }
 
-/** Returns the line of the first bytes that are not UTF-8. */
 function malformedLine(bytes: Uint8Array, firstLine: number): number {
   const valid = new TextDecoder("utf-8", { ignoreBOM: true });
   const encoder = new TextEncoder();

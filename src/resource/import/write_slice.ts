@@ -68,7 +68,7 @@ export class SliceWriter {
   ): Promise<{ readonly error: unknown } | null> {
     const failure = await this.#attempt(rows, connection, point);
     if (failure === null) return null;
-    // Uses a savepoint, so that the transaction survives if the role may not set the sequence.
+    // The savepoint keeps the transaction usable if the role may not advance the sequence.
     const apart: Connection = {
       query: (statement) =>
         inSavepoint(connection, "service_counter", async () => await connection.query(statement)),

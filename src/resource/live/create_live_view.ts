@@ -119,7 +119,7 @@ interface IncludingView extends Pick<LiveRights, "related"> {
   readonly identity: string;
 }
 
-/** Presents as many of the first rows as the limit of included rows allows, at least one. */
+/** Masks as many of the first rows as the limit of included rows allows, but at least one row. */
 async function presentIncluding(
   rows: readonly Row[],
   { view, resource, related, identity }: IncludingView,

@@ -20,7 +20,7 @@ import { isHiddenFromRole } from "./shown_to_role.ts";
 
 /** Options with which the live hubs of an app are opened. */
 export interface LiveHubsOptions {
-  /** How the changes of each database are recorded, by the driver that the configuration names. */
+  /** How the changes of each database are recorded. The keys are the configured drivers. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly credentials: Pick<Credentials, "of">;

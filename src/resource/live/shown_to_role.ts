@@ -8,9 +8,9 @@ import type { Resource } from "../model/resource.ts";
 type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
 
 /**
- * Checks at the start which resources the database roles see only in part. Throws a plain Error if
- * such a resource has live streams, because the streams would send rows that the database hides.
- * Other consequences are only reported.
+ * Checks, when the app starts, from which resources the database hides rows or columns. Throws a
+ * plain Error if such a resource has live streams, because the streams would send hidden rows.
+ * Reports any other consequence to the observer.
  */
 export function checkRoleRights(
   resources: readonly Resource[],

@@ -30,7 +30,7 @@ export interface OpenTransaction {
 /** A part of an open transaction. */
 export interface TransactionPart {
   readonly driver: Driver;
-  /** Calls that the work of this part makes join this transaction. */
+  /** The open transaction that the calls in the work of this part must join. */
   readonly within: OpenTransaction;
   /** Returns the object with which hooks and procedures run statements. */
   handle(plans: SqlPlans): DatabaseHandle;

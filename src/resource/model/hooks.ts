@@ -13,7 +13,7 @@ export interface HookContext {
   readonly db: DatabaseHandle;
   /** The user who writes, or null for an anonymous caller and for the system. */
   readonly user: User | null;
-  /** True if code writes by `asSystem()`. */
+  /** True if code makes the write through `asSystem()`. */
   readonly isSystem: boolean;
   /** The request, whose body has been read. Null if code writes outside of any request. */
   readonly request: Request | null;
@@ -97,7 +97,7 @@ export type RowId = string | number | bigint | readonly (string | number | bigin
 
 /**
  * The type of the key that hooks receive, inferred from the columns of the option `id`. If `id`
- * contains names, any type of key.
+ * contains names, the type allows any key.
  */
 export type KeyOf<Id> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
   : Id extends readonly [infer Only] ? KeyOf<Only>

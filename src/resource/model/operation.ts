@@ -44,7 +44,7 @@ export interface ResourceRequest {
 export interface BodyParts {
   /** The parts of the body. Each part is received when the consumer requests it. */
   readonly parts: AsyncIterable<Uint8Array>;
-  /** The largest size of a body that is read as a whole, in bytes. */
+  /** The limit for the body of any other operation, in bytes. It applies to each record. */
   readonly maxPartBytes: number;
 }
 
@@ -79,7 +79,7 @@ export type OperationName =
 
 /** The grants of a request in addition to the grant for the main access of its operation. */
 export interface RelatedGrants {
-  /** The grant for {@link Operation.alsoAccess}, or null if the operation has no second access. */
+  /** The grant for {@link Operation.alsoAccess}, or null if the operation has no `alsoAccess`. */
   readonly also: Grant | null;
   /** The grants to read other resources. A resource that the user may not read is absent. */
   readonly related: ReadonlyMap<Resource, Grant>;
@@ -90,7 +90,7 @@ export interface RelatedGrants {
 /** Grants to write rows, by access and by resource. */
 export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 
-/** Rows that an operation writes in another resource, or by a second access. */
+/** Rows that an operation writes in another resource, or with an additional access. */
 export interface RelatedWrite {
   readonly resource: Resource;
   readonly access: "create" | "update" | "delete";
@@ -129,7 +129,7 @@ export type ShapedReply = DataReply | Reply;
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
   readonly access: Access;
-  /** A second access that the operation needs. For example, an upsert also updates rows. */
+  /** An access that is needed in addition to the main access: an upsert also updates rows. */
   readonly alsoAccess?: Access;
   readonly takesBody: boolean;
   /** Returns the query parameters that only this operation has, or undefined if there are none. */

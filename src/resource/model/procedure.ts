@@ -14,7 +14,7 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly db: DatabaseHandle;
   /** The caller, or null for an anonymous caller of a public procedure. */
   readonly user: Caller;
-  /** True if code calls by `asSystem()`. */
+  /** True if code makes the call through `asSystem()`. */
   readonly isSystem: boolean;
   /**
    * The request, whose body has been read. Its `signal` aborts when the client disconnects. Null if

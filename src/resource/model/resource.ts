@@ -28,14 +28,14 @@ import type { SoftDelete } from "./soft_delete.ts";
 import type { FieldPolicy } from "./field_policy.ts";
 import type { CallerFields, FieldListName } from "./caller_fields.ts";
 
-/** The computed (virtual) fields of a resolved resource. */
+/** The computed (virtual) fields of a resolved resource, and the functions that compute them. */
 export interface Computed {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
   /** Reports that the function of a field has failed. The field is then null. */
   failed(field: string, error: unknown): void;
 }
 
-/** The resolved operations of a resource that exist, for every caller. */
+/** The operations of a resource that are enabled. They are the same for every caller. */
 export interface ResolvedCapabilities {
   /** True if rows can be created. */
   readonly enableCreate: boolean;
@@ -68,7 +68,7 @@ export interface BatchPolicy {
   readonly incrementVersion: boolean;
 }
 
-/** The part of a resolved resource that says how large imports may be. */
+/** The limits of a resolved resource for imports. */
 export interface ImportPolicy {
   /** The largest size of one body, in bytes. */
   readonly maxBytes: number;
@@ -188,7 +188,7 @@ export interface Resource {
   hub(): LiveHub | null;
   /** The index of `GET /search`, or null if there is no search. */
   readonly search: OpenIndex | null;
-  /** The indexers of the table's written rows, including indexers of other resources. */
+  /** The search indexers that receive the table's written rows, also for other resources. */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
   readonly filters: CachingFilterParser;

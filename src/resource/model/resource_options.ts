@@ -68,7 +68,7 @@ export interface ImportLimits {
 export interface EtagOptions<S, Of = AnyTable> {
   /** The integer column that every PATCH and PUT increments. */
   readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
-  /** The timestamp column that every PATCH and PUT moves forward. */
+  /** The timestamp column that every PATCH and PUT sets to a later time. */
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
   /**
    * The column that an ETag contains in addition to the time of update. Default: the primary key.

@@ -12,7 +12,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly version: 1;
     /** The library that made the schema. */
     readonly vendor: string;
-    /** Accepts any value. Reports errors in the result, and never throws. */
+    /** Validates a value of any type. Returns errors in the result, and never throws them. */
     readonly validate: (value: unknown) => MaybePromise<SchemaResult<Output>>;
     /** Writes the schema as JSON Schema for the service's descriptions. Absent if not supported. */
     readonly jsonSchema?: JsonSchemaWriter | undefined;

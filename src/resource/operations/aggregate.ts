@@ -55,7 +55,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
   },
 };
 
-/** The read plan of the operation `GET /aggregate`, without its condition. */
+/** Returns the plan that reads the groups of an aggregate, without the filter of its rows. */
 export function groupPlan(
   { keys, metrics, furtherMetrics, having, order, limit }: AggregateQuery,
   { table }: Pick<Resource, "table">,

@@ -143,7 +143,7 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   }
   // JSON omits a function or a symbol without an error.
   if (reply.body === "{}") throw new Error(refusal);
-  // The first check counts characters, not the bytes of names and of results of `toJSON`.
+  // The first check did not count the bytes of names and of results of `toJSON`.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw responseTooLarge(limit, procedureOutput);
   }

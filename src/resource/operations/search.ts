@@ -21,7 +21,7 @@ import { readsToAnswer } from "../read/limited_reads.ts";
 import { parseQueryFilter } from "../read/user_filter.ts";
 
 interface SearchIntent {
-  /** The parsed query, or null if the query contains no word and therefore finds no row. */
+  /** The parsed query, or null if the query contains no word. Then the search finds no row. */
   readonly query: SearchQuery | null;
   readonly filter: RelationFilter;
   readonly limit: number;
@@ -115,7 +115,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   },
 
   shape({ rows, columns, total, highlights, bytes: { limit, left } }, { view }) {
-    // Highlights were not counted, so the size of the reply is unknown.
+    // The size of the highlights was not counted, so the size of the reply is unknown.
     const counted = highlights === null ? limit - left : null;
     return limitedReply(
       200,
@@ -131,7 +131,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
 
 const limits = { defaultLimit: 20, maxLimit: 100 };
 
-/** The position of the last hit on the last page. A more specific query finds further hits. */
+/** The maximum of `offset` plus `limit`. A more specific query finds further rows. */
 const maxDepth = 10_000;
 
 function parseOffset(query: Query, limit: number): number {

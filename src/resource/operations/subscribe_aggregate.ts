@@ -23,7 +23,7 @@ interface SubscribePlan extends SubscribeIntent {
   readonly scope: Filter;
 }
 
-/** `GET /aggregate/subscribe`: sends the response of an aggregate, and again after each change. */
+/** `GET /aggregate/subscribe`: sends the result of an aggregate, also after each change. */
 export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe-aggregate",
   access: "subscribe",

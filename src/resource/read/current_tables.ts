@@ -41,7 +41,7 @@ export function withCurrentTables<Result>(
   });
 }
 
-/** Returns true for a 404 only if no row of the known table can have the key of the request. */
+/** Returns true if newer tables could accept the request, for example an id that was invalid. */
 function isRefusal(error: unknown, { segment }: ResourceRequest, { table }: Resource): boolean {
   if (!(error instanceof Problem)) return false;
   const { status } = error;

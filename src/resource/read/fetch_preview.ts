@@ -7,8 +7,8 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import type { CutColumns } from "./preview.ts";
 
 /**
- * The rows of a preview, with values cut. The stored values are cut too, except for the values that
- * determine the start of the next page.
+ * The rows of a preview, with long values cut. `stored` contains the whole values of the row that
+ * determines the start of the next page.
  */
 export interface PreviewRows extends FetchedRows {
   readonly cut: CutColumns;
@@ -16,7 +16,7 @@ export interface PreviewRows extends FetchedRows {
 
 type Stored = readonly SqlValue[];
 
-/** Fetches the rows of a plan that cuts long values. `check` has the meaning as in `fetchRows`. */
+/** Fetches the rows of a plan that cuts long values. `check` is called as in `fetchRows`. */
 export function fetchPreview(
   connection: Connection,
   plan: ReadPlan,

@@ -120,7 +120,7 @@ export interface ListRead {
   readonly counted: CountedPosition | null;
 }
 
-/** Plans a list within its grants, for `limit` rows. */
+/** Plans the read of `limit` rows of a list, as far as the grants allow. */
 export function planList(
   listQuery: ListQuery,
   { grant, related }: ListRights,

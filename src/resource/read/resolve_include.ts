@@ -32,7 +32,7 @@ export function reachedByIncludes(includes: readonly Include[]): ReadonlySet<Res
   );
 }
 
-/** Returns the include of a relation without options, with the relations that its rows include. */
+/** Returns an include with default options, whose rows include the relations in `include`. */
 export function plainInclude(
   relation: Relation,
   target: Resource,

@@ -10,7 +10,7 @@ export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource
 /** An empty list, for operations that write only rows of their own table. */
 export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
-/** No related grants, for operations that need only the grant of their main access. */
+/** The grants of an operation that needs no grant in addition to its main access. */
 export const noRelatedGrants: RelatedGrants = Object.freeze({
   also: null,
   related: new Map(),
@@ -26,8 +26,8 @@ export function reachedByRelation(
 }
 
 /**
- * Returns the filter over the link table of a `manyToMany` relation that the related grants allow.
- * A request uses only link rows that a list of the link table would show. All rows pass if no
+ * Returns a filter for the rows of a `manyToMany` link table that the related grants allow. A
+ * request uses only link rows that a list of the link table would show. All rows pass if no
  * resource serves the link table, or if the relation has no link table.
  */
 export function readableLinks(

@@ -63,7 +63,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   readonly #options: RoutedRequestOptions;
   #reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
 
-  /** Identifies the user. The address and the body are read later. */
+  /** Creates the request and looks up its user. The address and the body are read later. */
   constructor(received: ReceivedRequest, route: ResourceRoute, options: RoutedRequestOptions) {
     this.request = received.request;
     this.target = received.target;
@@ -173,9 +173,9 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   }
 
   /**
-   * Returns one form for all paths that lead to the same operation and row: without a final slash,
-   * and with the id as in responses. A malformed id stays unchanged. Throws a 400 for a malformed
-   * percent sequence.
+   * Returns the same string for all paths that lead to the same operation and row. The string has
+   * no final slash, and the id has the form that responses use. A malformed id stays unchanged.
+   * Throws a 400 for a malformed percent sequence.
    */
   operationPath(): string {
     const { path, resource: { url, table } } = this.#route;

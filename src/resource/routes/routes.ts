@@ -126,7 +126,8 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The stored response is the same rejection, for which the right to create is sufficient.
+        // The first request failed with this problem too. The right to create suffices to receive
+        // it.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

@@ -242,7 +242,7 @@ function untypedValue(value: unknown): unknown {
   throw new TypeError("A computed field must not be a promise: its function is synchronous");
 }
 
-/** A user's filter over fields of related rows. The grants turn it into an ordinary filter. */
+/** A user's filter over fields of related rows, from which `restrictTo` makes a plain filter. */
 export interface RelationFilter {
   /**
    * The resources that the filter reaches through relations, including resources of link tables.

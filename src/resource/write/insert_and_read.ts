@@ -29,8 +29,8 @@ export async function insertAndRead(
     const columns = [...values.keys()];
     const plan = { kind: "insert" as const, table, columns, rows: [values], returning: [] };
     const { text, values: bound } = reader.compile(plan);
-    // Sends a statement without a plan. The code that records the writes of plans would request the
-    // rows.
+    // A statement with a plan would return the rows, because recorded writes need them. Therefore
+    // the statement has no plan.
     await connection.query({ text, values: bound });
     const keys = [table.primaryKey.map((column) => values.get(column))];
     const found = await readByKeys(

@@ -58,7 +58,7 @@ export async function readByKeys(
   return found;
 }
 
-/** The rows that a batch by filter reads before it writes them. */
+/** Selects the rows that a batch by filter reads before it writes them. */
 export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
   readonly limit: number;
 }

@@ -44,7 +44,7 @@ export async function recordIds<Written>(
   };
 }
 
-/** Runs {@link recordIds} for one row with a known key, whose id may be null. */
+/** Runs {@link recordIds} for one row with a known key. Its optimistic id may be null. */
 export async function recordId(
   { key, optimisticId }: { readonly key: Key; readonly optimisticId: string | null },
   resource: Resource,

@@ -90,7 +90,7 @@ class RowGone extends Problem {
   }
 }
 
-/** Returns a function that reads the stored rows for before-hooks, all with the first request. */
+/** Returns a function that reads stored rows for before-hooks. Its first call reads all. */
 function currentRows(
   keys: readonly Key[],
   { where }: MatchingRows,

@@ -36,10 +36,7 @@ export type RelationNamed<Declared, Name> = Declared extends unknown
   ? Name extends keyof Declared ? Declared[Name] : never
   : never;
 
-/**
- * A relation with the name of its other table, and with the type that shows whether it leads to one
- * row or many.
- */
+/** A relation with the name of its other table, and with its type: to one row, or to many rows. */
 export type TypedRelation<Relation, Source> =
   // Version 1.0 of Drizzle names the other table as `defineRelations` does.
   Relation extends { readonly relationType: infer Count; readonly targetTableName: infer Key }

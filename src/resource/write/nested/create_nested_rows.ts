@@ -47,7 +47,7 @@ export async function createNestedRows(
         },
       );
       const included = embeddedIn(plan.body.rows, writing.written);
-      // A linked row exists already, may have any size, and may be linked by many rows.
+      // Linked rows may have any size, and many rows may link the same one.
       requireFittingReply(rows, call.resource, included);
       return { rows, included, recorded };
     });

@@ -11,16 +11,16 @@ import { InvalidFields, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
 /**
- * Returns the sources of a foreign key that refers to `from`. The step of the relation leads from
- * the referenced row to the row with the foreign key.
+ * Returns the sources of the foreign key with which a related row refers to the row `from`. `pairs`
+ * begins at `from`: its `own` columns belong to that row.
  */
 export function sourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
 /**
- * Returns the sources of a foreign key that refers to `from`. The step of the relation leads from
- * the row with the foreign key to the referenced row.
+ * Returns the sources of the foreign key with which a row refers to the related row `from`. `pairs`
+ * ends at `from`: its `other` columns belong to that row.
  */
 export function sourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));

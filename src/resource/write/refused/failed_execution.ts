@@ -25,7 +25,7 @@ function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean 
     [...query.keys()].every((name) => withoutValues.has(name));
 }
 
-/** Parameters whose values cannot make the database fail, unlike a sum that is too large. */
+/** Parameters whose values cannot cause an error, unlike a metric `sum` that is too large. */
 const withoutValues: ReadonlySet<string> = new Set([
   ...["select", "orderBy", "limit", "offset", "include", "totalCount", "preview"],
   ...["groupBy", "count", "min", "max"],

@@ -64,8 +64,8 @@ export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, newRow(resource));
 
 /**
- * Parses the fields of a body that creates or changes a row as {@link parseColumns} does. Values
- * that the row may already show become `GivenValue`s.
+ * Parses the fields of a body that creates or changes a row as {@link parseColumns} does. A value
+ * that may equal the stored value in another form becomes a `GivenValue`.
  */
 export const parseRow: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { ...newRow(resource), mayBeStored: true });
@@ -82,8 +82,8 @@ export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, changes(resource));
 
 /**
- * Parses the fields of a body that changes one row as {@link parseChanges} does. Values that the
- * row may already show become `GivenValue`s.
+ * Parses the fields of a body that changes one row as {@link parseChanges} does. A value that may
+ * equal the stored value in another form becomes a `GivenValue`.
  */
 export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { ...changes(resource), mayBeStored: true });
@@ -98,7 +98,7 @@ interface BodyUse {
   readonly immutable: ReadonlySet<ColumnInfo>;
   /** True if relations are allowed. */
   readonly embeds: boolean;
-  /** True if the body may contain values that a row already shows. */
+  /** True if a value in the body may equal the stored value in another form. */
   readonly mayBeStored: boolean;
 }
 
@@ -142,7 +142,7 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if a row may show this value in another form. A key is compared as a key. */
+/** Returns true if the value may be another form of the stored value, which a key never is. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return !column.primaryKey && fields.readable.includes(column) &&

@@ -28,7 +28,7 @@ export interface WantedRow extends BodyPart {
   readonly kind: "connect" | "create";
 }
 
-/** The context of a request: its relation, and whether the enclosing row is new. */
+/** The context of a {@link RelationRequest}: the relation, and whether the outer row is new. */
 export interface RequestPlace {
   readonly relation: Relation;
   readonly target: Resource;

@@ -18,7 +18,7 @@ import { parseRowId } from "./parse_row_id.ts";
 import type { BodyPart, RelationRequest } from "./parse_relation.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** The changes of one relation in all rows of a level. */
+/** All changes of one relation, from all enclosing rows at one depth of a body. */
 export interface Asked {
   readonly relation: Relation;
   readonly target: Resource;
@@ -231,7 +231,7 @@ function requireWritableChildren(change: RelationChange, { relation, target }: A
   throw atBodyPath(fault(neverNull), removed.bodyPath);
 }
 
-/** Throws a 422 if several rows of a batch want the same child. */
+/** Throws a 422 if several rows of a batch are to be related to the same child. */
 function requireOneParent(changes: readonly RelationChange[], { table }: Resource): void {
   const seen = new Map<string, BodyPath>();
   for (const { given, bodyPath } of changes.flatMap(({ connect }) => connect)) {

@@ -47,7 +47,7 @@ export interface ResolvedChange {
   readonly related: readonly (readonly [NestedRow, Row])[];
 }
 
-/** Context of resolving a change of related rows. */
+/** The context in which a change of related rows is resolved. */
 export interface Resolving {
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
