@@ -9,7 +9,7 @@ import { checkedFirst, compileFilter } from "./where.ts";
 
 /**
  * Compiles an aggregate to SQL. An inner SELECT computes the groups. Its columns have the names
- * that `having` and `order` use, so these are compiled like any other filter and order. Each result
+ * that `having` and `order` use, so both are compiled like any other filter and order. Each result
  * row contains the keys, then the metrics. `check` is SQL that can stop a long statement, for
  * engines that cannot stop it otherwise.
  */
@@ -44,7 +44,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** Returns the check for groups, which runs after the sort. The check in WHERE runs before it. */
+/** Returns the time check after the sort of an aggregate. The check in WHERE runs before it. */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }

@@ -244,7 +244,6 @@ function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   return join(assignments, ", ");
 }
 
-/** Compiles a value for its own column. The value needs no cast. */
 function compileValue(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return value === databaseDefault
     ? dialect.columnDefault(column)

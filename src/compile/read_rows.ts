@@ -15,7 +15,7 @@ import { previewList } from "./preview_list.ts";
 import { compileReached, compileTieBreak } from "./reach.ts";
 import { compileFilter, mayScan } from "./where.ts";
 
-/** The facts about tables that the compiler caches for reading rows. */
+/** The dialect and the cached SQL that the compiler uses for reading rows. */
 export interface ReadContext {
   readonly dialect: Dialect;
   /** Returns SQL that can stop a scan, or null if the engine can interrupt statements itself. */
@@ -47,7 +47,6 @@ interface SelectedRanges {
   readonly columns: Fragment;
 }
 
-/** Compiles the SELECT of the ranges. The caller appends the limit of the page. */
 function compileRanges(
   plan: ReadPlan,
   { ranges, columns }: SelectedRanges,
@@ -171,14 +170,12 @@ function within(outer: Fragment, ranges: readonly OrderedRange[]): readonly Orde
   }));
 }
 
-/** Returns the order for rows whose first key is not NULL. */
 function known(order: readonly OrderKey[]): readonly OrderKey[] {
   const [first, ...rest] = order;
   if (first === undefined || first.column.notNull) return order;
   return [{ ...first, column: { ...first.column, notNull: true } }, ...rest];
 }
 
-/** Returns true if a row comparison of these keys sorts the rows as the order does. */
 function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
   return keys.every((key) => key.descending === descending && key.column.notNull);
 }

@@ -10,7 +10,7 @@ import { compileFilter, withScanCheck } from "./where.ts";
 /**
  * Compiles the SELECT of the rows related to a list of keys. Each result row has the columns, then
  * the position of the key in the list. The keys are bound as one value, so the SQL does not depend
- * on their number. The database compares keys by its own equality.
+ * on their number. The database compares keys by its own rules of equality.
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
   const { relation: { steps: [step, second] } } = plan;
@@ -81,7 +81,7 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
     rowsOfKeys(keys, compileFilter(where, dialect), dialect)
   }`;
   return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${
-    // The condition has a check again, because the rows are read again after the sort.
+    // The scan check is repeated here, because the rows are read again after the sort.
     withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 
@@ -104,8 +104,8 @@ function keysAfterLinks(
 
 /**
  * Returns the SQL after FROM that joins the keys with the rows of their step. Without an index,
- * SQLite would compare each row with every key. Twenty keys took 9 s for a million rows, and 0.5 s
- * with a set.
+ * SQLite would compare each row with every key. For twenty keys and a million rows, this took 9 s.
+ * With an IN condition it took 0.5 s.
  */
 function rowsOfKeys(
   { step, keys, names, scans }: List,

@@ -116,7 +116,7 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
 
 /**
  * Returns the dialect's check for the rows of a table, or null if the engine can interrupt
- * statements. The check is much cheaper with an integer key. The key's name has no prefix.
+ * statements. The check is much cheaper with an integer key. The name of the key is not qualified.
  */
 export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;

@@ -63,9 +63,9 @@ function database(driver: Driver): Database {
 }
 
 /**
- * Returns the descriptions of declared tables. Rejects a value that is not a list, because
- * JavaScript programs may pass a single table. Rejects tables with columns of custom types, which
- * `CREATE TABLE` cannot create.
+ * Returns the descriptions of declared tables. Throws an Error for a value that is not a list,
+ * because JavaScript programs may pass a single table. Also throws for a column of a custom type,
+ * which `CREATE TABLE` cannot create.
  */
 function declared(
   tables: readonly TableLike<unknown, unknown>[],

@@ -65,7 +65,7 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
   }
 }
 
-/** Returns the path in `sqlite:notes.db`. Other programs write such a URL as `sqlite:///…`. */
+/** Returns the path in a URL of SQLite, such as `sqlite:notes.db` or `sqlite:///notes.db`. */
 function pathOf(rest: string): string {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");
@@ -113,7 +113,7 @@ export async function openPackaged(
   place: unknown,
   options: OpenDatabaseOptions,
 ): Promise<Driver> {
-  // `drivers` names functions of this type. A test opens a database by each of these functions.
+  // Each opener in `drivers` has this type. A test opens a database by each of them.
   const { [driver.opener]: open } = await load(driver) as Record<string, Opener>;
   if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
   return await open(place, options);
@@ -140,7 +140,7 @@ async function openSqlite(
     : await openNodeSqlite(path, options);
 }
 
-/** A literal import downloads nothing here, because Deno contains the library `node:sqlite`. */
+/** This import is literal, because Deno contains `node:sqlite` and downloads nothing. */
 async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
   const module = await import("./sqlite/driver/node_sqlite_driver.ts");
   return await module.openNodeSqlite(path, options);

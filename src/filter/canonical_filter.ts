@@ -38,7 +38,7 @@ export function canonicalFilterText(filter: Filter): string {
 
 /** Returns the key of a group. Its strings are delimited, so two groups never share a key. */
 function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
-  // A manually built tree may nest a group in a group of the same kind, or have a single term.
+  // A manually built group may contain a group of the same kind, or have only one term.
   const flat = kind === "and" ? and(...terms) : or(...terms);
   if (flat.kind !== kind) return canonicalFilterText(flat);
   const keys = sortedOnce(flat.terms.map(canonicalFilterText));

@@ -46,7 +46,7 @@ export interface Comparison {
 
 /**
  * A node of a filter that follows a relation. A row matches if at least one related row matches.
- * Only the database evaluates it.
+ * Only the database evaluates such a node.
  */
 export interface Related {
   /** Distinguishes this node from other filters. */

@@ -14,7 +14,7 @@ import { fitsPaths, pathOperandFault } from "./operators/path_comparison.ts";
 import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
-/** The field of a comparison in a filter: a column, or a value within its documents. */
+/** The field that a comparison of a filter compares: a column, or a value within its documents. */
 export interface ComparedField {
   readonly column: ColumnInfo;
   /** The names that lead to a value within a document, or null for the whole value. */

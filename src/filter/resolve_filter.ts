@@ -29,7 +29,7 @@ export interface FilterContext {
   relationNames?(): readonly string[];
 }
 
-/** A relation that a filter may follow when it is resolved, and the context at its target. */
+/** A relation that a filter may follow, and the context for names of the related table. */
 export interface FilterableRelation {
   readonly relation: Relation;
   readonly target: FilterContext;
@@ -114,7 +114,6 @@ export function unknownField(
   );
 }
 
-/** Suggests the nearest name for the first unknown part of a dotted name. */
 function suggestion(parts: readonly string[], context: FilterContext): string {
   let here = context;
   for (const [index, part] of parts.entries()) {
@@ -180,7 +179,7 @@ function ownColumn(
   return { walk, field: { column, path: null, safeNumbers }, operators };
 }
 
-/** Returns a relation filter. `none` matches no related row, but `all` requires that one exists. */
+/** Returns a filter along a relation. With `all`, a row passes if it has any related row. */
 function related(relation: Relation, filter: Filter): Filter {
   return filter.kind === "none" ? noRows : { kind: "related", relation, filter, links: allRows };
 }

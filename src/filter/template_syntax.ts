@@ -12,7 +12,7 @@ const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
  * Parses a filter that `rsql` has built. Returns null for a blank filter. Each marker must be a
  * complete value of the syntax tree. For a marker in another place, such as a quoted name of a
  * path, the function throws a plain Error, because the filter would be a different one. The message
- * of a parse error shows the places of the values.
+ * of a parse error shows `${…}` for each value.
  */
 export function parseTemplate(
   { text, values }: FilterText,
@@ -22,7 +22,7 @@ export function parseTemplate(
   if (syntax === null) return null;
   const literals = literalsOf(syntax);
   const places = new Set(literals.filter(isValue).map(({ at }) => at));
-  // The string has one marker for each value.
+  // A template has one marker for each value, so every marker was a complete value.
   if (places.size === values.length) return syntax;
   for (const [index, { 0: mark, index: at }] of [...text.matchAll(marker)].entries()) {
     if (places.has(at)) continue;

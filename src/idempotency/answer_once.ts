@@ -31,7 +31,7 @@ export interface IdempotentRequest {
   readonly query: string;
   /** The value of the If-Match header, or null if the request has none. */
   readonly ifMatch: string | null;
-  /** Identifies the fields that the caller may read. Empty if they do not depend on the user. */
+  /** Identifies the set of readable fields. Empty if the set does not depend on the user. */
   readonly fields: string;
   /** The raw bytes of the body. Empty if the request has no body. */
   readonly body: Uint8Array;
@@ -171,7 +171,7 @@ async function replay(
   return reply;
 }
 
-/** Renews the claim until the returned function is called. */
+/** Starts to renew the claim regularly. Returns the function that ends this. */
 function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyContext) {
   let isStopped = false;
   let cancel = () => {};

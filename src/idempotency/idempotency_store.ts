@@ -5,7 +5,7 @@
  * store fails.
  */
 export interface IdempotencyStore {
-  /** Claims a key, unless another request with this key is running or has finished. */
+  /** Claims a key. Fails if another request with this key is running or has finished. */
   claim(claim: IdempotencyClaim): Promise<ClaimResult>;
   /** Returns what {@link claim} would find, without claiming. Null if the claim would succeed. */
   find(claim: IdempotencyClaim): Promise<FoundAnswer | null>;
@@ -37,7 +37,7 @@ export interface IdempotencyClaim {
 /** The result of claiming a key. A found fingerprint is that of the first request with the key. */
 export type ClaimResult = { readonly kind: "claimed" } | FoundAnswer;
 
-/** The record of a key that another request holds, or for which a response is stored. */
+/** The claim or the response that a store has found under an idempotency key. */
 export type FoundAnswer =
   | { readonly kind: "in-flight"; readonly fingerprint: string }
   | {

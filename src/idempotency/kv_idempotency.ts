@@ -35,7 +35,7 @@ export class KvIdempotency implements IdempotencyStore {
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
     const { store } = this.#options;
     const key = keyOf(claim);
-    // Most keys are new, so the first attempt commits without reading.
+    // Most keys are new, so the first attempt commits without reading the key.
     for (let versionstamp: string | null = null;;) {
       const commit = this.#setting(key, claim, versionstamp);
       // If this call fails, nothing has been executed, and the client may repeat the request.
@@ -65,8 +65,8 @@ export class KvIdempotency implements IdempotencyStore {
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
-      // The parts expire later than the record, so that a reader that finds the record finds the
-      // parts.
+      // The parts expire later than the record. A reader that finds the record can therefore read
+      // the parts.
       const expireInMs = keepMs + partMarginMs;
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs, share }] });
     }
@@ -183,7 +183,7 @@ function asRecord(value: unknown): KeyRecord | null {
   return value === undefined ? null : value as KeyRecord;
 }
 
-/** Divides a response into parts. Headers are included, because a `Location` may be long. */
+/** Divides a response into parts. The headers are included, because a `Location` may be long. */
 function split(answer: StoredAnswer): readonly [Uint8Array, ...Uint8Array[]] {
   const bytes = new TextEncoder().encode(JSON.stringify(answer));
   const count = Math.ceil(bytes.length / partBytes);

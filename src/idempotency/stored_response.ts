@@ -4,15 +4,16 @@ import type { Reply } from "../protocol/reply.ts";
 import type { AnswerShares } from "./answer_shares.ts";
 import type { StoredAnswer, StoredResponse } from "./idempotency_store.ts";
 
-/** The facts that decide if and for how long a response is stored. */
+/** How long a response is stored, and how much space the client's responses may use. */
 export interface AnswerKeeping {
   readonly shares: AnswerShares;
   readonly ttlMs: number;
 }
 
 /**
- * Returns the response to store for repetitions of its request; null if the reply must not be
- * replayed. If a reply is too large for the share of its client, only the key is stored.
+ * Returns the response to store for repetitions of its request, or null if the reply must not be
+ * replayed. A body that is too large is omitted. If the client's share is used up, long bodies are
+ * omitted, and the response is kept for at most five minutes.
  */
 export function storedResponse(
   reply: Reply,
@@ -29,7 +30,7 @@ export function storedResponse(
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }
 
-/** Returns the error for a repeated request if the first response was not stored. */
+/** Returns the error for a repeated request if the first response is not available. */
 export function answerNotKept(answer: StoredAnswer | null): Problem {
   const { status, headers: { location = "" } = {} } = answer ?? {};
   return new Problem(
@@ -47,7 +48,7 @@ export function answerNotKept(answer: StoredAnswer | null): Problem {
 /** Statuses below 500 that may change if the request is repeated. */
 const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
-/** Returns true if repeated requests get this reply again. */
+/** Returns true if a repeated request gets the same reply. */
 export function isStorable({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }
@@ -75,10 +76,9 @@ function sizeOf({ headers, body }: StoredAnswer): number {
   return Buffer.byteLength(JSON.stringify(headers)) + Buffer.byteLength(body ?? "");
 }
 
-/** Maximum size of a stored response, in bytes. */
 const maxAnswerBytes = 1024 ** 2;
 
-/** Size of a stored key without a response, in bytes. */
+/** Approximate size of a stored key without its response, in bytes. */
 const recordBytes = 500;
 
 /** How long a response is kept if its client's share is used up, in milliseconds. */

@@ -111,7 +111,7 @@ export class TableIdempotency implements IdempotencyStore {
     );
   }
 
-  /** Purges from time to time. Expired responses are never found, and only use space. */
+  /** Purges from time to time. Expired responses are never returned, and only use space. */
   async #purgeRarely(): Promise<void> {
     const now = this.#options.clock.now();
     if (now < this.#nextPurgeAt) return;
@@ -144,7 +144,7 @@ export class TableIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Returns what a record means for a claim, or null if the record has expired. */
+  /** Returns the result of claiming a key with this record, or null if the record has expired. */
   #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;
@@ -201,7 +201,6 @@ export class TableIdempotency implements IdempotencyStore {
   }
 }
 
-/** The time between two purges, in milliseconds. */
 const purgeMs = 600_000;
 
 const records = table("_service_idempotency", {
@@ -220,13 +219,12 @@ const momentColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");
 
-/** An index for the purge, which finds records by their expiry. */
+/** An index for the purge, which selects records by their expiry. */
 const index = {
   text: "CREATE INDEX IF NOT EXISTS _service_idempotency_end ON _service_idempotency (expires_at)",
   values: [],
 };
 
-/** A record of the table as it was read. */
 interface Found {
   readonly owner: string;
   readonly fingerprint: string;

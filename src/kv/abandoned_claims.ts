@@ -1,7 +1,7 @@
 /**
- * Claims whose requests were refused because the key-value store did not respond. The store may
- * still write their records later. This process ignores such records, and removes them for other
- * processes, so that the requests can be sent again.
+ * Claims of keys in the key-value store, whose requests were refused because the store did not
+ * respond. The store may still write the records of these claims later. This process ignores such
+ * records, and removes them for other processes, so that the requests can be sent again.
  */
 export class AbandonedClaims {
   readonly #ids = new Set<string>();
@@ -13,7 +13,7 @@ export class AbandonedClaims {
     return this.#ids.has(id);
   }
 
-  /** Ignores a record. After `sent` resolves or rejects, `remove` deletes the record. */
+  /** Ignores a record. Once `sent` has resolved or rejected, `remove` deletes the record. */
   add(id: string, sent: Promise<unknown>, remove: () => Promise<void>): void {
     this.#ids.add(id);
     this.#open++;

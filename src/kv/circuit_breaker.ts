@@ -20,28 +20,27 @@ export interface StartedOperation {
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
-  /** Reads any key of the store. */
   readonly #probe: () => Promise<unknown>;
   /** Operations without a response, in order of sending. A response also removes earlier ones. */
   readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;
   #isOpen = false;
-  /** Resolves at the next response of the store. Null while no operation waits for a response. */
+  /** Resolves at the next response of the store. Null if no operation waits for a response. */
   #nextAnswer: PromiseWithResolvers<void> | null = null;
   #probedAt = -Infinity;
   #openProbes = 0;
 
-  /** The constructor sends nothing. */
+  /** Creates a circuit breaker without sending an operation. */
   constructor(clock: Clock, probe: () => Promise<unknown>) {
     this.#clock = clock;
     this.#probe = probe;
   }
 
   /**
-   * Returns null if an operation may be sent now. Otherwise returns a promise, after which the
-   * caller must ask again. Rejects with a `StoreError` if the store does not respond. In this case,
-   * the operation was not sent.
+   * Returns null if an operation may be sent now. Otherwise returns a promise. After it resolves,
+   * the caller must call this function again. Rejects with a `StoreError` if the store does not
+   * respond. In this case, the operation was not sent.
    */
   waitUntilReady(deadline: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;
@@ -92,7 +91,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Sends a probe. A probe sent during an outage succeeds afterwards, and shows its end. */
+  /** Sends a probe. A probe from an outage gets its response when the outage ends. */
   #sendProbe(now: number): void {
     const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
@@ -107,17 +106,17 @@ export class CircuitBreaker {
   }
 }
 
-/** How long an operation waits before the store is probed, in milliseconds. */
+/** How long the store may send no response before it is probed, in milliseconds. */
 const silenceMs = 500;
 
 /** The number of operations to send per response. In an outage, all these operations fail. */
 const maxBetweenAnswers = 64;
 
-/** The pauses between probes in milliseconds. The long pause applies if many probes are open. */
+/** The pauses between probes in milliseconds. The long pause applies if many are unanswered. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 
-/** With this number of open probes, the pause is long: Deno's client retries each of them. */
+/** With this many unanswered probes the pause is long, because Deno's client retries them all. */
 const maxProbes = 20;
 
 function silent(): StoreError {

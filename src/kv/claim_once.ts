@@ -39,7 +39,6 @@ export async function claimRevocably(
   };
 }
 
-/** Returns the versionstamp of the claim, or null if the key was already stored. */
 async function claim(
   store: KeyValue,
   key: KeyValueKey,

@@ -8,7 +8,7 @@ export interface DenoKv {
   getMany(keys: readonly KeyValueKey[]): Promise<readonly DenoKvEntry[]>;
   /** Reads a range of keys. */
   list(selector: DenoKvSelector, options: DenoKvListOptions): AsyncIterable<DenoKvEntry>;
-  /** Creates an empty write. */
+  /** Creates a write that contains no changes yet. */
   atomic(): DenoKvAtomic;
   /** Closes the store. A second call throws. */
   close(): void;
@@ -26,13 +26,13 @@ export function platformOpenKv(): ((path: string) => Promise<DenoKv>) | undefine
   return platform?.openKv;
 }
 
-/** An entry as Deno KV returns it. An entry without a versionstamp has no record. */
+/** An entry as Deno KV returns it. The versionstamp is null if the key does not exist. */
 export interface DenoKvEntry {
   /** The key. A key that was read contains no symbols, although Deno's type allows symbols. */
   readonly key: readonly (KeyValueKeyPart | symbol)[];
-  /** The value, or null if there is no record. */
+  /** The value of the key, or null if the key does not exist. */
   readonly value: unknown;
-  /** Identifies the state of the key's record. Null if there is no record. */
+  /** Identifies the current version of the key's value. Null if the key does not exist. */
   readonly versionstamp: string | null;
 }
 

@@ -9,10 +9,10 @@ import type { RetryingKv } from "./retrying_kv.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** A commit, with the values that are the same in all its attempts. */
+/** A commit, with the encoded keys and values that all its attempts share. */
 interface PreparedCommit {
   readonly commit: KeyValueCommit;
-  /** The encoded key whose record proves that the commit was done. */
+  /** The encoded key whose record proves that the commit was carried out. */
   readonly claimCode: string | null;
   /** The id in the record that proves the commit. */
   readonly claimId: string | null;
@@ -70,7 +70,7 @@ async function attempt(
   }
 }
 
-/** Ignores the claim of a refused request. Removes the claim once its commit has ended. */
+/** Ignores the claim of a refused request, and removes it once the commit has ended. */
 function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<unknown>): void {
   const { commit: { claim, isProvisional = false }, claimId } = prepared;
   if (claim === undefined || claimId === null || !isProvisional) return;
@@ -108,7 +108,6 @@ function atomic(
   return operation;
 }
 
-/** Returns the result of a commit whose record exists. Returns null if there is no record. */
 async function findProof(
   kv: RetryingKv,
   prepared: PreparedCommit,
@@ -124,7 +123,7 @@ async function findProof(
   }
 }
 
-/** The time for finding the proof of a commit without acknowledgement, in milliseconds. */
+/** The time limit for reading the record that proves an unacknowledged commit, in milliseconds. */
 const proofMs = 500;
 
 function resultOf(
@@ -151,7 +150,7 @@ async function recheck(
 
 interface Recheck {
   readonly done: KeyValueCommitResult | null;
-  /** The checks with the current states of their keys. */
+  /** The checks, with the versionstamps that their keys have now. */
   readonly checks: readonly KeyValueCheck[];
   /** True if the record that failed the check was removed between the attempt and this read. */
   readonly isFree: boolean;

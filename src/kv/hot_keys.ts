@@ -14,7 +14,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { afterPendingIo } from "../runtime/event_loop.ts";
 
-/** The options for changing hot keys. */
+/** The options of {@link HotKeys}. */
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
   /** The time limit for retries after other processes' changes, in milliseconds. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
@@ -32,7 +32,6 @@ export class HotKeys {
   readonly #store: KeyValue;
   readonly #options: HotKeysOptions;
   readonly #queues = new Map<string, KeyQueue>();
-  /** The queues that belong to no batch. */
   #ready: KeyQueue[] = [];
   #openBatches = 0;
   #isScheduled = false;
@@ -125,7 +124,7 @@ export class HotKeys {
     if (this.#ready.length > 0) this.#schedule();
   }
 
-  /** Resolves once all changes that waited at the start have an outcome. Never rejects. */
+  /** Tries to commit the waiting changes. Resolves once each is stored or has failed. */
   async #attempt(queues: readonly KeyQueue[], tries: number): Promise<void> {
     const waiting = queues.filter((queue) => queue.updates.length > 0);
     if (waiting.length === 0) return;
@@ -194,7 +193,7 @@ export class HotKeys {
     return ok;
   }
 
-  /** Retries after another process has changed a key. The store does not say which key. */
+  /** Retries after another process has changed a key. Several keys are retried in two halves. */
   async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
     if (queues.length > 1) {
       const half = Math.ceil(queues.length / 2);
@@ -225,13 +224,12 @@ export class HotKeys {
   }
 }
 
-/** How long a key waits for other keys while a batch is running, in milliseconds. */
 const maxGroupingMs = 5;
 
 /** The maximum number of concurrent batches. A remote store takes ten keys at a time. */
 const maxOpenBatches = 16;
 
-/** The number of keys that a store reads as one snapshot. */
+/** The maximum number of keys that a store reads as one snapshot. */
 const keysOfOneMoment = 10;
 
 /** Returns true if another change in the same commit deletes this record later. */
@@ -246,7 +244,7 @@ function isDeletedAfter(
   return deletions.some((one) => encodeKey(one.key) === code);
 }
 
-/** Rejects these changes. If the store failed, also rejects later changes of the keys. */
+/** Rejects these changes. If the store failed, also rejects later changes of their keys. */
 function rejectUpdates(
   queues: readonly KeyQueue[],
   updates: readonly PendingUpdate[],

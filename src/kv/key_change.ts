@@ -12,9 +12,9 @@ export interface KeyChange<Result> {
     | undefined;
   /**
    * Related records, which are written in the commit of the hot key. Only changes that also set the
-   * hot key's record may read and write related records, so the hot key's versionstamp covers them.
-   * No other commit may overwrite the first related record, which proves the commit if an
-   * acknowledgement is lost.
+   * hot key's record may read and write related records, so the hot key's versionstamp changes
+   * whenever they change. No other commit may overwrite the first related record, which proves the
+   * commit if an acknowledgement is lost.
    */
   readonly beside?: readonly KeyValueMutation[] | undefined;
 }
@@ -29,7 +29,7 @@ export type ComputeChange<Result> = (
   beside: readonly unknown[],
 ) => KeyChange<Result>;
 
-/** A waiting change, without the type of its result. */
+/** A waiting change of a hot key, without the type of its result. */
 export interface PendingUpdate {
   readonly enqueuedAt: number;
   readonly reads: readonly KeyValueKey[];
@@ -43,7 +43,7 @@ interface ComputedUpdate {
   readonly resolve: () => void;
 }
 
-/** The waiting changes of one key. */
+/** The waiting changes of one hot key. */
 export interface KeyQueue {
   readonly key: KeyValueKey;
   readonly code: string;
@@ -51,7 +51,7 @@ export interface KeyQueue {
   readySince: number;
 }
 
-/** The outcome of all changes in one queue, before the commit. */
+/** The outcome of all changes in the queue of one hot key, before the commit. */
 export interface QueueDraft {
   readonly queue: KeyQueue;
   readonly versionstamp: string | null;

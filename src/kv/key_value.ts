@@ -36,8 +36,8 @@ export interface KeyValueEntry {
   /** The value. Undefined if the record is missing or has expired. */
   readonly value: unknown;
   /**
-   * Identifies this state of the key, for a {@link KeyValueCheck}. The string is opaque. Null means
-   * that there is no record, but an expired record may still have one.
+   * Identifies this version of the record, for a {@link KeyValueCheck}. The string is opaque. Null
+   * if the key has no record. An expired record may still have a versionstamp.
    */
   readonly versionstamp: string | null;
 }
@@ -69,7 +69,7 @@ export interface KeyValueCommit {
   /**
    * True if the claim is void after this commit was refused with a {@link StoreError}. If the store
    * carries the commit out nevertheless, the record is ignored and removed. The option is for
-   * commits that only claim. A store that always responds can ignore this.
+   * commits that only claim. A store that always responds can ignore this option.
    */
   readonly isProvisional?: boolean | undefined;
 }

@@ -22,9 +22,9 @@ export function placeMistake(kv: string): string | null {
 }
 
 /**
- * Returns the mistake of a path that ends like the files that SQLite keeps next to a database.
- * SQLite reads and deletes such a file when the database of its name is opened. Returns null for
- * any other path.
+ * Returns the mistake of a path that ends like the name of a file that SQLite creates next to a
+ * database, such as `-wal`. SQLite reads and deletes such a file when the database next to it is
+ * opened. Returns null for any other path.
  */
 export function companionMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];
@@ -33,7 +33,6 @@ export function companionMistake(path: string): string | null {
     : `must not end with "${end}", as the names of files that SQLite makes for a database do`;
 }
 
-/** Returns the host of a URL, or the empty string for an invalid URL. */
 function hostOf(url: string): string {
   const { hostname = "" } = URL.parse(url) ?? {};
   return hostname.replace(/^\[(.*)\]$/, "$1");

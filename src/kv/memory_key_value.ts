@@ -15,10 +15,9 @@ import { StoreError } from "./store_error.ts";
 
 /**
  * Creates a {@link KeyValue} in the memory of this process, which other processes cannot see. A
- * store that contains `maxBytes` refuses commits that add records. Clients must not be able to fill
- * the memory of a service with records that are kept for a day. Records with a share may use half
- * of the memory. They are dropped to make room for other records with a share, and for reserved
- * records, which have an additional eighth.
+ * store that contains `maxBytes` refuses commits that add records, so that clients cannot fill the
+ * memory of a service. Records with a share may use half of the memory. They are dropped to make
+ * room for other records with a share, and for reserved records, which have an additional eighth.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);
@@ -44,7 +43,7 @@ export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 
 
 interface MemoryRecord {
   readonly key: KeyValueKey;
-  /** The serialized value, so that later changes to the passed value do not affect the store. */
+  /** The serialized value. Later changes to the passed object do not affect it. */
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   readonly versionstamp: string;
@@ -60,9 +59,8 @@ class MemoryRecords {
   readonly #records = new Map<string, MemoryRecord>();
   readonly #shares = new RecordShares();
   #commits = 0;
-  /** The number of records at which expired records are removed. Each removal reads all records. */
+  /** The number of records at which expired records are removed. The removal reads all records. */
   #sweepAt = firstSweep;
-  /** The time of the last removal that was meant to free space. */
   #sweptForRoomAt = -Infinity;
 
   constructor(clock: Clock, maxBytes: number) {
@@ -96,7 +94,7 @@ class MemoryRecords {
     const holds = checks.every(({ key, versionstamp }) =>
       (this.#live(encodeKey(key))?.versionstamp ?? null) === versionstamp
     );
-    // All mutations are prepared first. If preparing one throws, none is carried out.
+    // All mutations are prepared before the first is applied. If one throws, none is applied.
     const versionstamp = (this.#commits + 1).toString(16).padStart(20, "0");
     const prepared = mutations.map((mutation) => this.#prepared(mutation, versionstamp));
     if (!holds) return { ok: false };
@@ -183,13 +181,11 @@ class MemoryRecords {
 
 const firstSweep = 1_000;
 
-/** How long a full store is assumed to stay full, in milliseconds. */
+/** The minimum time between two removals of expired records to free space, in milliseconds. */
 const sweepPauseMs = 1_000;
 
-/** An encoded key and its new record. Null deletes the record. */
 type PreparedRecord = readonly [code: string, record: MemoryRecord | null];
 
-/** Returns the approximate memory of a record with its key, in bytes. */
 function sizeOf(code: string, { bytes }: MemoryRecord): number {
   return bytes.length + 4 * code.length + 200;
 }

@@ -18,8 +18,8 @@ export interface AppStore {
   /** The configured store, or null if none is configured. */
   readonly configured: KeyValue | null;
   /**
-   * Returns the store for `purpose`, e.g. `limits`. If none is configured, reports this and returns
-   * a store in the memory of this process.
+   * Returns the store for `purpose`, e.g. `limits`. If no store is configured, reports this and
+   * returns a store in the memory of this process.
    */
   need(purpose: string): KeyValue;
   /** Closes the store, even if the caller has opened it. */

@@ -11,7 +11,7 @@ import type { SchemaPart } from "../runtime/files/deno_kv_tables.ts";
 export function readSchema(path: string): readonly SchemaPart[] {
   const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });
   const isAtRest = !existsSync(`${path}-wal`) && !existsSync(`${path}-journal`);
-  // If all data is in the file itself, SQLite need not create other files next to it.
+  // Without these files, the file contains all data, and SQLite need not create such files.
   const database = open(isAtRest ? `${pathToFileURL(path)}?immutable=1` : path);
   try {
     const rows = database.prepare(

@@ -1,10 +1,10 @@
 /**
- * The shares of clients in the records of a store of limited size. The client that fills the store
- * makes room with its own records.
+ * The records of each client in a store of limited size. The client that fills the store makes room
+ * with its own records.
  */
 export class RecordShares {
   readonly #shares = new Map<string, Share>();
-  /** The names of shares by the magnitude of their bytes, to find the largest without a search. */
+  /** The names of clients' shares by the number of digits of their bytes, to find a large share. */
   readonly #byMagnitude: readonly Set<string>[] = Array.from({ length: 33 }, () => new Set());
   #bytes = 0;
 
@@ -50,7 +50,6 @@ interface Share {
   bytes: number;
 }
 
-/** Returns the number of binary digits of a number. */
 function magnitude(bytes: number): number {
   return 32 - Math.clz32(bytes);
 }

@@ -29,7 +29,7 @@ export class RetryingKv {
   /** The claims whose records are treated as expired. */
   readonly abandonedClaims = new AbandonedClaims();
 
-  /** The constructor takes over the store, which `close` closes. */
+  /** Creates the wrapper of `kv`. It owns `kv`: `close` closes both. */
   constructor(kv: DenoKv, options: RetryingKvOptions) {
     this.#kv = kv;
     this.#options = options;
@@ -153,7 +153,6 @@ export class RetryingKv {
   }
 }
 
-/** Thrown if an operation has no response before its deadline. */
 class NoAnswer extends Error {}
 
 /** Limits of one read of a Deno KV. */

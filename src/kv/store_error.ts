@@ -1,10 +1,10 @@
 import { Problem } from "../problem/problem.ts";
 
-/** The kind of an error of the key-value store, which says if an unconfirmed operation was done. */
+/** The kind of an error of the key-value store. It tells if the operation was carried out. */
 export type StoreErrorKind =
-  /** The operation was not done: the store is closed, unreachable, or busy past the deadline. */
+  /** The operation had no effect: the store is closed, unreachable, or busy past the deadline. */
   | "unavailable"
-  /** The error of a write that may have been done. */
+  /** The write may have been carried out. */
   | "unknown-outcome";
 
 /** The error of a failed key-value store. The original error is the `cause`. */

@@ -69,7 +69,6 @@ export function averageDigits({ scale }: ColumnInfo): number {
   return scale === null ? openAverageDigits : scale + furtherAverageDigits;
 }
 
-/** The decimal places of an average if the values of the column have different scales. */
 const openAverageDigits = 16;
 const furtherAverageDigits = 6;
 

@@ -27,7 +27,7 @@ export interface CountedPosition {
   readonly hash: string;
 }
 
-/** The key of a page's last row, whose values are read again. Used if the values are too large. */
+/** The key of a page's last row, whose values are too large for the cursor and are read again. */
 export interface RowPosition {
   readonly kind: "row";
   /** The stored values of the row's primary key. */

@@ -1,7 +1,7 @@
 import type { Assignments } from "./plan.ts";
 
 /**
- * A value from a body that may equal the value that the row already shows. In this case the stored
+ * A value from a body that may equal the value that the client has read. If it does, the stored
  * value stays unchanged, even if it is invalid for the column's kind or has another form.
  */
 export class GivenValue {
@@ -20,7 +20,7 @@ export class GivenValue {
   }
 }
 
-/** Returns true if a value may repeat the row's value, so the row must be read first. */
+/** Returns true if a value may equal the row's current value, so the row must be read first. */
 export function hasUnchangedInput(values: Assignments): boolean {
   for (const value of values.values()) {
     if (value instanceof GivenValue) return true;

@@ -129,7 +129,6 @@ function leadsIntoDocument(
   return column !== undefined && isDocument(column) && readable.includes(column);
 }
 
-/** Appends missing key columns, and drops columns after a complete key. */
 function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly OrderKey[] {
   const order: OrderKey[] = [];
   const missing = new Set(table.primaryKey);
@@ -142,7 +141,6 @@ function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly Or
   return order;
 }
 
-/** Appends all other columns that can be sorted, for a table without a key. */
 function widestOrder(keys: readonly OrderKey[], { readable }: OrderFields): readonly OrderKey[] {
   const named = new Set(keys.map(({ column }) => column));
   const others = readable.filter((column) => !named.has(column) && isSortable(column));
@@ -157,8 +155,8 @@ function badDirection(item: string): Problem {
 }
 
 /**
- * Returns true if positions in an order are row counts, because the order's values may vary. Values
- * of a key do not vary: a deployer who names a key for a view asserts that.
+ * Returns true if positions in an order are row counts, because values may differ between two
+ * statements. Values of a key never differ: a deployer who names the key of a view asserts that.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

@@ -29,11 +29,11 @@ export interface ReadPlan {
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
   readonly order: readonly OrderKey[];
-  /** Stored values of the order's keys: only later rows are read. Null for the first page. */
+  /** Stored values of the order's keys, after which the rows begin. Null for the first page. */
   readonly after: readonly SqlValue[] | null;
   /** The position to continue from if rows may be equal. Then `after` is null. */
   readonly from?: OffsetPosition;
-  /** Number of rows to skip. Absent for none, or if a position is set. */
+  /** Number of rows to skip. Absent if no rows are skipped or if a position is set. */
   readonly offset?: number;
   /** Maximum number of rows. Null if at most one row can match. */
   readonly limit: number | null;

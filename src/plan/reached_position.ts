@@ -16,10 +16,10 @@ export interface RepeatingPage {
 }
 
 /**
- * Returns the position after a page of rows that may be equal. It has the values of one of the last
- * rows, and the number of rows from that row to the end of the page. The chosen row certainly
- * differs from the previous one in values that `fitting` allows. If no row differs, the start
- * position of the page is kept and skips more rows.
+ * Returns the position after a page of rows that may be equal. It consists of the values of one of
+ * the last rows, and the number of rows from that row to the end of the page. The chosen row
+ * certainly differs from the row before it in values that fit into a cursor. If no row differs, the
+ * values of the page's start position are kept, and more rows are skipped.
  */
 export function offsetAfter(
   { stored, columns, order, from }: RepeatingPage,
@@ -41,8 +41,8 @@ export function offsetAfter(
 }
 
 /**
- * Returns true if the database certainly treats two stored values as different. It may treat `a`
- * and `A` as equal, or `1.0` and `1.00`.
+ * Returns true if the database certainly treats two stored values as different. The database may
+ * treat `a` and `A` as equal, or `1.0` and `1.00`.
  */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;

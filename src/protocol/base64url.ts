@@ -1,8 +1,8 @@
 /**
  * Decodes a part of a string as base64url without padding (RFC 4648, section 5) into `bytes`.
  * Returns true if the part is the canonical spelling of exactly `bytes.length` bytes. The
- * platform's decoders accept up to four spellings of the same bytes, white space and padding. With
- * these decoders, a single-use token that is recorded as a string could be used several times.
+ * platform's decoders also accept white space, padding and up to four spellings of the same bytes.
+ * A single-use token that is recorded as a string could then be used several times.
  */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   let at = from;
@@ -16,8 +16,8 @@ export function decodeBase64url(text: string, from: number, bytes: Uint8Array): 
     bytes[i + 2] = bits;
   }
   if (i === bytes.length) return true;
-  // One byte is two letters with four unused bits. Two bytes are three letters with two unused
-  // bits.
+  // A last single byte is two letters with four unused bits. Two last bytes are three letters with
+  // two unused bits.
   const isOne = i + 1 === bytes.length;
   const third = isOne ? 0 : valueAt(text, at + 2);
   const bits = valueAt(text, at) << 12 | valueAt(text, at + 1) << 6 | third;
@@ -27,7 +27,7 @@ export function decodeBase64url(text: string, from: number, bytes: Uint8Array): 
   return (bits & (isOne ? 0x3ff : 0x3)) === 0;
 }
 
-/** Returns the six bits of a letter, or -1 for another character. An `|` with -1 stays negative. */
+/** Returns the six bits of a letter, or -1 for another character. A bitwise OR keeps the -1. */
 function valueAt(text: string, at: number): number {
   return values[text.charCodeAt(at)] ?? -1;
 }

@@ -42,7 +42,6 @@ export function base64ToBytes(text: string): Uint8Array {
 
 const hasNative = "toBase64" in Uint8Array.prototype;
 
-/** Returns a view of the bytes, without a copy. */
 function view(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

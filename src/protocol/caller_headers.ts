@@ -1,4 +1,4 @@
-/** The headers that describe the request itself instead of its caller. */
+/** The names of headers that describe the request itself instead of its caller. */
 const ownHeaders: ReadonlySet<string> = new Set([
   ...["accept", "accept-encoding", "connection", "content-encoding", "content-length"],
   ...["content-type", "idempotency-key", "if-match", "if-none-match", "last-event-id"],
@@ -6,8 +6,8 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the headers for a request on behalf of another request's caller: credentials, origin,
- * addresses, and all other headers that middleware may read.
+ * Returns the headers for an internal request on behalf of the caller of `request`: credentials,
+ * origin, addresses, and all other headers that middleware may read.
  */
 export function callerHeaders({ headers }: Request): Headers {
   return new Headers([...headers].filter(([name]) => !ownHeaders.has(name)));

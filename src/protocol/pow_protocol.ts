@@ -14,8 +14,8 @@ export const powAlgorithm = "sha256";
 export const maxNonceLength = 64;
 
 /**
- * Returns true if a digest, as 32-bit words, begins with at least `bits` zero bits. This is the
- * condition of the proof-of-work protocol.
+ * Returns true if a digest begins with at least `bits` zero bits, as the proof-of-work protocol
+ * requires. The digest is an array of 32-bit words.
  */
 export function hasLeadingZeroBits(digest: Int32Array, bits: number): boolean {
   let left = bits;

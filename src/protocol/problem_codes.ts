@@ -51,9 +51,9 @@ export const problemTypeBase = "/__service/problems/";
 
 /** The body of an `application/problem+json` response (RFC 9457, formerly RFC 7807). */
 export interface ProblemBody {
-  /** The path of a page about this type of problem. */
+  /** The path of the page that explains this type of problem. */
   readonly type: string;
-  /** A summary of this type of problem. The title is the same for each occurrence. */
+  /** A summary of this type of problem. All occurrences of the type have the same title. */
   readonly title: string;
   /** The status of the response. */
   readonly status: number;
@@ -61,7 +61,7 @@ export interface ProblemBody {
   readonly detail: string;
   /** The type of the problem for programs, for example `NOT_FOUND`. */
   readonly code: string;
-  /** Machine-readable facts. Their names depend on the type of the problem. */
+  /** Machine-readable details. Their names depend on the type of the problem. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

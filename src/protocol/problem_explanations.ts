@@ -1,9 +1,9 @@
 import type { ProblemSlug } from "./problem_codes.ts";
 
 /**
- * The explanations of problems, as plain text. An explanation says when a problem happens and what
- * the client can do. The page at the problem's `type` shows it, and `docs/errors.md` contains the
- * same sentences.
+ * The explanations of problems, as plain text. An explanation describes when a problem happens and
+ * what the client can do. The page at the problem's `type` contains the explanation, and
+ * `docs/errors.md` contains the same sentences.
  */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
@@ -137,5 +137,5 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "token may still be valid.",
 };
 
-/** Documented problems of future features. This version never returns them. */
+/** The problems that are documented but that only a future version returns. */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set();

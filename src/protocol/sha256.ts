@@ -14,7 +14,7 @@ export interface Sha256 {
   words(message: Uint8Array, length: number, midstate?: Midstate): Int32Array;
 }
 
-/** The state of a SHA-256 hash after some whole blocks. */
+/** The intermediate state of a SHA-256 hash after a whole number of blocks. */
 export interface Midstate {
   readonly state: Int32Array;
   /** The number of hashed bytes, a multiple of 64. */

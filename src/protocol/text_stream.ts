@@ -21,7 +21,7 @@ export function textStream(text: string): ReadableStream<Uint8Array> {
   }, { highWaterMark: 0 });
 }
 
-/** Returns the end of a part. A surrogate pair is never split between two parts. */
+/** Returns the end of a string's next part. No part ends within a surrogate pair. */
 function endOfPart(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last <= 0xdbff ? end + 1 : end;

@@ -94,7 +94,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
   );
 }
 
-/** Returns the clause that determines an omitted value. Its SQL may end with a comment. */
+/** Returns the SQL for the value of omitted cells. The SQL may end with a comment. */
 function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   if (column.generatedSql !== null) {
     const value = dialect.definitions.generatedValue(column, column.generatedSql);
@@ -106,7 +106,7 @@ function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   return source?.kind === "value" ? [`DEFAULT ${stored(source.value, column, dialect)}`] : [];
 }
 
-/** Returns the checks that mean the same on all engines, which excludes patterns and lengths. */
+/** Returns the checks that mean the same on all engines, without patterns and maximum lengths. */
 function columnChecks(column: ColumnInfo, table: TableInfo, dialect: Dialect): readonly string[] {
   const name = quoteIdentifier(column.dbName);
   const { enumValues, min, max, minLength } = column;

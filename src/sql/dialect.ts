@@ -276,7 +276,7 @@ export interface RowImages {
   readonly table: TableInfo;
   /** The SQL of the table after FROM. */
   readonly from: Fragment;
-  /** The known columns of each row. */
+  /** The columns for which `rows` contains values. */
   readonly columns: readonly ColumnInfo[];
   /** Stored values in the order of `columns`. */
   readonly rows: readonly (readonly SqlValue[])[];

@@ -18,7 +18,7 @@ export function foldingTo(folded: string): string {
   return regular + (irregularUppers.get(folded) ?? "");
 }
 
-/** Returns true if every character of a string to fold is ASCII. */
+/** Returns true if every character of a string is ASCII. */
 export function isAscii(text: string): boolean {
   // deno-lint-ignore no-control-regex -- NUL is the first ASCII character
   return /^[\x00-\x7f]*$/.test(text);

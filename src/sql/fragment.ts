@@ -11,11 +11,11 @@ export type SqlValue = string | number | bigint | null | Uint8Array;
 export class Fragment {
   /** Exists only for the type checker of TypeScript, so that no other object is a fragment. */
   declare private readonly isFragment: true;
-  /** The strings around the values, one more than `values`. */
+  /** The SQL strings around the values: one string more than `values` has. */
   readonly texts: readonly string[];
   /** The bound values. */
   readonly values: readonly SqlValue[];
-  /** True if every fragment of this shape has the same array of strings. */
+  /** True if the cache contains `texts`. All fragments with the same SQL then share this array. */
   readonly isKept: boolean;
 
   /** Creates a fragment whose strings are SQL. Use {@link sql} instead. */
@@ -32,7 +32,7 @@ export interface Statement {
   readonly text: string;
   /** The values of the placeholders, in their order. */
   readonly values: readonly SqlValue[];
-  /** True if the result includes the names and types of its columns. */
+  /** True if the result of the statement must include the names and types of its columns. */
   readonly describe?: boolean;
   /** True if the result always has at most one row, because the statement reads by primary key. */
   readonly isSingle?: boolean;
@@ -42,14 +42,14 @@ export interface Statement {
 
 /**
  * The template tag for fragments of SQL. A fragment in the template becomes a part of the SQL. Any
- * other value is bound, as the driver accepts it. The export for programs also checks the values'
- * places.
+ * other value is bound, as the driver accepts it. {@link sqlTemplate}, which programs import, also
+ * rejects values inside quotes and comments.
  */
 export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
 ): Fragment {
-  // A list that is not from a template is new at each call, so the cache would never find it.
+  // An array that is not from a template is new at each call, so the cache never finds it.
   let place = "raw" in strings ? kept.template(strings) : null;
   let values = noValues;
   for (const part of parts) {
@@ -154,7 +154,7 @@ function textsOfList(fragments: readonly Fragment[], separator: string): readonl
   return texts;
 }
 
-/** Returns the statement of a fragment of SQL, whose text has placeholders. */
+/** Converts a fragment of SQL to a statement, whose text has a placeholder for each value. */
 export function toStatement(
   { texts, values, isKept }: Fragment,
   placeholder: (position: number) => string,
@@ -173,8 +173,8 @@ export function bindable(value: unknown): SqlValue {
 }
 
 /**
- * Returns an invalid stored value as JSON can represent it: bytes as base64, and the numbers that
- * JSON lacks by name.
+ * Returns an invalid stored value as JSON can represent it. Bytes become base64. Infinities and NaN
+ * become their names.
  */
 export function asStored(value: SqlValue): unknown {
   if (value instanceof Uint8Array) return bytesToBase64(value);

@@ -21,13 +21,13 @@ export interface JsonPathDialect {
 }
 
 /**
- * A value within a document, as SQL. Each member is NULL if there is no such value, and if the
- * document is not JSON.
+ * A value within a document, as SQL. Each member is NULL if the document has no such value or is
+ * not JSON.
  */
 export interface JsonPathValue {
   /** The type, as a string: `'null'` for the JSON null, anything else for other values. */
   readonly type: Fragment;
-  /** The text of a string, or NULL for other types. Its order is by code point. */
+  /** The text of a string, or NULL for other types. Texts sort by code point. */
   readonly text: Fragment;
   /** A number, exact for any number of digits, or NULL for other types. */
   readonly number: Fragment;

@@ -10,8 +10,8 @@ export type DocumentItem = string | boolean | { readonly number: string };
 /** The part of a dialect for the items of lists, in columns of lists and in documents. */
 export interface ListDialect {
   /**
-   * Returns a condition that the list contains the items: values of the column's element, or {@link
-   * DocumentItem}s of a column of documents. A document that is not a list contains nothing.
+   * Returns a condition that the list contains the items: values of the column's element type, or
+   * {@link DocumentItem}s of a column of documents. A document that is not a list contains nothing.
    */
   holds(column: ColumnInfo, items: readonly unknown[], quantifier: Quantifier): Fragment;
 }

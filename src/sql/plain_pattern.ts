@@ -1,4 +1,4 @@
-/** A LIKE pattern that is only a literal string, as the equivalent operator. */
+/** A LIKE pattern that only searches for a literal string, as an operator and this string. */
 export interface PlainPattern {
   /** The operator of `%text%`, `text%` or `%text`. */
   readonly operator: "contains" | "startsWith" | "endsWith";

@@ -7,8 +7,8 @@ import type { Fragment, SqlValue } from "./fragment.ts";
  */
 export interface PreviewDialect {
   /**
-   * Returns a column for a select list. A value longer than `length` is shortened, but not to
-   * `length`, so that {@link cut} recognizes it.
+   * Returns a column for a select list. A longer value is shortened to slightly more than `length`,
+   * so that {@link cut} recognizes that the value is longer.
    */
   selected(column: ColumnInfo, length: number): Fragment;
   /** Returns a cell of {@link selected}, cut to `length`, or null if the value is not longer. */

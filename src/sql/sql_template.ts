@@ -39,12 +39,12 @@ export function sqlTemplate(
   return fragment;
 }
 
-/** Returns true if a value between two strings would join a word, a number or a quoted name. */
+/** Returns true if a value between two strings would touch a word, a number or a quoted name. */
 export function touchesText(before: string, after: string): boolean {
   return /[\p{L}\p{N}_$"'`]$/u.test(before) || /^[\p{L}\p{N}_$"'`]/u.test(after);
 }
 
-/** Represents a value. No SQL contains this character. */
+/** Represents a value in the checked SQL. No SQL contains this character. */
 const mark = "\0";
 
 /** At every position, one alternative matches. Each engine supports some of these quotes. */

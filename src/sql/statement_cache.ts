@@ -21,7 +21,6 @@ export const valuePart: Texts = Object.freeze([]);
 
 /** The maximum size of all strings, because clients determine the number of filter shapes. */
 const maxCharacters = 4_000_000;
-/** The size of a node without its strings, in characters. */
 const charactersOfPlace = 200;
 
 /**
@@ -37,39 +36,39 @@ export class StatementCache {
   #statements = new WeakMap<object, WeakMap<Texts, string>>();
   #characters = 0;
 
-  /** Returns the strings of a fragment without parts. */
+  /** Returns the strings of a fragment that consists only of this text. */
   word(text: string): Texts {
     return this.#words.get(text) ?? this.#keepWord(this.#words, text, text);
   }
 
-  /** Returns the strings of a name, which `quote` converts to SQL the first time. */
+  /** Returns the strings of a name. `quote` converts the name to SQL the first time. */
   name(name: string, quote: (name: string) => string): Texts {
     return this.#names.get(name) ?? this.#keepWord(this.#names, name, quote(name));
   }
 
-  /** Returns the node of a template before its first part. */
+  /** Returns the node before the first part of a template. */
   template(strings: Texts): Place {
     return this.#placeAt(strings, this.#templates);
   }
 
-  /** Returns the node before the first of a list of fragments with `separator` between them. */
+  /** Returns the node before the first fragment of a list whose separator is `separator`. */
   list(separator: string): Place {
     return this.#placeAt(separator, this.#lists);
   }
 
-  /** Returns the node after one more part. */
+  /** Returns the node that one more part leads to. */
   after(place: Place, part: Texts): Place {
     return this.#placeAt(part, place.after);
   }
 
-  /** Stores the strings of a node. */
+  /** Stores the strings of the fragment to which a node leads. */
   keep(place: Place, texts: Texts): Texts {
     this.#count(texts.reduce((sum, { length }) => sum + length, 0));
     place.texts = texts;
     return texts;
   }
 
-  /** Returns the statement's text for the strings of a fragment. `make` creates a new text. */
+  /** Returns the statement text for the strings of a fragment. `make` creates a missing text. */
   statement(texts: Texts, placeholder: object, make: () => string): string {
     let known = this.#statements.get(placeholder);
     if (known === undefined) this.#statements.set(placeholder, known = new WeakMap());

@@ -24,7 +24,6 @@ export function maxPartLength(pattern: string): number {
   return Math.max(...partsOf(pattern).map(({ length }) => length));
 }
 
-/** A part of a pattern between two `%`, as code points. {@link anyCharacter} represents `_`. */
 type Part = readonly number[];
 
 const anyCharacter = -1;
@@ -127,7 +126,6 @@ function masksOf(part: Part): Masks {
 
 const asciiCodes = 128;
 
-/** Returns the number of UTF-16 units of a character. */
 function widthOf(code: number): number {
   return code > 0xffff ? 2 : 1;
 }

@@ -55,7 +55,7 @@ function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): b
   return !isTyped || values.every((value) => fitsKind(value, column));
 }
 
-/** Returns the class of values for which a comparison is certified. */
+/** Returns the class of columns for which a comparison is certified. */
 export function cellClass({ column, values }: Comparison): CellClass {
   const isLong = column.kind === "decimal" &&
     values.some((value) => typeof value === "string" && isLongDecimal(value));

@@ -12,7 +12,7 @@ export interface EqualityTerm {
 
 /**
  * The maximum number of equality terms by which a filter is indexed. A filter with more terms is
- * evaluated for every row.
+ * not indexed, and is evaluated for every row.
  */
 export const maxEqualityTerms = 16;
 
@@ -22,8 +22,8 @@ export const maxEqualityTerms = 16;
  * empty list if no row matches. `isCertain` of `CertifiedComparisons` excludes values that are
  * equal in the database but might differ in memory.
  *
- * The terms apply to images that a matcher decides in memory. For all other images, the database
- * evaluates the whole filter.
+ * The terms apply to row images whose result a matcher can decide in memory. For all other images,
+ * the database evaluates the whole filter.
  */
 export function equalityTerms(
   filter: Filter,
@@ -77,7 +77,7 @@ function better(
   return rank(right) < rank(left) ? right : left;
 }
 
-/** Returns the rank of a list of terms: the lower, the better. A list that is too long is last. */
+/** Returns the rank of a list of terms. The best list has the lowest rank. */
 function rank(terms: readonly EqualityTerm[]): number {
   const ofKey = terms.length <= maxEqualityTerms &&
     terms.every(({ column }) => column.primaryKey);

@@ -3,9 +3,9 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
 
 /**
- * Returns true if a row passes the filter, in memory, with the result of the database. The result
- * "unknown", which most operators have for NULL, counts as false. The language has no negation that
- * could invert it.
+ * Returns true if a row passes the filter, in memory. The result is the same as in the database.
+ * The result "unknown", which most operators have for NULL, counts as false. The language has no
+ * negation that could invert it.
  */
 export function rowMatches(filter: Filter, row: Row): boolean {
   switch (filter.kind) {

@@ -81,7 +81,7 @@ function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
   if (kindFacts[column.kind].arithmetic !== "double") requireExact(value, "string or a bigint");
   if (typeof value === "string") return kind.fromText(value, column);
-  // A value beyond the column's limits can be compared: every row is above one that is too low.
+  // A value beyond the column's limits can be compared: every row exceeds a value that is too low.
   const { precision, scale } = column;
   return kind.fromJson(value, { ...anyValue, precision, scale });
 }

@@ -18,8 +18,8 @@ export const isNullOperator: Operator = {
 };
 
 /**
- * The operator `=isempty=`, a test for NULL or `''`. For other kinds than text, the operator equals
- * {@link isNullOperator}.
+ * The operator `=isempty=`, a test for NULL or `''`. For columns of other kinds than text,
+ * `=isempty=` means the same as `=isnull=`.
  */
 export const isEmptyOperator: Operator = {
   ...isNullOperator,

@@ -34,11 +34,11 @@ export interface Operator {
   readonly symbols: readonly [string, ...string[]];
   /** The operands that the operator takes. */
   readonly takes: OperatorTakes;
-  /** The result of IS NULL that the operand `null` requires, or null if `null` is not allowed. */
+  /** True if `null` means IS NULL, false for IS NOT NULL, and null if `null` is not allowed. */
   readonly nullMeans: boolean | null;
   /** True if the operator is defined for NULL. For every other operator a NULL does not match. */
   readonly testsNull: boolean;
-  /** Returns true if the operator fits a column. */
+  /** Returns true if the operator can compare values of a column. */
   accepts(column: ColumnInfo): boolean;
   /** Returns the SQL condition, which can be combined with others. Values are bound. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;

@@ -39,7 +39,7 @@ export const customOperatorOptions = group(
   } satisfies Described<CustomOperator>,
 ).asGiven<CustomOperator>();
 
-/** The built-in operators of the filter language. */
+/** The built-in operators of the filter language, such as `==` and `=in=`. */
 export const builtInOperators: readonly Operator[] = [
   equalOperator,
   notEqualOperator,
@@ -97,7 +97,7 @@ function customOperator(symbol: string, { toSql, matches }: CustomOperator): Ope
   };
 }
 
-/** The cost of a custom operator, whose work on a string is unknown. */
+/** The assumed number of steps of a custom operator for each character of a string. */
 const customWork = 10;
 
 function bySymbol(operators: readonly Operator[]): OperatorRegistry {

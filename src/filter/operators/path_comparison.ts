@@ -101,7 +101,7 @@ const opposites: ReadonlyMap<Operator, Operator> = new Map([
   [outOperator, inOperator],
 ]);
 
-/** Adds values of other types, for which the condition is unknown, to the matches. */
+/** Adds values of other types to the matches, because the condition is unknown for them. */
 function otherThan(value: JsonPathValue, condition: Fragment): Fragment {
   return sql`(${nullSql(value, false)} AND (${condition}) IS NOT TRUE)`;
 }

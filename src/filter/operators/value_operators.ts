@@ -47,9 +47,9 @@ export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
 /**
- * Returns the SQL for the equality of a column with a value. `test` is the SQL after the column. If
- * the column's index compares less exactly, the condition for the index selects candidates, and the
- * exact condition filters them.
+ * Returns the SQL for the equality of a column with a value. `test` is the SQL after the column.
+ * The column may have an index that treats more values as equal. A first condition then finds
+ * candidates by the index, and the exact condition filters them.
  */
 export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
@@ -111,7 +111,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
   };
 }
 
-/** Compares values. A kind without an order has one canonical form of each value for equality. */
+/** Compares values. If a kind has no order, its equal values have the same canonical form. */
 function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
   const { compare } = kinds[column.kind];
   return compare === null ? Number(left !== right) : compare(left, right);

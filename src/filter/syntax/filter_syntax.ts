@@ -26,14 +26,14 @@ export const filterLimits = {
   pattern: 100,
   /**
    * The maximum total length of patterns with wildcards besides a `%` at either end, in UTF-16
-   * units. Each is tried at every position of a string.
+   * units. Each such pattern is tried at every position of a string.
    */
   patterns: 500,
   /** The maximum number of values in all comparisons together. */
   values: 1000,
 } as const;
 
-/** The syntax tree of a filter as written. Names are not resolved, and values have no type yet. */
+/** The syntax tree of a filter as written. Names are not resolved yet, and values have no type. */
 export type FilterSyntax = ComparisonSyntax | GroupSyntax;
 
 /**

@@ -22,7 +22,7 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** A scanned field as a string, and also as a list of names if a name in it is quoted. */
+/** A scanned field: the string, and also the list of its names if one of them is quoted. */
 export interface ScannedField {
   readonly field: string;
   readonly path: readonly string[] | null;
@@ -45,7 +45,7 @@ export function scanField(scanner: Scanner): ScannedField {
     const from = scanner.at;
     scanBareField(scanner, fieldPart);
     const names = text.slice(from, scanner.at).split(".");
-    // A dot before a quoted name ends the unquoted names.
+    // A dot before a quoted name ends the names before it.
     if (peek(scanner) === doubleQuote && names.at(-1) === "") {
       path.push(...names.slice(0, -1));
       scanner.at--;
@@ -116,9 +116,7 @@ export function unexpected(scanner: Scanner, expected: string, hint?: string): E
   );
 }
 
-/** At least the length of `2024-01-01T00:00:00.000000 `. */
 const maxTimestampLength = 40;
-/** The length of `01:00`. */
 const offsetWidth = 5;
 
 function scanQuoted(scanner: Scanner, quote: number): Literal {
@@ -196,7 +194,7 @@ function fieldWidth(text: string, at: number, wanted: number): number {
   return belongs.test(letter) ? letter.length : 0;
 }
 
-/** Compares character codes one by one, because this is the parser's most frequent function. */
+/** Compares character codes one by one, because the parser calls this function most often. */
 function symbolAt(text: string, at: number): string | null {
   const next = text.charCodeAt(at + 1);
   switch (text.charCodeAt(at)) {

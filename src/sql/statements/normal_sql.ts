@@ -12,7 +12,7 @@ export function normalSql(expression: string, syntax: SqlSyntax): string {
   return words.join(" ");
 }
 
-/** Returns the names in an SQL expression, including columns, in lower case. */
+/** Returns all names in an SQL expression in lower case, such as columns and functions. */
 export function sqlNames(expression: string): readonly string[] {
   return wordsOf(expression, standardTokens).filter((word) => /^[^'\d]/.test(word));
 }
@@ -31,7 +31,6 @@ function wordsOf(expression: string, tokens: RegExp): readonly string[] {
 export const standardTokens: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
-/** Returns true if the first parenthesis closes at the end. */
 function isWrapped(words: readonly string[]): boolean {
   if (words[0] !== "(") return false;
   let depth = 0;

@@ -1,12 +1,12 @@
 import { tokens, unquoted } from "./sql_tokens.ts";
 
-/** The parts of a unique index that only its CREATE INDEX statement contains. */
+/** The parts of a unique index that are known only from its CREATE INDEX statement. */
 export interface ParsedIndex {
   /** The expressions between the parentheses of the index, without collations and directions. */
   readonly parts: readonly string[];
   /** The condition of a partial index, or null if the index is not partial. */
   readonly where: string | null;
-  /** The columns that any of the parts names, in the spelling of `columns`. */
+  /** The columns whose names occur in `parts`, in the spelling of `columns`. */
   readonly columns: readonly string[];
 }
 

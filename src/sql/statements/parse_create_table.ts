@@ -162,7 +162,6 @@ function parseTarget(reader: TokenReader): ParsedTarget {
 
 class TokenReader {
   readonly #all: readonly string[];
-  /** The positions of the tokens, except for blanks and comments. */
   readonly #places: readonly number[];
   at = 0;
 

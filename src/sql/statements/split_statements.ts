@@ -2,7 +2,7 @@ import type { SqlSyntax } from "./sql_syntax.ts";
 
 /**
  * Splits a script of SQL into its statements, without semicolons. Quoted parts, comments and bodies
- * of triggers and functions are not split. Throws an Error if something is not closed.
+ * of triggers and functions are not split. Throws an Error for an unclosed quote, comment or body.
  */
 export function splitStatements(script: string, syntax: SqlSyntax): readonly string[] {
   const statements: string[] = [];
@@ -55,7 +55,6 @@ function firstWords(words: readonly string[]): string {
   return words.slice(0, 3).join(" ");
 }
 
-/** Returns the token that begins at a place: quoted text, a comment, blanks, a word or one character. */
 function tokenAt(script: string, at: number, { scriptTokens, endOf }: SqlSyntax): string {
   scriptTokens.lastIndex = at;
   const token = scriptTokens.exec(script)?.[0] ?? script.charAt(at);

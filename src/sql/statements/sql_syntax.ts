@@ -1,4 +1,4 @@
-/** How an engine writes SQL, for the functions that compare its expressions and split its scripts. */
+/** The SQL syntax of an engine, for functions that compare expressions and split scripts. */
 export interface SqlSyntax {
   /** Matches each token of an expression. */
   readonly tokens: RegExp;

@@ -3,10 +3,10 @@ import { quoteIdentifier, type Statement } from "../../../sql/fragment.ts";
 import type { Connection } from "../../../db/driver.ts";
 
 /**
- * Returns the full names, as in the change log, of the tables that a statement writes to. The names
- * are from the plan. The function does not run the statement. A plan does not contain the writes of
- * triggers and functions. Only INSERT, UPDATE, DELETE, MERGE and WITH can be explained. Returns
- * null if the server returns no readable plan.
+ * Returns the full names, as in the change log, of the tables that a statement writes to. The
+ * function reads the names in the plan of the statement, which is not run. The plan does not
+ * include writes by triggers and functions. Only INSERT, UPDATE, DELETE, MERGE and WITH can be
+ * explained. Returns null if the server returns no readable plan.
  */
 export async function plannedTargets(
   { text, values }: Statement,

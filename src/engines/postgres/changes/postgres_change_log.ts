@@ -50,16 +50,16 @@ export async function postgresChangeLog(options: PostgresChangeLogOptions): Prom
   return log;
 }
 
-/** The maximum number of changes in a part of a step. */
+/** The maximum number of changes in one part of a step of the change log. */
 export const maxChangesPerPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** A step of the change log that was too large for one read. */
+/** A step of the change log that is read in several parts, because it is too large for one read. */
 interface UnfinishedStep extends Step {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;
   readonly lastSeq: string;
-  /** The maximum number of changes in the next part of the step, smaller if rows are large. */
+  /** The maximum number of changes in the step's next part. It is smaller if rows are large. */
   readonly maxChanges: number;
   readonly to: null;
 }
@@ -136,7 +136,7 @@ class PostgresChangeLog implements ChangeLog {
     return position?.kind === "snapshot" && position.epoch === this.#epoch ? position : null;
   }
 
-  /** Always returns true. A restore begins a new epoch, and `parse` rejects other epochs. */
+  /** Always true: restoring a dump begins a new epoch, and `parse` rejects other epochs. */
   holds(): boolean {
     return true;
   }
@@ -155,9 +155,9 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   /**
-   * Deletes old changes, unless an open transaction could still commit an earlier change. Therefore
-   * the position of a reader stays valid, however long a transaction lasts. Returns true if there
-   * may be more old changes.
+   * Deletes old changes of transactions that are older than every open transaction. Therefore the
+   * position of a reader stays valid, however long a transaction lasts. Returns true if there may
+   * be more old changes.
    */
   #purgeSome(): Promise<boolean> {
     const { retentionMs, maxRows } = this.#options.changes;
@@ -202,8 +202,8 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   /**
-   * Returns the changes of a row of the log. The result is empty if only another process declares
-   * the table. If this process declares the table twice, the result contains two changes.
+   * Decodes a row of the change log to changes. The result is empty if this process does not
+   * declare the table. If this process declares the table twice, the result contains two changes.
    */
   #changes({ seq, xid, table: name, op, before, after, optimisticId }: PostgresLogRow): Change[] {
     return (this.#byName.get(String(name)) ?? []).map(({ table }) =>

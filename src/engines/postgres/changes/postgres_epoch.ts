@@ -5,9 +5,9 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
 
 /**
- * The epoch of the Postgres change log as a column of a statement, read in the statement's
- * snapshot. The second half of the epoch is the id of the transaction that wrote the row. Therefore
- * restoring a dump into the same database changes the epoch.
+ * The epoch of the Postgres change log as a column for the select list of a statement. The second
+ * half of the epoch is the id of the transaction that wrote the row. Therefore restoring a dump
+ * into the same database changes the epoch.
  */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
@@ -16,9 +16,9 @@ export const epochColumn =
  * Begins an epoch of the Postgres change log if there is none: on an empty log, and after the
  * server has recovered from a crash or was promoted. Transaction ids are unique only between two
  * recoveries, because the ids of aborted transactions are reused. Without `synchronous_commit`, or
- * on another server, even ids of transactions whose changes were read can be reused. The table of
- * the epoch is unlogged: recovery empties it before anything can be read or written, and a standby
- * cannot read it.
+ * on another server, the server can even reuse ids of transactions whose changes were already read.
+ * The table of the epoch is unlogged: recovery empties it before anything can be read or written,
+ * and a standby cannot read it.
  */
 export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
   await connection.query({

@@ -10,11 +10,11 @@ import {
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
 import type { SecuredTables } from "./secured_tables.ts";
 
-/** A page of changes from the Postgres log, and the position of the read. */
+/** Changes that the reader of the Postgres log has read, and the position after them. */
 export interface LogPage {
   /** The position after all changes that the statement could see. */
   readonly position: SnapshotPosition;
-  /** Changes of transactions with smaller ids are purged. */
+  /** The change log no longer contains the changes of transactions with smaller ids. */
   readonly floor: bigint;
   readonly rows: readonly PostgresLogRow[];
   /** True if there are no changes after these rows. */
@@ -26,7 +26,7 @@ export interface LogRange {
   /** The position after which the range begins. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** The last number of an unfinished step, and the target of the step. Null for a new step. */
+  /** The last number read of an unfinished step, and the end of the step. Null for a new step. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
@@ -36,12 +36,11 @@ export type PostgresLogRow = ReturnType<typeof columns.decode>;
 /** The size at which a page ends, in bytes of images. Rows may be large, and memory is limited. */
 const maxBytesPerPage = 16 * 1024 * 1024;
 
-/** Runs the statements that read the change log of a Postgres. */
+/** Runs the statements that read the change log of a Postgres database. */
 export class PostgresLogReader {
   readonly #driver: Driver;
   readonly #random: Random;
   readonly #secured: SecuredTables;
-  /** The columns from which {@link #positionOf} decodes the end of the log. */
   readonly #state: string;
 
   constructor(driver: Driver, random: Random, secured: SecuredTables) {
@@ -122,7 +121,6 @@ export class PostgresLogReader {
     };
   }
 
-  /** Decodes a position, and stores which tables have row policies. */
   #positionOf([epoch, snapshot, secured]: readonly SqlValue[]): SnapshotPosition {
     this.#secured.note(String(secured));
     return snapshotPosition(String(snapshot), String(epoch));
@@ -144,7 +142,7 @@ export function metaValue(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The columns of the log's state, then those of a change, or NULLs if there is no change. */
+/** The columns that describe the log, then those of a change, which are NULL without a change. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

@@ -5,8 +5,8 @@ import { WriteRecorder } from "./write_recorder.ts";
 
 /**
  * Returns a Postgres driver that records its own writes, for databases without triggers. For a
- * statement with a plan, the driver records every changed row. For any other write to a recorded
- * table, it only records that the table has changed.
+ * statement that was compiled from a plan, the driver records every changed row. For any other
+ * write to a recorded table, the driver only records that the table has changed.
  */
 export function recordingDriver(
   driver: Driver,

@@ -36,8 +36,8 @@ export class SecuredTables {
 
 /**
  * The policies are read from the catalog in the snapshot of the statement. A reader that sees a
- * change thus sees the policies committed before it. Otherwise `row_security_active` may use a
- * cache of the connection that is older than the snapshot.
+ * change therefore also sees the policies that were committed before the change. The function
+ * `row_security_active` may use a cache of the connection that is older than the snapshot.
  */
 function securedColumn(names: string): string {
   const oids =

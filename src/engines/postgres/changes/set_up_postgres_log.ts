@@ -60,7 +60,7 @@ export async function recordOnServer(
   return described;
 }
 
-/** Records in the log that rows may have changed unnoticed. The table's streams start again. */
+/** Records in the change log that a table may have changed unnoticed. Its streams start again. */
 export async function recordGap(
   { name }: Pick<PostgresLogTable, "name">,
   connection: Connection,

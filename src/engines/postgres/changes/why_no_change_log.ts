@@ -5,7 +5,7 @@ import { selectNamed } from "../../../db/named_columns.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 
 /**
- * Returns a sentence for the operator that names the right that the role lacks for the change log,
+ * Returns a sentence for the operator. It names the right for the change log that the role lacks,
  * and the remedy.
  */
 export async function whyNoChangeLog(

@@ -22,7 +22,7 @@ import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
-/** A statement that writes to recorded tables. */
+/** What a statement writes to recorded tables: its plan, or only the names of the tables. */
 export type RecordedWrite =
   | { readonly kind: "planned"; readonly plan: WritePlan; readonly logTable: PostgresLogTable }
   | {
@@ -34,19 +34,19 @@ export type RecordedWrite =
 /** The maximum number of changes that one statement inserts. Each change binds two values. */
 const maxPerStatement = 1_000;
 
-/** The maximum number of statements without a plan whose tables are cached. */
+/** The maximum number of cached statements that were not compiled from a plan. */
 const maxKnownTexts = 500;
 
 /**
- * Runs writes to recorded tables, and inserts the changes into the log in the same transaction. For
- * a write with a plan, it records every row. Otherwise it records only that the table has changed.
+ * Runs writes to recorded tables, and inserts the changes into the log in the same transaction. A
+ * write with a plan is recorded row by row. For other writes, only the changed table is recorded.
  */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
   readonly #compile: Compile;
-  /** The recorded tables that statements without a plan write to, by the statements' SQL. */
+  /** The recorded tables to which a statement without a plan writes, by its SQL. */
   readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
     maxBytes: 1024 * 1024,
     bytesOf: (text) => 2 * text.length,
@@ -90,8 +90,8 @@ export class WriteRecorder {
   }
 
   /**
-   * Runs an insert or a delete and records its changes. No earlier read is necessary, because the
-   * statement returns the rows.
+   * Runs an insert or a delete and records its changes. No read before the write is necessary,
+   * because the statement returns the rows.
    */
   async #insertOrDelete(
     plan: InsertPlan | DeletePlan,
@@ -112,7 +112,7 @@ export class WriteRecorder {
     return { rows: returning.length === 0 ? [] : rows, changed: rows.length };
   }
 
-  /** Runs an update and records its changes. First it reads and locks the rows for their images. */
+  /** Runs an update and records its changes. Reads and locks the rows before, for their images. */
   async #update(
     plan: UpdatePlan,
     { name, texts }: PostgresLogTable,
@@ -217,7 +217,6 @@ export class WriteRecorder {
   }
 }
 
-/** Returns true if deleting a row of one table may change rows of the other table. */
 function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
   return foreignKeys.some((key) => {
     const fails = key.onDelete === null || key.onDelete === "restrict";
@@ -226,7 +225,7 @@ function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
 }
 
 interface RowUpdate {
-  /** The image before the update. Null if the row began to match after the images were read. */
+  /** The row image before the update. Null if the row began to match after the images were read. */
   readonly before: SqlValue;
   readonly after: SqlValue;
 }
@@ -260,7 +259,7 @@ function beginsWith(words: string): RegExp {
 }
 
 function planOf(statement: Statement): Plan | null {
-  // The property `plan` exists only in statements of the compiler, so the cast is safe.
+  // Only statements of the compiler have the property `plan`, so the cast is safe.
   return "plan" in statement ? (statement as PlannedStatement).plan : null;
 }
 

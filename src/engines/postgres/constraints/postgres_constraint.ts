@@ -3,7 +3,7 @@ import { refersTo, type TableInfo } from "../../../schema/table_info.ts";
 import type { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
-/** Returns the names of the columns of a table's failed constraint in Postgres. */
+/** Returns the names of the columns that a violated constraint of a Postgres table covers. */
 export async function postgresConstraintColumns(
   { kind, constraint }: DatabaseError,
   table: TableInfo,

@@ -18,12 +18,12 @@ interface CancellableQuery {
  */
 const repeatAfterMs = [100, 400, 1_500];
 
-/** How long a cancel request may continue after its statement has ended, in milliseconds. */
+/** How long a cancel request may be in progress after its statement's end, in milliseconds. */
 const graceMs = 1_000;
 
 /**
  * Cancels a query on the Postgres server. `outcome` resolves with the query's error once the query
- * has ended. Resolves with true if the connection can be used again. Resolves with false if a
+ * has ended. The result is true if the connection can be used again. The result is false if a
  * cancel request may still be in progress, or if the query still runs.
  */
 export async function cancelQuery(

@@ -8,15 +8,15 @@ import {
 const listenAgainMs = 1_000;
 
 /**
- * Signals between the processes that use a Postgres, by LISTEN and NOTIFY. Each listener has a
- * separate connection.
+ * Creates the signals between the processes that use a Postgres database, by LISTEN and NOTIFY.
+ * Each listener has a separate connection.
  */
 export function notifySignals(options: PostgresJsConnectionOptions): Signals {
   return {
     listen(onSignal) {
       let isClosed = false;
       let connection: PostgresJsConnection | null = null;
-      /** The id of the server process that sends this process's signals, or empty without one. */
+      /** The id of the server process that sends this process's signals. Empty without one. */
       let ownBackend = "";
       let cancel = () => {};
       let attempt = open();
@@ -28,7 +28,7 @@ export function notifySignals(options: PostgresJsConnectionOptions): Signals {
           await fresh.opening;
           await fresh.run(`LISTEN ${changesChannel}`, []);
           ownBackend = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
-          // The listener polls now, because signals may have been missed without a connection.
+          // The listener polls now, because it may have missed signals without a connection.
           onSignal(false);
         } catch {
           // The error is ignored: listeners also poll, and a lost connection causes a new attempt.

@@ -29,7 +29,7 @@ export function pacedSockets(): (target: SocketTarget) => Socket {
     if (path !== false) return socket.connect(path);
     const at = attempts++ % host.length;
     const server = { host: host[at] ?? "localhost", port: port[at] ?? defaultPort };
-    // The library's own sockets have these members, too. TLS reads the server name from them.
+    // TLS reads the server name from these members, which the library's own sockets also have.
     return Object.assign(socket, server, { ssl }).connect(server);
   };
 }

@@ -105,7 +105,7 @@ function sessionOf(library: PGlite): PostgresSession {
         },
       };
     },
-    // PGlite returns all rows together, and it cannot abort a statement, which blocks the process.
+    // PGlite returns all rows together. It blocks the process and cannot abort a statement.
     read(text, values, keep) {
       const result = connection.run(text, values);
       return { result: result.then((all) => keptOf(all, keep)), cancel: () => Promise.resolve() };

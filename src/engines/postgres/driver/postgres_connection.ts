@@ -13,11 +13,11 @@ export interface PostgresSession {
  */
 export interface PostgresConnection {
   /**
-   * Null if the connection is open. Otherwise a promise that resolves once it is open, or rejects
-   * with the library's error.
+   * Null if the connection is open. Otherwise a promise. It resolves once the connection is open,
+   * and rejects with the library's error if opening fails.
    */
   readonly opening: Promise<void> | null;
-  /** True if the connection is lost, and with it any open transaction. */
+  /** True if the connection is lost. The server has then rolled back any open transaction. */
   readonly lost: boolean;
   /**
    * Runs one statement. Values are text in both directions. Rejects with the library's own errors.

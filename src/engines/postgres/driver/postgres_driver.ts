@@ -28,7 +28,7 @@ import {
   transactionGuard,
 } from "../../../db/transact.ts";
 
-/** The parts of the Postgres driver that depend on its library. */
+/** The library-specific parts of a Postgres driver, and the settings of the driver. */
 export interface PostgresDriverOptions {
   readonly label: string;
   readonly sessions: readonly PostgresSession[];
@@ -213,7 +213,7 @@ class PostgresTransaction implements Connection {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /** Runs a statement after the previous one: a lost connection affects only one statement. */
+  /** Runs a statement after the previous one, so a lost connection affects only one statement. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     const result = this.#last.then(() => this.#run(statement));

@@ -8,8 +8,8 @@ import { raisedMessage } from "../../../db/raised_message.ts";
 
 /**
  * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` is true
- * if the statement may have reached the server and changed something. If the connection is lost
- * after that, the outcome is unknown. `showsRaised` is true if clients see the messages of RAISE. A
+ * if the statement may have reached the server and changed something. If the connection was lost in
+ * this case, the outcome is unknown. `showsRaised` is true if clients see the messages of RAISE. A
  * DatabaseError and an error without a code stay unchanged.
  */
 export function toPostgresError(
@@ -42,8 +42,8 @@ function kindOfFunction(code: string, raised: RaisedError | null): DatabaseError
 const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003"]);
 
 /**
- * Returns the message of a RAISE in a trigger or a function. A RAISE may have any code. An error
- * with a code of Postgres itself comes from RAISE if the routine in the error is that of RAISE.
+ * Returns the message of a RAISE in a trigger or a function. A RAISE may have any code. If the code
+ * is one of Postgres itself, the field `routine` of the error tells if RAISE has thrown it.
  */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
@@ -127,7 +127,7 @@ function codeOf(error: unknown): string | null {
   return typeof error.code === "string" ? error.code : null;
 }
 
-/** Returns true if an open connection was lost. The statement may then have been executed. */
+/** Returns true if the code means a lost connection. The statement may have been executed. */
 function losesOutcome(code: string): boolean {
   return lostAfterSending.has(code) || code.startsWith("08") && code !== "08001";
 }
@@ -184,7 +184,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   [readOnlyTransaction, "read-only"],
   ["42501", "forbidden"],
   // Division by zero, logarithms, powers, subscripts, substrings, and a NULL that is not allowed.
-  // Reading a bound value computes nothing, so the value is not the cause.
+  // The server computes nothing when it parses a bound value, so the value is not the cause.
   ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
     [code, "failed-computation"] as const
   ),

@@ -18,7 +18,7 @@ export function isPooled(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
 }
 
-/** The server of another client's connection, as options of postgres.js. */
+/** The Postgres server that another client connects to, as options of postgres.js. */
 export interface PostgresServer {
   readonly host?: unknown;
   readonly port?: unknown;
@@ -31,7 +31,7 @@ export interface PostgresServer {
   readonly ssl?: unknown;
 }
 
-/** Options of opening one connection with postgres.js. */
+/** Options of a connection to Postgres with the library postgres.js. */
 export interface PostgresJsConnectionOptions {
   readonly url: string;
   /** Replaces the server in the URL. Null if the URL determines the server. */
@@ -44,7 +44,7 @@ export interface PostgresJsConnectionOptions {
   readonly waitLimitMs: number;
   /** The number of listeners. If there is at least one, this process signals after its commits. */
   readonly listeners: { count: number };
-  /** How often altered tables have made prepared statements stale. */
+  /** A shared counter. It increases when all prepared statements may be stale. */
   readonly alterations: { count: number };
   /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;
@@ -52,24 +52,24 @@ export interface PostgresJsConnectionOptions {
   readonly lost?: () => void;
 }
 
-/** The maximum number of prepared statements, because the library closes none. */
+/** The maximum number of prepared statements, because the library never removes one. */
 const maxPrepared = 500;
 
 /** The maximum length of prepared statements, in characters. Filters of clients may be long. */
 const maxPreparedLength = 500_000;
 
-/** The additional time for connecting beyond the library's own limit, in milliseconds. */
+/** The time for connecting in addition to the library's own limit, in milliseconds. */
 const graceMs = 1_000;
 
 /**
- * One postgres.js connection: a client with a pool of one connection, which is discarded when that
+ * One postgres.js connection: a client with a pool of one connection, which is discarded if that
  * connection is lost. Otherwise the library would reconnect and send the queued statements again,
  * and a statement of a transaction would be committed separately. The library also never resolves a
  * statement that was sent between a socket's error and the socket's end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
-  /** The number of alterations when the connection was opened. */
+  /** The value of the shared counter when the connection was opened. */
   readonly #alterations: number;
   readonly #options: PostgresJsConnectionOptions;
   readonly #client: postgres.Sql;
@@ -95,7 +95,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /** True if a table was altered after the connection was opened, so plans may be stale. */
+  /** True if a table was altered since the connection was opened. Its plans may be stale. */
   get stale(): boolean {
     return this.#alterations !== this.#options.alterations.count;
   }
@@ -122,7 +122,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#ending = connecting ? this.#stopConnecting() : this.#client.end({ timeout: 0 });
   }
 
-  /** Checks the roles before the next statement, if this is due. */
+  /** Checks before the next statement if the roles have changed, unless this was just done. */
   checkRoles(roles: RoleWatch): void {
     // With a pooler, no statement is prepared, so no plan can be stale.
     if (this.opening !== null || this.#pooled) return;
@@ -291,7 +291,7 @@ export class PostgresJsConnection implements PostgresConnection {
 
   async #stopConnecting(): Promise<void> {
     await this.#client.end({ timeout: 0 });
-    // The library may still make a scheduled attempt to connect, whose connection must be closed.
+    // The library may still open a connection that it has scheduled, which must be closed.
     await sleep(10);
     // The declarations lack `close()`. Unlike a second `end()`, `close()` closes the connection
     // again. The promise of close() may never resolve if the first end() has rejected a statement.

@@ -19,7 +19,7 @@ export interface PostgresOptions {
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for a connection or a lock, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
-  /** The maximum duration of a statement on the server, in milliseconds. Default: 15,000. */
+  /** The time limit of a statement on the server, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number | undefined;
   /**
    * The maximum number of additional server processes for one statement (the setting

@@ -11,13 +11,13 @@ import type { Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
 import { openConnection, toQueryResult, toText, translated } from "./run_statement.ts";
 
-/** The objects that the reads of all requests share in a Postgres driver. */
+/** The objects that the reads of all requests in a Postgres driver share. */
 export interface PostgresReadParts {
   readonly guard: TransactionGuard;
   readonly pool: Pool<PostgresSession>;
-  /** Decides which reads may use a session of the pool. */
+  /** Limits which reads may use a session of the pool at the same time. */
   readonly turns: ReadLimiter;
-  /** Starts the time limit for obtaining a session and its connection. */
+  /** Returns a new deadline for obtaining a session and its connection. */
   readonly limit: () => Deadline;
   readonly clock: Clock;
   /** True if clients see the messages of RAISE. */
@@ -30,8 +30,8 @@ interface Waiting {
 }
 
 /**
- * The connection for the reads of one request to Postgres. Each read waits for the limiter and then
- * for a session of the pool. A read beyond its limits is canceled on the server.
+ * The connection for the reads of one request to Postgres. Each read waits until the limiter admits
+ * it, and then for a session of the pool. A read beyond its limits is canceled on the server.
  */
 export class PostgresReads implements Connection {
   readonly #parts: PostgresReadParts;
@@ -104,7 +104,7 @@ export class PostgresReads implements Connection {
       throw stopped ?? error;
     } finally {
       endWatch();
-      // The session is released later, because a cancel request could end the next statement.
+      // Until the cancel request has ended, it could cancel the session's next statement.
       await cancelled;
     }
   }

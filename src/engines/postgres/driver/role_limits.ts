@@ -4,7 +4,7 @@ import type { RoleLimits } from "../../../db/engine/roles_engine.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { sqlName } from "../../../sql/fragment.ts";
 
-/** Reads which rights on the tables the database role lacks. */
+/** Reads how the rights of the database role restrict access to each table. */
 export async function postgresRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
 
-/** After this many milliseconds, the roles are read again before the next statement. */
+/** The time after which the roles are read again, before the next statement, in milliseconds. */
 const recheckMs = 1_000;
 
 /**
@@ -53,7 +53,7 @@ async function actingRoles(connection: PostgresConnection): Promise<string | nul
     return roles ?? "";
   } catch (error) {
     if (connection.lost) throw error;
-    // A server that is not Postgres may lack these catalogs.
+    // A server that is compatible with Postgres may lack these catalogs.
     return null;
   }
 }

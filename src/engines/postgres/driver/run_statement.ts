@@ -33,7 +33,7 @@ export async function run(
   );
 }
 
-/** Returns the result of a statement in the form of all drivers. */
+/** Converts the result of a Postgres statement to the form that all drivers use. */
 export function toQueryResult(
   { rows, command, count, columns }: PostgresResult,
   { describe = false }: Statement,
@@ -42,7 +42,7 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates the error of a statement. A bound value, and not the statement, may be the cause. */
+/** Translates the error of a statement, which may be an error of a bound value. */
 export function translated(
   error: unknown,
   { values }: Statement,

@@ -23,7 +23,7 @@ export function serverOf(client: object): PostgresPlace {
     ...present({ host, port, path, database, ssl }),
     ...present({ username: given.user, password: given.pass ?? given.password }),
   };
-  // A client with `prepare: false` is assumed to connect to a pooler.
+  // If a client has `prepare: false`, its server is assumed to be a pooler.
   const query = given.prepare === false ? "?prepare=false" : "";
   const place = [host ?? "localhost", port ?? 5432].map((part) => [part].flat()[0]).join(":");
   return { url: `postgres://${place}/${database ?? given.user ?? ""}${query}`, server };

@@ -1,6 +1,6 @@
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 
-/** The members of a shared PGlite that the driver uses. */
+/** The members of a PGlite that the driver uses if it shares the PGlite with the program. */
 export interface PgliteClient extends PgliteQueries {
   /** Resolves when the database can be used. */
   readonly waitReady: Promise<void>;
@@ -30,7 +30,7 @@ export interface PgliteResult {
   readonly rows: unknown[];
   /** The executed command, for example `INSERT`. */
   readonly command?: string;
-  /** The number of rows that were changed or returned. */
+  /** The number of changed or returned rows. */
   readonly rowCount?: number | null;
   /** The columns of the result. */
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
@@ -44,7 +44,7 @@ export interface PgliteResult {
 export function sharedSession(client: PgliteClient): PostgresSession {
   const options = textOptions(client);
   let open: OpenTransaction | null = null;
-  /** The current wait until PGlite has run the statements of the program, or null. */
+  /** The current wait for the program's statements, or null. */
   let waiting: { isOver: boolean } | null = null;
 
   async function begin(): Promise<PostgresResult> {
@@ -52,7 +52,7 @@ export function sharedSession(client: PgliteClient): PostgresSession {
     const end = Promise.withResolvers<void>();
     const wait = waiting = { isOver: false };
     const done = client.transaction(async (transaction) => {
-      // The request has given up, so the transaction must not write anything.
+      // The request has stopped waiting, so the transaction must not write anything.
       if (wait.isOver) return await transaction.rollback();
       waiting = null;
       open = { transaction, end: end.resolve, done };
@@ -70,7 +70,7 @@ export function sharedSession(client: PgliteClient): PostgresSession {
   ): Promise<PostgresResult> {
     open = null;
     const isWhole = text === "COMMIT" && await isUsable(transaction);
-    // The library commits automatically at the end, unless the transaction was rolled back.
+    // The library commits a transaction when its function ends, unless it was rolled back.
     if (!isWhole) await transaction.rollback();
     end();
     await done;
@@ -87,7 +87,7 @@ export function sharedSession(client: PgliteClient): PostgresSession {
       if (text === "BEGIN") return await begin();
       return resultOf(await (open?.transaction ?? client).query(text, [...values], options));
     },
-    // The library returns all rows together and cannot end a statement, which blocks the process.
+    // The library returns all rows together. It blocks the process and cannot abort a statement.
     read(text, values, keep) {
       const result = connection.run(text, values).then((all) =>
         all.rows.every(keep) ? all : { ...all, rows: [] }

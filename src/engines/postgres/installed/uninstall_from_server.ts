@@ -4,7 +4,7 @@ import type { Announce } from "../../../db/engine/installed_engine.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
 
-/** The `application_name` of sessions that uninstall, unlike that of a service's sessions. */
+/** The `application_name` of sessions that uninstall. Sessions of a service have another name. */
 export const uninstallingName = "resource-api uninstall";
 
 /**
@@ -26,7 +26,7 @@ export async function uninstallFromServer(
   });
 }
 
-/** Throws if a service has the database open. Waits up to a second for a service that is ending. */
+/** Throws if a service has the database open. Waits a second for a service that is closing. */
 async function requireNoService(label: string, connection: Connection): Promise<void> {
   let sessions = "";
   for (let tries = 0; tries < 10 && sessions !== "0"; tries++) {

@@ -35,8 +35,8 @@ export function columnSteps(table: TableMigration): readonly MigrationStep[] {
 }
 
 /**
- * Returns the generated columns to drop and add again, because Postgres changes neither their
- * expressions nor the types of their sources.
+ * Returns the generated columns that a migration must drop and add again. Postgres can change
+ * neither their expressions nor the types of their source columns.
  */
 function computedAgain(table: TableMigration): readonly ColumnShape[] {
   const isOf = (name: string, ...kinds: readonly Difference["kind"][]) =>
@@ -58,7 +58,7 @@ function droppedBefore(table: TableMigration, { name }: ColumnShape): MigrationS
   return alter(table, `DROP COLUMN ${quoteIdentifier(name)}`, `${name}: is computed again`, loses);
 }
 
-/** Returns the steps that restore the unchanged indexes and constraints of a dropped column. */
+/** Returns the steps that create the unchanged indexes and constraints of a column again. */
 function partsOf(table: TableMigration, { name }: ColumnShape): readonly MigrationStep[] {
   const { indexes, uniques, checks } = table.pair.shape;
   const isNew = (part: unknown) =>
@@ -86,7 +86,7 @@ function partsOf(table: TableMigration, { name }: ColumnShape): readonly Migrati
 
 type Superfluous = Extract<Difference, { kind: "superfluous-column" }>;
 
-/** Returns the steps for an undeclared column. If the column stays, rows may omit its value. */
+/** Returns the steps for a column that is not declared. If it stays, rows may omit its value. */
 function takenAway(table: TableMigration, { existing }: Superfluous): readonly MigrationStep[] {
   const { name, notNull, default: given, countsUp, generated } = existing;
   const column = quoteIdentifier(name);

@@ -1,4 +1,4 @@
-/** Returns the SQL that converts a column of Postgres to another type. */
+/** Returns the SQL expression that converts a column of Postgres from one type to another. */
 export function conversion(column: string, from: string, to: string): string {
   const isNumber = /^(?:smallint|integer|bigint|numeric|real|double precision)/;
   if (from === "boolean" && isNumber.test(to)) return `${column}::integer::${to}`;

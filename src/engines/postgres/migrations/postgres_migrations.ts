@@ -7,7 +7,7 @@ import { postgresSteps } from "./postgres_steps.ts";
 import { isWiderInPostgres } from "./postgres_types.ts";
 import { writtenByPostgres } from "./written_by_postgres.ts";
 
-/** The migrations of Postgres. */
+/** The migrations of Postgres databases. */
 export const postgresMigrations: MigrationsEngine = {
   comparison: {
     syntax: postgresSyntax,
@@ -57,9 +57,9 @@ export const postgresMigrations: MigrationsEngine = {
 };
 
 /**
- * A migration takes the same advisory lock as `createTables`. Waiting for this lock and rewriting a
- * table have no time limit. Waiting for the lock of a table has a limit, because later requests for
- * the table wait, too.
+ * A migration takes the same advisory lock as the method `createTables` of a database. Waiting for
+ * this lock and rewriting a table have no time limit. Waiting for the lock of a table has a limit,
+ * because later requests for the table wait, too.
  */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",

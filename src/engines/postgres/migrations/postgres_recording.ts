@@ -8,9 +8,9 @@ import { postgresTriggerName } from "../sql/change_log_schema.ts";
 
 /** The change log of Postgres during a migration. */
 export const postgresRecording: RecordingEngine = {
-  // On Postgres, a migration need not drop the log's triggers: they name only excluded columns.
+  // A migration need not drop the log's triggers: their arguments name only excluded columns.
   pause: recordedOnServer,
-  // A renamed table keeps its triggers.
+  // A renamed table keeps its triggers, so they are set up as usual.
   resumed: recordedOnServer,
   async of(connection, table) {
     const [trigger] = await selectNamed(

@@ -1,6 +1,6 @@
 import { hasRoom, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 
-/** Returns true if a type of Postgres keeps every value of another type. */
+/** Returns true if the Postgres type `to` can represent every value of the type `from`. */
 export function isWiderInPostgres(from: string, to: string): boolean {
   const [one, other] = [typeParts(from), typeParts(to)];
   if (other.name === "text") return !binary.has(one.name);

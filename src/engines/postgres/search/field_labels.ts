@@ -15,7 +15,7 @@ export function labelFields(weights: readonly number[]): readonly FieldLabel[] {
   });
 }
 
-/** Returns the weights of the labels D to A for `ts_rank`. The greatest is 1. */
+/** Returns the weights of the labels D, C, B and A for `ts_rank`. The greatest weight is 1. */
 export function rankWeights(weights: readonly number[]): string {
   const greatest = Math.max(...weights);
   const ofLabels = labels.map((_label, index) => {

@@ -72,7 +72,7 @@ function openIndex(index: IndexDescription, language: string, name: string): Ind
   return new DatabaseIndex(index, {
     name,
     documents: new TextSearchTable(index, name, language),
-    // Without stemming, words are compared as they were written, so no statement is needed.
+    // Without stemming, words are compared as they were written, which needs no statement.
     matchWords: language === "simple" ? wordsAsWritten : wordsByStem(index, language),
     async validate() {
       const select = sql`SELECT 1 FROM pg_ts_config WHERE cfgname = ${language}`;

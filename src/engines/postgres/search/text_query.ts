@@ -22,7 +22,7 @@ export function compileAnyWord({ terms }: SearchQuery, language: Fragment): Frag
   return join(queries, " || ");
 }
 
-/** Adds the mark of a prefix to the last lexeme. Lexemes are quoted in the text of a query. */
+/** Marks the last lexeme of a query as a prefix. Lexemes are quoted in the text of a query. */
 function withPrefix(query: Fragment): Fragment {
   return sql`coalesce((nullif(${query}::text, '') || ':*')::tsquery, ''::tsquery)`;
 }

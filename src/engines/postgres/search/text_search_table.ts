@@ -21,7 +21,7 @@ import { compileTextQuery } from "./text_query.ts";
 
 /**
  * The table of one index in Postgres: the key of a row, and its words as a `tsvector` with a GIN
- * index. The table does not store the strings, because responses take the strings from the rows.
+ * index. The table does not store the strings, because responses contain those of the rows.
  */
 export class TextSearchTable implements DocumentTable {
   readonly needsSavepoint = true;
@@ -33,7 +33,7 @@ export class TextSearchTable implements DocumentTable {
   readonly #labels: readonly FieldLabel[];
   readonly #weights: string;
 
-  /** Creates the object for a table `name` and the text search configuration `language`. */
+  /** Creates the object without any statement. */
   constructor(index: IndexDescription, name: string, language: string) {
     this.#index = index;
     this.#name = name;
@@ -99,8 +99,8 @@ export class TextSearchTable implements DocumentTable {
   }
 
   /**
-   * Returns the documents within a set of rows. OFFSET 0 keeps the planner from starting with the
-   * words, whose statistics cover all rows.
+   * Returns the documents within a set of rows. OFFSET 0 keeps the planner from evaluating the
+   * search condition first, whose statistics cover all rows.
    */
   #documentsOf(within: Fragment): Fragment {
     const isKey = this.#keys.map((key, position) =>
@@ -160,7 +160,7 @@ export class TextSearchTable implements DocumentTable {
   }
 }
 
-/** The version of the conversion of strings to words. An index of another version is rebuilt. */
+/** The version of the conversion of strings to words. The service rebuilds other indexes. */
 const shapeVersion = 1;
 
 const changesPerStatement = 100;

@@ -4,7 +4,7 @@ import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 import { shapeOfColumn } from "./stored_values.ts";
 import { structureOfImage } from "./structured_values.ts";
 
-/** The parts of the change log's schema on Postgres that must exist before the first trigger. */
+/** The SQL that creates the Postgres change log, except for its triggers. */
 export interface PostgresLogParts {
   /** The statements that create the log's tables and index. */
   readonly tables: readonly string[];
@@ -38,7 +38,7 @@ export function postgresLogParts(schema: string): PostgresLogParts {
     functionName,
     tables: [
       `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_meta" (name text PRIMARY KEY, value text NOT NULL)`,
-      // With a larger CACHE, a session would reserve numbers and break the order in a step.
+      // With a larger CACHE, sessions would reserve numbers, and numbers would not be in order.
       `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_changes" (
   seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -152,8 +152,8 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
 /**
- * The settings for images. JSON has fixed forms of times, but all other values depend on the
- * settings of the session.
+ * The settings of the session with which images are created. JSON has fixed forms of times, but the
+ * form of all other values depends on these settings.
  */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
@@ -201,7 +201,7 @@ END `;
  * SQL that is true if the trigger must wake the readers of the log. Transactions that notify commit
  * one after the other. Therefore only one transaction at a time notifies, and the poll after the
  * signal finds the changes of the others. Sessions of a process that signals after its commits
- * never notify. A transaction that has notified could not be prepared for a two-phase commit.
+ * never notify. A transaction that has notified cannot be prepared for a two-phase commit.
  */
 const isUnannounced = [
   `coalesce(pg_catalog.current_setting('${announcesSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,

@@ -2,9 +2,9 @@ import type { ColumnInfo, DatabaseType } from "../../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * Returns the operand of a column whose Postgres type no kind describes: a cast to the type if it
- * can be ordered, else a cast to text. Except for a domain, the cast has no effect, so indexes
- * still apply.
+ * Returns the operand of a column with a Postgres type that has no column kind of its own: a cast
+ * to the type if it can be ordered, else a cast to text. Except for a domain, the cast has no
+ * effect, so indexes still apply.
  */
 export function comparedByType(
   { ordered, sqlName }: DatabaseType,
@@ -15,14 +15,14 @@ export function comparedByType(
   return ordered ? sql`${name}${rawSql(`::${sqlName}`)}` : textOfType(name, column);
 }
 
-/** Returns the cast of a bound string that is compared with {@link comparedByType}. */
+/** Returns SQL that casts a bound string to the form of {@link comparedByType}. */
 export function castToType({ ordered, sqlName }: DatabaseType): Fragment {
   return rawSql(ordered ? `::${sqlName}` : "::text");
 }
 
-/** Returns the text of a column whose Postgres type no kind describes, as a row shows it. */
+/** Returns a column whose type has no column kind, as the text that the service returns. */
 export function textOfType(name: Fragment, column: ColumnInfo): Fragment {
-  // A cast of `inet` to text appends the network length even if a row would not show it.
+  // Unlike the usual output of `inet`, a cast to text always appends the network length.
   return column.databaseType?.sqlName === inet ? sql`abbrev(${name})` : sql`${name}::text`;
 }
 

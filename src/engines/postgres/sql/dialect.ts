@@ -104,7 +104,7 @@ const castToZoneless = rawSql("::timestamp");
 const castToSingle = rawSql("::float4");
 const codePointOrder = rawSql(' COLLATE "C"');
 
-/** The types that are text already. Other types of the kind `text` are served through a cast. */
+/** The types that are text already. Other columns of the kind `text` are cast. */
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
 const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
 
@@ -135,8 +135,8 @@ function check(value: unknown, column: ColumnInfo): void {
 }
 
 /**
- * Returns which comparisons have the same result in memory. For a float4 none has, because the
- * database rounds the compared value to the few digits of the type.
+ * Returns which comparisons have the same result in memory. For a float4 column no comparison has,
+ * because the database rounds the compared value to the few digits of the type.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";

@@ -16,7 +16,6 @@ export function distinguished(
   return rest.length === 0 ? [] : [sql`md5(ROW(${names})::text)`];
 }
 
-/** Returns true if values of the column are equal only if they are identical. */
 function isStrict({ kind, databaseType, looseCollation }: ColumnInfo): boolean {
   return postgresKinds[kind].isStrict && databaseType === undefined && !looseCollation;
 }

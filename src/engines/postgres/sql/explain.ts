@@ -24,7 +24,7 @@ function linesOf(node: unknown, depth: number): readonly string[] {
   ];
 }
 
-/** Returns a head like `Index Scan using notes_pkey on notes  (cost=0.15..8.17 rows=1)`. */
+/** Returns a line like `Index Scan using notes_pkey on notes (cost=0.15..8.17 rows=1)`. */
 function headOf(node: unknown): string {
   const what = [
     textAt(node, "Subplan Name", (name) => `${name}: `),

@@ -47,7 +47,7 @@ export function isUnreadable(document: string): boolean {
   return document.includes("\\u") && unreadableText.test(document);
 }
 
-/** A longer exponent would end the statement with an error. */
+/** A number with a longer exponent would end the statement with an error. */
 const castableNumber = `'^[-0-9.]+([eE][-+]?[0-9]{1,3})?$'`;
 
 function keepsText(column: ColumnInfo): boolean {

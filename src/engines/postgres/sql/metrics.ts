@@ -42,7 +42,7 @@ export function postgresMetrics(
   };
 }
 
-/** Returns a float4 as the double that a row shows: 0.1, and not 0.10000000149011612. */
+/** Returns a float4 as the double that clients receive: 0.1, and not 0.10000000149011612. */
 function summand(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return singleTypes.has(introspectedTypeName(column)) ? sql`${name}::text::float8` : name;

@@ -11,9 +11,9 @@ export interface PostgresKind {
   readonly cast: Fragment;
   /** True if equal values are identical. False for 1.0 and 1.00, and for kinds without equality. */
   readonly isStrict: boolean;
-  /** The form of the values whose minimum and maximum SQL computes. All forms sort alike. */
+  /** The form in which SQL computes the minimum and maximum of the values. All forms sort alike. */
   readonly extremes: "own" | "of booleans" | "of text";
-  /** The values, besides special values, that an existing column may store in another form. */
+  /** The ordinary values that an existing column may store in another form than the service. */
   readonly otherForms: "none" | "of zero" | "all";
 }
 
@@ -25,10 +25,10 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   text: { ...strict, type: 'text COLLATE "C"', cast: rawSql("::text") },
   integer: { ...strict, type: "int8", cast: rawSql("::int8") },
   bigint: { ...strict, type: "int8", cast: rawSql("::int8") },
-  // Floats have the value −0, which a row shows as 0.
+  // Floats have the value −0, which the service returns as 0.
   real: { ...loose, type: "float8", cast: rawSql("::float8"), otherForms: "of zero" },
   decimal: { ...loose, type: "numeric", cast: rawSql("::numeric") },
-  // Postgres has no min() of booleans, and before version 18 none of uuids, whose text sorts alike.
+  // Postgres has no min() of booleans, and before 18 no min() of uuids. Their text sorts alike.
   boolean: { ...strict, type: "boolean", cast: rawSql("::boolean"), extremes: "of booleans" },
   timestamp: { ...strict, type: "timestamptz(6)", cast: rawSql("::timestamptz") },
   date: { ...strict, type: "date", cast: rawSql("::date") },
@@ -39,8 +39,8 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
 };
 
 /**
- * Returns true if Postgres may store a value in another form than it was written. Some types have
- * values that do not exist in their kind.
+ * Returns true if Postgres may store a value in another form than a write of the service would.
+ * Some Postgres types also have special values that do not exist in their column kind.
  */
 export function hasOtherForms(value: unknown, { kind, existingType }: ColumnInfo): boolean {
   const { otherForms } = postgresKinds[kind];

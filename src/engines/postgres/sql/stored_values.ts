@@ -43,7 +43,7 @@ export function shapeOfColumn(
   return shape === undefined || shape.kind === "any" ? { kind: "text" } : shape;
 }
 
-/** An invalid member is shown unchanged, and does not make the structure invalid. */
+/** An invalid member is returned unchanged, and does not make the whole structure invalid. */
 const memberCodec: MemberCodec = {
   encode,
   decode: (text, column) => decode(text, column, () => {}),

@@ -111,7 +111,7 @@ function memberOf(text: string | null, column: ColumnInfo, codec: MemberCodec): 
   return value === null ? undefined : value;
 }
 
-/** Returns the Postgres text of a structure from its JSON in a row image. `cell` maps members. */
+/** Returns the Postgres text of a structure from its JSON. `cell` decodes a member's JSON. */
 export function structureOfImage(
   raw: string,
   shape: Structure,

@@ -42,9 +42,9 @@ function like(operand: Fragment, pattern: string): Fragment {
 
 /**
  * Folds the characters of the operand that matter for `argument`: ASCII by lower(), and other
- * characters only if they fold to a character of the argument. All other characters differ from
- * every character of the argument in any case. Therefore the result is exact, and independent of
- * the server's case rules and Unicode version.
+ * characters only if they fold to a character of the argument. All other characters differ from the
+ * argument's characters, whatever their case. Therefore the result is exact, and independent of the
+ * server's case rules and Unicode version.
  */
 function folded(operand: Fragment, argument: string): Fragment {
   const lower = sql`lower(${operand} COLLATE "C")`;

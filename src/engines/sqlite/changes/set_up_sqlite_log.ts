@@ -44,7 +44,6 @@ export async function recordInFile(
   return untracked;
 }
 
-/** Records in the log that rows may have changed unnoticed. The table's streams start again. */
 async function recordGap({ name }: TableInfo, connection: Connection): Promise<void> {
   await connection.query({
     text: `INSERT INTO "_service_changes" ("table", op) VALUES (?, 'touch')`,
@@ -120,8 +119,8 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Triggers note rows that a write may replace. Notes of earlier triggers may be outdated, because
-  // rows may have changed without triggers.
+  // Triggers store rows that a write may replace. The rows that earlier triggers stored may be
+  // outdated, because rows may have changed without triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],

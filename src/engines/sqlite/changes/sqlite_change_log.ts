@@ -54,12 +54,12 @@ const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = 
 const last = (column: string) =>
   `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
 
-/** The select list for the epoch, and for the number and mark of the last change, purged or not. */
+/** The select list for the epoch, and for the number and random mark of the last change. */
 const logEnd = `${meta("epoch")} AS epoch,
   coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
   coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
 
-/** The select list for the floor, and for the mark of the change whose number is bound twice. */
+/** The select list for the last purged number, and for the mark of the bound number's change. */
 const heldAt = `${meta("floor")} AS floor,
   coalesce((SELECT mark FROM "_service_changes" WHERE seq = ?),
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
@@ -72,7 +72,7 @@ const countOfStep = `(SELECT count(*) FROM (
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
-/** The columns of the log's state, then those of a change, or NULLs if there is no change. */
+/** The columns that describe the log, then those of a change, which are NULL without a change. */
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",
@@ -232,9 +232,9 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /**
-   * Returns true if the log contains the change of a position. A restored file repeats its epoch
-   * and its numbers, but not its marks. Then another epoch begins, because a client may have
-   * received later changes than its position.
+   * Returns true if the change at a position is the one that the log contains. A restored file
+   * repeats its epoch and its numbers, but not its random marks. Then another epoch begins, because
+   * a client may have received later changes than its position.
    */
   async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
     if (epoch !== at.epoch || seq < Number(at.floor)) return false;
@@ -252,8 +252,8 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /**
-   * Returns the changes of a row of the log. The result is empty if only another process declares
-   * the table, and has two changes if this process declares the table twice.
+   * Decodes a row of the change log to changes. The result is empty if this process does not
+   * declare the table. It consists of two changes if the process declares the table twice.
    */
   #changes({ seq, mark, table: name, op, before, after, optimisticId }: LogRow): Change[] {
     const tables = this.#byName.get(String(name).toLowerCase()) ?? [];

@@ -13,7 +13,7 @@ import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
 import { sqliteChangeLog } from "./sqlite_change_log.ts";
 import { untrackedWriteDetector } from "./untracked_write_detector.ts";
 
-/** The change log of SQLite, which triggers write. */
+/** The change log of SQLite, whose entries are written by triggers. */
 export const sqliteChanges: ChangesEngine = {
   async setUp({ driver, tables, changes, random }) {
     const untracked = await setUpSqliteLog(driver, tables, changes, random);
@@ -30,7 +30,7 @@ export const sqliteChanges: ChangesEngine = {
   images: { parse: parseSqliteImage, decodeCell: decodeSqliteCell },
   polling: sqlitePolling,
   mark: `SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'`,
-  // There is one writer at a time, so all changes after the mark belong to this transaction.
+  // There is only one writer at a time, so later changes than `mark` are of this transaction.
   changesSince: (table, mark) => ({
     text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
       WHERE seq > ? AND "table" = ? COLLATE NOCASE AND coalesce(after, before) IS NOT NULL`,
@@ -76,7 +76,7 @@ function sqlitePolling(
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns an approximate condition: LIKE ignores case, and JSON may escape more characters. */
+/** Returns a condition that may match too much: LIKE ignores case, and JSON may escape more. */
 function mayHave(
   column: ColumnInfo,
   value: string,

@@ -6,8 +6,8 @@ import type { Connection, Driver } from "../../../db/driver.ts";
  * Creates the detector of untracked writes. It detects whether other programs have written to a
  * SQLite file whose tables have no triggers. Then it records a `touch` of each table, because their
  * changes are unknown. The writing connection counts the commits of other connections. If another
- * process of the service has recorded a change since then, the commit counts as a commit of that
- * process.
+ * process of the service has recorded a change since the last count, the commit counts as a commit
+ * of that process.
  *
  * Writes while no process was running cannot be detected, because a file with a write-ahead log
  * counts its changes only if its first page changes. Therefore a `touch` is also recorded at the

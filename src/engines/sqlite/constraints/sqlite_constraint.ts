@@ -4,7 +4,7 @@ import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts"
 import type { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
-/** Returns the names of the columns of a table's failed constraint in SQLite. */
+/** Returns the names of the columns that a violated constraint of a SQLite table covers. */
 export async function sqliteConstraintColumns(
   { kind, constraint }: DatabaseError,
   table: TableInfo,

@@ -3,11 +3,11 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 import type { SqliteAdditions } from "../../../db/driver_options.ts";
 import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
-/** The functions and extensions that each connection loads, as data for threads. */
+/** The functions and extensions that each connection loads. Threads can receive them. */
 export interface Additions {
   /** The URL of the module with functions of the application, or null if there is none. */
   readonly functions: string | null;
-  /** The absolute paths of extensions. SQLite would search for others in the system's folders. */
+  /** The absolute paths of extensions. SQLite would search its folders for relative paths. */
   readonly extensions: readonly string[];
 }
 
@@ -25,7 +25,7 @@ type ApplicationFunction =
     readonly aggregate: null;
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
-    /** True if the function may replace a built-in one. Otherwise an equal name is an error. */
+    /** True if the function may replace a built-in one. Otherwise their names must differ. */
     readonly replaces: boolean;
   };
 

@@ -29,25 +29,22 @@ interface Locks {
 }
 
 /**
- * Orders the processes that write to one SQLite file. SQLite only rejects a second writer, which
- * then must poll while the first process may write again. The lock of a file wakes the waiting
- * process instead. These locks only improve fairness, because SQLite alone decides who writes. A
- * process that does not get the lock in time polls, and so do all processes if files have no locks.
+ * Orders the writes of several processes to one SQLite file. SQLite only rejects a second writer,
+ * which must then poll while the first process may write again. With these locks, the system wakes
+ * a waiting process. The locks only improve fairness, because SQLite alone decides who writes. A
+ * process polls if it does not get the lock in time, or if the system has no file locks.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;
-  /** The locks, or null until another process is found. */
   #locks: Locks | null = null;
   /** True if this object is closed, or if this system has no file locks. */
   #isOff = false;
   #looksAt = 0;
-  /** True between `take` and `release`. */
   #isWanted = false;
   #isHeld = false;
-  /** The wait for the locks, or null. It may outlast `take`, because it cannot be aborted. */
+  /** The wait for the locks, or null. This wait may outlast `take`, as it cannot be aborted. */
   #coming: Promise<void> | null = null;
   #observe: Observer | null = null;
-  /** A notice for the first observer. */
   #notice: string | null = null;
 
   /** Creates the object. It opens no file until it finds another process, which is rare. */
@@ -65,13 +62,13 @@ export class CrossProcessWriteLock {
     await this.#waitAtMost(this.#coming);
   }
 
-  /** Called if SQLite says that the file is busy: another process writes. Acts as {@link take}. */
+  /** Called if another process writes, as SQLite reports. Waits for the lock like {@link take}. */
   async meetBusy(): Promise<void> {
     if (this.#locks === null && !this.#isOff) this.#open();
     await this.take();
   }
 
-  /** Wakes the waiting process. */
+  /** Releases the lock, which wakes the next waiting process. */
   release(): void {
     this.#isWanted = false;
     if (!this.#isHeld) return;
@@ -90,13 +87,13 @@ export class CrossProcessWriteLock {
   close(): void {
     this.#isOff = true;
     this.#isHeld = false;
-    // A thread that waits for the lock ends once it has the lock, which closing the file releases.
+    // Closing the file releases the lock. A thread that waits for the lock then gets it and ends.
     this.#locks?.turn.close();
     this.#locks?.next.close();
     this.#locks = null;
   }
 
-  /** Opens the lock files if another process has found this process and created them. */
+  /** Opens the lock files if another process has created them, after it found this process. */
   #look(): Locks | null {
     const now = this.#options.clock.elapsedMs();
     if (this.#isOff || now < this.#looksAt) return null;

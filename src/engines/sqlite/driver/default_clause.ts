@@ -1,7 +1,7 @@
 /**
  * Returns a DEFAULT clause of a SQLite column as an expression that means the same in another
- * statement. In a declaration, a single word is a string, in any quotes or none. Elsewhere it would
- * be a column name.
+ * statement. In a declaration, a single word is a string, with or without quotes. In other
+ * statements the word would be a column name.
  */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;

@@ -34,7 +34,7 @@ export class FilePresence {
     this.#opened = identityOf(options.path);
   }
 
-  /** Throws a DatabaseError of kind `replaced` while the path names another file, or none. */
+  /** Throws a DatabaseError of kind `replaced` if the path names another file or no file. */
   require(): void {
     const now = this.#options.clock.now();
     // The system clock may be set back.
@@ -45,7 +45,7 @@ export class FilePresence {
     if (this.#lost !== null) throw this.#lost;
   }
 
-  /** Sets the observer of the event that the file is gone. */
+  /** Sets the observer of the event that the path no longer names the file. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
   }
@@ -72,7 +72,6 @@ export class FilePresence {
 /** The result of a check that failed, or of a system without file numbers: nothing is known. */
 const unknown = "unknown";
 
-/** Returns a string that identifies the file at a path, or null if there is no file. */
 function identityOf(path: string): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false, bigint: true });

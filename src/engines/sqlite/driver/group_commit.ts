@@ -21,7 +21,7 @@ import {
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
-/** The maximum time of a group with small rows and of its write to the disk, in milliseconds. */
+/** The maximum time of a group with small rows, including its disk write, in milliseconds. */
 const maxShortGroupMs = 10;
 
 export interface GroupCommitOptions {
@@ -42,9 +42,9 @@ export interface GroupCommitOptions {
 }
 
 /**
- * Commits writes of one SQLite file together. Each job runs in a savepoint of a transaction that
- * all jobs of the queue share. Only each group waits for the disk, instead of each write. No result
- * is reported before the commit. Jobs run in the order in which they arrived.
+ * Commits writes of one SQLite file together. The queued jobs form groups. Each group has one
+ * transaction, in which each job has a savepoint. Therefore a group waits for the disk only once.
+ * No result is reported before the commit. Jobs run in the order in which they arrived.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -83,7 +83,7 @@ export class GroupCommit {
     kind: "transaction" | "restructuring" = "transaction",
   ): Promise<T> {
     const { writer, guard, translated } = this.#options;
-    // The queue runs in the asynchronous context of another request.
+    // The queue has the asynchronous context of another request.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const run = async (): Promise<Acknowledge> => {
@@ -159,7 +159,7 @@ export class GroupCommit {
     }
   }
 
-  /** Removes the next job from the queue. Returns null when the group is complete. */
+  /** Removes the next job from the queue. Returns null if the group accepts no more jobs. */
   #next(group: JobGroup): WriteJob | null {
     const job = this.#queue.first;
     const isLone = job?.kind === "alone" || job?.kind === "restructuring";
@@ -224,7 +224,7 @@ export class GroupCommit {
       requireFile();
       this.#rollBack();
       writer.run(keysOff);
-      // Another process may make the same changes now, which takes long for large tables.
+      // Another process may make the same changes to tables now, which takes long for large tables.
       await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => writer.run(begin));
       const report = await job.run();
       await retryWhileBusy(this.#busyRetry, () => writer.run(commit));
@@ -254,7 +254,7 @@ export class GroupCommit {
   async #begin(): Promise<boolean> {
     const { writer, translated, requireFile } = this.#options;
     try {
-      // Jobs leave the queue when their own time limit has passed.
+      // Each job leaves the queue when its own time limit has passed.
       return await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => {
         if (this.#queue.length === 0) return false;
         requireFile();
@@ -287,7 +287,7 @@ const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
 const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
-/** Restores the usual settings, because a change of tables may have failed. */
+/** Restores the connection's settings, because a job that changes tables may have failed. */
 const usual: readonly Statement[] = [
   { text: "PRAGMA foreign_keys = ON", values: [] },
   { text: "PRAGMA legacy_alter_table = OFF", values: [] },

@@ -107,7 +107,6 @@ interface ColumnRow {
 const hasStrictAny = "(t.strict OR t.type = 'view' AND " +
   "EXISTS (SELECT 1 FROM pragma_table_list AS l WHERE l.schema = 'main' AND l.strict))";
 
-/** Reads the columns of all tables or of one view, which may be unreadable. */
 async function readColumns(
   connection: Connection,
   view: string | null = null,
@@ -267,7 +266,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
   };
 }
 
-/** Returns true if the smallest or the largest key is beyond 2^53, which an index shows quickly. */
+/** Returns true if the smallest or largest key is beyond 2^53. An index finds both quickly. */
 async function readHasWideKey(
   connection: Connection,
   table: ListedTable,

@@ -83,13 +83,13 @@ export function unavailable(reason: string): DatabaseError {
 /** The maximum number of jobs that share one commit. */
 export const maxJobsPerCommit = 256;
 
-/** The age from which a group takes no transaction that is likely to wait, in milliseconds. */
+/** The age from which a group accepts no transaction that is likely to wait, in milliseconds. */
 const maxAgeForWaitingMs = 5;
 
 /** The age at which a group commits, because reads would wait for a long series of writes. */
 const maxGroupMs = 10;
 
-/** Resolves the promise of a job. */
+/** Resolves the promise of a job after its commit. */
 export type Acknowledge = () => void;
 
 /** A write that shares a commit with other writes, unless it is `alone` or changes tables. */
@@ -179,8 +179,8 @@ export class JobGroup {
 }
 
 /**
- * Predicts if a transaction will wait for anything except the database. The prediction repeats what
- * the previous transaction did.
+ * Predicts if a transaction will wait for anything except the database. The next transaction is
+ * expected to do what the previous one did.
  */
 export class WaitForecast {
   #expectsWait = false;

@@ -28,7 +28,7 @@ export class RowBytes {
   };
 }
 
-/** The remaining bytes of reads without a limit. */
+/** The value of {@link BytesLeft} for reads without a limit. */
 export const unlimitedBytes: BytesLeft = { left: Infinity };
 
 /**
@@ -168,9 +168,9 @@ export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLim
 const maxInlineMs = 10;
 /** The minimum time of a read in the main thread, in milliseconds. An indexed read needs less. */
 const minInlineMs = 0.25;
-/** The part of the time limit before a sort, which takes longer and cannot be aborted. */
+/** The fraction of the time limit for reading before a sort, which cannot be aborted. */
 const shareBeforeSort = 1 / 4;
-/** The maximum part of the thread's time for all long reads together. */
+/** The maximum fraction of the thread's time that all long reads together may take. */
 const inlineShare = 0.1;
 
 /**

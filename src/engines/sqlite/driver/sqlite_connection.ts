@@ -273,7 +273,7 @@ export interface BusyRetry {
   readonly waitLimitMs: number;
   /** Returns true if an error means that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
-  /** Called after each attempt that met a lock. The next attempt waits for the returned promise. */
+  /** Called after an attempt that failed because of a lock. The next one waits for the promise. */
   readonly onBusy?: () => Promise<void>;
 }
 

@@ -142,7 +142,6 @@ class SqliteDriver implements Driver {
   readonly threads: DriverThreads;
   readonly #options: SqliteDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
-  /** The queue of writes, or null if the file is read-only. */
   readonly #writes: GroupCommit | null;
   /** The lock that orders the writes of processes. Null for a read-only or temporary file. */
   readonly #turn: CrossProcessWriteLock | null;

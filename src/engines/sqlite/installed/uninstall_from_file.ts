@@ -14,10 +14,10 @@ import {
 } from "../../../db/installed/installed_parts.ts";
 
 /**
- * Removes all additions of the service from a SQLite file. First calls `announce` with the parts.
- * Returns the file's new journal mode, or null if there was nothing to remove. The file leaves WAL
- * mode if the command line stored another mode at its first start. Throws a plain Error if another
- * program has the file open.
+ * Removes all additions of the service from a SQLite file. Before that, calls `announce` with the
+ * parts to remove. Returns the file's new journal mode, or null if there was nothing to remove. The
+ * file leaves WAL mode if the command line stored another mode at its first start. Throws a plain
+ * Error if another program has the file open.
  */
 export function uninstallFromFile(
   path: string,
@@ -46,7 +46,7 @@ export function uninstallFromFile(
   }
 }
 
-/** Returns the parts, triggers first. Removing a virtual table removes its shadow tables. */
+/** Returns the parts to remove, triggers first. A virtual table removes its shadow tables. */
 function partsOf(file: OpenFile): readonly InstalledPart[] {
   const triggers = file.names(
     "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",

@@ -4,7 +4,7 @@ import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
-/** The state of a SQLite file that rebuilding its tables must not make worse. */
+/** The broken references and readable views of a file. A rebuild must not break more of them. */
 export interface FileState {
   /** The number of rows that refer to a missing row. */
   readonly broken: number;
@@ -14,7 +14,7 @@ export interface FileState {
   readonly views: ReadonlySet<string>;
 }
 
-/** Reads the state of a SQLite file before the first statement of a migration. */
+/** Reads the broken references and readable views of a SQLite file before a migration. */
 export async function fileState(connection: Connection): Promise<FileState> {
   const views = await selectNamed(
     connection,
@@ -73,7 +73,6 @@ async function brokenReferences(connection: Connection): Promise<number> {
   return Number(row?.count);
 }
 
-/** Returns the references to missing tables. Writes to the rows of the referring tables fail. */
 async function danglingTables(connection: Connection): Promise<ReadonlySet<string>> {
   const rows = await selectNamed(
     connection,
@@ -91,7 +90,6 @@ function readNothing(view: string): string {
   return `SELECT 1 FROM ${quoteIdentifier(view)} LIMIT 0`;
 }
 
-/** Compiles a statement. Returns the reason of a failure, or null. */
 async function whyNot(connection: Connection, text: string): Promise<string | null> {
   try {
     await connection.query({ text, values: [] });

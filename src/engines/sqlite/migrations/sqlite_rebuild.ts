@@ -102,7 +102,7 @@ interface NewDefinitions {
   readonly isCounted: boolean;
 }
 
-/** Returns the declared columns and constraints, and those that stay although undeclared. */
+/** Returns the declared columns and constraints, and the undeclared ones that stay in the table. */
 function newDefinitions(table: TableMigration): NewDefinitions {
   const { shape, existing, current } = table.pair;
   const { definitions: old, options } = parseCreateTable(existing.sql ?? "()");
@@ -167,7 +167,6 @@ function namesIn(constraint: ParsedConstraint): readonly string[] {
   }
 }
 
-/** Returns the undeclared columns that may not be dropped. */
 function keptColumns(table: TableMigration): readonly ColumnShape[] {
   return table.pair.columns.superfluous.filter(({ name }) => !table.mayLose(name));
 }

@@ -45,7 +45,6 @@ export async function sqliteShapes(
   };
 }
 
-/** Returns the primary key, for foreign keys without target columns. */
 function declaredKey(createTable: string): readonly string[] {
   for (const { constraints } of parseCreateTable(createTable).definitions) {
     for (const one of constraints) if (one.kind === "key") return one.columns;

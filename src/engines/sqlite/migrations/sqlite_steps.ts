@@ -117,7 +117,6 @@ function alterations(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Returns true if ALTER TABLE cannot make the changes of a table. */
 function takesRebuild(table: TableMigration): boolean {
   const added = table.of("missing-column");
   const isCovered = (columns: readonly string[]) =>

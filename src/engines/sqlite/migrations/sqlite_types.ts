@@ -14,7 +14,7 @@ export function isSameInSqlite(wanted: string, has: string): boolean {
   return affinityOfType(wanted) === affinityOfType(has) && isSameNumber;
 }
 
-/** Returns true if a type of SQLite keeps every value of another type that SQLite converts. */
+/** Returns true if a SQLite type keeps every value of another type, as SQLite converts it. */
 export function isWiderInSqlite(from: string, to: string): boolean {
   const [one, other] = [affinityOfType(from), affinityOfType(to)];
   const [before, after] = [typeParts(from), typeParts(to)];

@@ -1,7 +1,7 @@
 import { type Fragment, join, rawSql, sql } from "../../../sql/fragment.ts";
 import type { SearchQuery, SearchTerm } from "../../../search/search_query.ts";
 
-/** A column of words, each between two spaces, and its weight. */
+/** A column of words, each between two spaces, and the column's weight in the rank. */
 export interface RankedField {
   readonly column: Fragment;
   readonly weight: number;
@@ -28,7 +28,7 @@ export function compileRank({ terms }: SearchQuery, fields: readonly RankedField
   return join(scores, " + ");
 }
 
-/** Compiles a condition for documents that contain all terms. It reads only the indexed words. */
+/** Compiles a condition for documents that contain all terms, by the indexed words only. */
 export function compileFound({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const found = phrasesOf(terms).map((phrase) =>
     sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`

@@ -122,7 +122,7 @@ function selected(column: ColumnInfo): Fragment {
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
 }
 
-/** Makes equality exact. The index of a column that is BINARY anyway still applies. */
+/** Makes equality exact. If the column is already BINARY, its index still applies. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   const value = columnOf(column, row);
   const isExisting = (column.kind === "text" || column.exactCase) && column.existingType !== null;
@@ -190,8 +190,8 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 }
 
 /**
- * Encodes a value in the class in which SQLite stores and compares it. In a number column, a string
- * that looks like a number is a number. Some libraries bind each number as a double.
+ * Encodes a value in the storage class in which SQLite stores and compares it. In a number column,
+ * a string that looks like a number is a number. Some libraries bind each number as a double.
  */
 function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);

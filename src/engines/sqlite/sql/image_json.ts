@@ -23,7 +23,7 @@ export function imageJson(
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
-/** Returns a function from a column's name to the SQL of its value. `row` names the row. */
+/** Returns a function that returns the SQL of a column of `row` by the column's name. */
 export function valuesOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }
@@ -73,8 +73,8 @@ const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 
 /**
- * Returns the SQL of the members. JSON has no bytes, and `json_object` throws for bytes, so the
- * write would fail. A string stays a string whatever its content.
+ * Returns the SQL of the JSON members. JSON has no bytes, and `json_object` throws for bytes, so
+ * the write would fail. A string stays a string whatever its content.
  */
 function membersText(
   columns: readonly ImageColumn[],
@@ -92,10 +92,10 @@ function membersText(
 }
 
 /**
- * Returns the SQL of a separate line for floating-point numbers, if there are any. In JSON they
- * have the 15 digits of the writing library, or 17 that may be wrong. JSON contains no line breaks,
- * so a line break separates the lines. Every program that writes to the table compiles this long
- * expression. Therefore one query has the expression for all columns.
+ * Returns the SQL of a separate line for floating-point numbers, if there are any. Depending on the
+ * library, SQLite writes them into JSON with only 15 digits, or with 17 digits that may be wrong.
+ * JSON contains no line breaks, so a line break separates the lines. Every program that writes to
+ * the table compiles this long expression. Therefore one query has the expression for all columns.
  */
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
@@ -109,8 +109,8 @@ function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => s
 
 /**
  * The SQL for the whole part of a number, and for 2^62 times the rest. Both are integers, and
- * multiplying by a power of two is exact, but printing depends on the library and the machine.
- * Larger and smaller values are scaled in counted steps of 2^62.
+ * multiplying by a power of two is exact, but printing a floating-point number depends on the
+ * library and the machine. Larger and smaller values are scaled in counted steps of 2^62.
  */
 const exactReal = exactRealOf("value");
 

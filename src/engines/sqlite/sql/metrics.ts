@@ -146,7 +146,7 @@ export const restAggregate = {
   },
 };
 
-/** Appended to a sum that ignored a value. The mark sorts before any digit, so order is kept. */
+/** Follows a sum if an invalid value counted as 0. It precedes the digits, so sums sort alike. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

@@ -10,7 +10,7 @@ import { type RecordedTable, rowIdNames, type UniqueRule } from "./recorded_tabl
 export const sqliteReplacedTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
 
-/** The parts of a trigger that finds replaced rows on SQLite, except for its name and table. */
+/** The trigger that finds replaced rows on SQLite, without its name and its table. */
 export interface TriggerPart {
   /** Distinguishes the trigger from the other triggers of its table. */
   readonly label: string;
@@ -129,7 +129,6 @@ function touch({ name }: RecordedTable): string {
   return `INSERT INTO "_service_changes" ("table", op) SELECT ${sqliteLiteral(name)}, 'touch'`;
 }
 
-/** Returns a condition that is true if the noted row is not in the table. */
 function isAbsent(table: RecordedTable, schemaPrefix: string): string {
   const name = quoteIdentifier(table.name);
   const { key, rowId } = table;
@@ -202,7 +201,6 @@ function decidingColumns({ uniques }: RecordedTable): Set<string> {
   return new Set(uniques.flatMap(({ columns }) => columns));
 }
 
-/** Returns an expression that identifies a row of its table. */
 function rowText(row: string, { key, rowId }: RecordedTable): string {
   return rowId === null ? imageJson(key, valuesOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
 }

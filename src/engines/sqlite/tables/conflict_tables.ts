@@ -4,8 +4,8 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
 /**
- * Returns the tables whose definitions say what happens to a row that violates a constraint, for
- * example that the row replaces other rows. Only the stored CREATE TABLE statement shows this,
+ * Returns the tables whose definitions determine what happens to a row that violates a constraint.
+ * For example, the row replaces other rows. Only the stored CREATE TABLE statement contains this,
  * because neither a declaration nor a PRAGMA does.
  */
 export async function sqliteConflictTables(

@@ -62,7 +62,7 @@ export async function introspectPostgres(
   };
 }
 
-/** Returns true if several rows of a table have the same key, or if the check takes too long. */
+/** Returns true if several rows of a table have the same key, or if checking takes too long. */
 async function sharesKeys({ key, ...table }: TableDraft, driver: Driver): Promise<boolean> {
   if (key.length === 0) return false;
   const columns = join(key.map((name) => identifier(name)), ", ");
@@ -86,7 +86,7 @@ function typedColumns(
 ): readonly TypedColumn[] {
   return columns.flatMap((column) => {
     const type = types.get(column.typeId);
-    // A type without a description was created between the two reads.
+    // A type without a description was created between the two queries.
     return type === undefined ? [] : [{ ...column, ...type }];
   });
 }
@@ -105,8 +105,8 @@ function draftTable(
     ...{ isView, isReadOnly: isView, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
-    // Columns of a stored view are never NOT NULL, and any number of rows may have a NULL. Rows of
-    // inheriting tables are rows of this table, but the table's key does not cover them.
+    // Columns of a stored view are never NOT NULL, and several rows may have NULL in such a column.
+    // Rows of inheriting tables are rows of this table, but the table's key does not cover them.
     isDistinct: !isView && !table.isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]

@@ -4,7 +4,7 @@ import { type ForeignKeyDraft, isInternal, type LeftOut } from "../../../../db/i
 import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 import { type ChosenSchemas, labelOf } from "./postgres_schemas.ts";
 
-/** A query for the ids of all tables and views in the schemas `$1`, a JSON list of names. */
+/** A query for the ids of all tables and views in the schemas of the JSON list `$1`. */
 export const chosenTables =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
@@ -14,7 +14,7 @@ export interface CatalogueTable {
   readonly id: string;
   readonly name: string;
   readonly schema: string | null;
-  /** The table's name in paths. */
+  /** The name of the table that paths and error messages use. */
   readonly label: string;
   /** The SELECT of a view or materialized view. Null for a table. */
   readonly view: string | null;
@@ -24,7 +24,7 @@ export interface CatalogueTable {
   readonly isInherited: boolean;
 }
 
-/** Lists the tables in the catalog, and separately the tables that cannot be served. */
+/** Returns the tables in the catalog, and separately the tables that cannot be served. */
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,

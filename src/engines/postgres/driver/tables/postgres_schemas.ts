@@ -10,11 +10,11 @@ export const everySchema = "*";
 export interface ChosenSchemas {
   /** The names of the schemas, in the order in which their tables are described. */
   readonly names: readonly string[];
-  /** The schema whose tables have short names. Null if no schema of the search path exists. */
+  /** The schema whose tables have short names, without the schema. Null if there is none. */
   readonly first: string | null;
   /** True if several schemas were requested. `*` always counts as several. */
   readonly areSeveral: boolean;
-  /** The other schemas that have tables. */
+  /** The schemas that have tables but were not chosen. */
   readonly leftOut: readonly LeftOutSchema[];
 }
 
@@ -35,7 +35,7 @@ export async function chooseSchemas(
   for (const name of named) requireOpen(name, schemas);
   const names = [...new Set(named)];
   const isEvery = wanted?.[0] === everySchema;
-  // If no schema of the search path exists, no table has a short name.
+  // If no schema of the search path exists, every table has a name with its schema.
   const first = isEvery ? current : names[0] ?? null;
   const leftOut = schemas.flatMap(({ name, isOpen, tables }) =>
     names.includes(name) || tables === 0 ? [] : [{ schema: name, tables, isOpen }]

@@ -70,7 +70,6 @@ interface Catalogue {
 /** `oidvector` and similar types have elements, but are no arrays. */
 const isArray = "EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid)";
 
-/** A query for the types of the columns and the types of their members, elements and domains. */
 const usedTypes = `
   WITH RECURSIVE used(oid) AS (
     SELECT a.atttypid FROM pg_attribute a
@@ -86,8 +85,8 @@ const usedTypes = `
   SELECT oid FROM used`;
 
 /**
- * The types that can be ordered directly or by a base type, such as `cidr`. The order of `regclass`
- * and similar types is excluded, because it is the order of numbers that the values do not show.
+ * The types that can be ordered directly or by a base type, such as `cidr`. Types like `regclass`
+ * are excluded, because Postgres orders them by internal numbers and not by their names.
  */
 const sortedTypes = `
   SELECT s.oid FROM (
@@ -99,7 +98,6 @@ const sortedTypes = `
       AND c.casttarget <> 'oid'::regtype
   ) AS s(oid)`;
 
-/** Returns the catalog row of a type. For a domain, returns the row of its base type. */
 function baseOf(id: string, catalogue: Catalogue): CatalogueRow {
   const row = catalogue.rows.get(id);
   if (row === undefined) throw new Error(`The catalogue describes no type ${id}`);

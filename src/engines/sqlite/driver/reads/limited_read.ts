@@ -32,10 +32,10 @@ export interface LimitedReadsOptions {
 export type LimitedReadOf = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
- * The reads of a SQLite file that may examine many rows. Each read starts in the main thread, where
- * most reads finish within a fraction of a millisecond. A read that takes longer would block all
- * requests, so it is aborted and starts again in another thread. A read that is known to take long
- * starts in another thread.
+ * Runs the reads of a SQLite file that may examine many rows. Each read starts in the main thread,
+ * where most reads finish within a fraction of a millisecond. A read that takes longer would block
+ * all requests, so it is aborted and starts again in another thread. A read that is known to take
+ * long starts in another thread.
  */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
@@ -62,7 +62,7 @@ export class LimitedReads {
     });
   }
 
-  /** Returns the reads of one request, which share its limit of bytes. */
+  /** Returns the function for the reads of one request, which share a limit of bytes. */
   of(limits: ReadLimits): LimitedReadOf {
     const bytes: BytesLeft = { left: limits.maxBytes };
     return (statement) => this.#read(statement, limits, bytes);
@@ -161,7 +161,7 @@ export interface RowWidthsOptions {
 export interface ReadStrategy {
   /** True if all rows may be in memory before their bytes are counted. */
   readonly atOnce: boolean;
-  /** True if another thread must read the rows in any case. */
+  /** True if another thread must read the rows, whatever the limits are. */
   readonly isElsewhere: boolean;
 }
 
@@ -172,14 +172,14 @@ const elsewhere: ReadStrategy = { atOnce: false, isElsewhere: true };
 interface TableWidth {
   /** The bytes of the widest row, or Infinity if the table was not measured. */
   bytes: number;
-  /** The bytes of all rows. Infinity if `bytes` is the better limit. */
+  /** The bytes of all rows. Infinity if only `bytes` is known. */
   total: number;
   freshUntil: number;
 }
 
 /** The minimum time for which a measured width is used, in milliseconds. */
 const freshForMs = 60_000;
-/** The maximum part of the time that measuring one table may take. */
+/** The maximum fraction of the time that measuring one table may take. */
 const shareOfMeasuring = 1 / 200;
 /** The bytes of a cell in a column without long values. */
 const bytesOfShortCell = 32;
@@ -190,7 +190,7 @@ const bytesOfShortCell = 32;
 const wideRow = 64 * 1024;
 /** The length from which a value may make rows much wider than before. */
 const longValue = 64 * 1024;
-/** A read whose rows are not counted may exceed its limit by this factor. */
+/** The factor by which a read may exceed its limit if the bytes of its rows are not counted. */
 const maxExcess = 4;
 
 /**
@@ -299,7 +299,6 @@ function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
   return own ? columns.filter(({ kind }) => kindFacts[kind].isLong) : columns;
 }
 
-/** Returns the statement that selects the width of the widest row, in bytes. */
 function widest(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
   const lengths = columns.map(({ dbName }) => sql`ifnull(octet_length(${identifier(dbName)}), 0)`);
   return toStatement(

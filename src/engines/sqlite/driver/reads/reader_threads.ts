@@ -54,7 +54,6 @@ interface Job extends SlowRead {
  */
 export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
-  /** The running threads, each with its current read. */
   readonly #threads = new Map<ReaderThread, Job | null>();
   readonly #queue: FairQueue<Job> = new FairQueue<Job>({ maxWaiting: maxWaitingReads });
   readonly #closing = new AbortController();

@@ -32,7 +32,7 @@ export interface ThreadRead {
   readonly maxBytes: number;
 }
 
-/** The message of a thread that reads a SQLite file: its state, or a result. */
+/** A message of a thread that reads a SQLite file: its state, or the result of a read. */
 export type ReaderAnswer =
   | "ready"
   | "closed"

@@ -18,13 +18,13 @@ export interface ShortScansOptions {
   readonly widestRow: (table: TableInfo) => number;
 }
 
-/** The maximum number of values that need no time check. They take a few milliseconds. */
+/** The maximum number of values in a scan without time checks. They take a few milliseconds. */
 const maxValues = 200_000;
-/** The maximum bytes of rows that need no time check. */
+/** The maximum size of the rows that a scan without time checks may examine, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
 /** The cost of sorting a row for grouping, as a number of values. Sorting compares many rows. */
 const valuesOfKey = 8;
-/** The time for which a size is used, in milliseconds, too short for a table to grow much. */
+/** How long a measured size is used, in milliseconds. A table grows little in this time. */
 const freshForMs = 100;
 
 /** The plan of a statement that may be a scan. */

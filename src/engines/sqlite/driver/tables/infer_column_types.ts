@@ -14,7 +14,7 @@ export type InferredType = Pick<
 /**
  * Infers the types that a SQLite column may have, likeliest first, from its declared type and a
  * sample of values. SQLite stores any value whatever the declared type is, so the last type accepts
- * all values. If the declared type says nothing about the stored values, that type is the only one.
+ * all values. A declared type that tells nothing about the stored values results in only this type.
  */
 export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);
@@ -32,7 +32,7 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
       return [{ ...plain, kind }, ...moment, stored];
     case "decimal": {
       const scale = first === null ? null : second ?? 0;
-      // Rows may have more digits than declared: they are sums of doubles. All digits are kept.
+      // Values may have more digits than declared, like sums of doubles. All digits are kept.
       return [{ ...plain, kind, precision: first, scale }, { ...plain, kind }, stored];
     }
     case "text":
@@ -74,8 +74,8 @@ function declaredKind(declared: string, name: string): ColumnKind | null {
 const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
 
 /**
- * The names of each kind in declarations, of which the first match counts, and the affinities of
- * columns that store and compare the values of the kind. Other kinds fit all affinities.
+ * For each kind, the pattern of its names, and the affinities of columns that store and compare its
+ * values. The first matching kind counts. A kind without a list fits all affinities.
  */
 const declaredKinds: Readonly<
   Record<ColumnKind, readonly [names: RegExp, affinities?: readonly Affinity[]] | null>

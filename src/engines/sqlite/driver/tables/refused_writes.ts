@@ -11,7 +11,7 @@ interface WrittenTable {
 }
 
 /**
- * Returns the tables whose writes SQLite cannot prepare, with reasons. A trigger, an index, a check
+ * Returns the tables whose writes SQLite cannot prepare, with reasons: a trigger, an index, a check
  * or a generated column uses a function or a collation that only another program defines.
  */
 export async function refusedWrites(
@@ -39,7 +39,6 @@ export async function refusedWrites(
 /** The kinds of errors of a file that is read-only, or that another program keeps locked. */
 const unwritable: ReadonlySet<string> = new Set(["read-only", "unavailable"]);
 
-/** Returns the reason why a write to a table cannot be prepared, or null. */
 async function whyRefused(
   connection: Connection,
   table: string,
@@ -65,7 +64,7 @@ async function whyRefused(
   return parts.size === 0 ? null : [...parts].join("; ");
 }
 
-/** Returns a clause with the triggers, indexes and the table that name a missing part. */
+/** Returns the end of a message: the triggers, indexes and table that name a missing part. */
 async function placesOf(connection: Connection, table: string, part: string): Promise<string> {
   const rows = await selectNamed(
     connection,

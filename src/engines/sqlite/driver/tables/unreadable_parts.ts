@@ -67,7 +67,6 @@ export async function reasonWithCollations(
   return named.length === 0 ? reason : `it cannot be read: ${named.join(", ")}`;
 }
 
-/** Runs a statement. Returns the reason why it needs another program, or null if it succeeds. */
 async function missingIn(connection: Connection, statement: Fragment): Promise<string | null> {
   try {
     await connection.query(toStatement(statement, () => "?"));
