@@ -27,7 +27,7 @@ export interface JsonPathDialect {
 export interface JsonPathValue {
   /** The type, as a string: `'null'` for the JSON null, anything else for other values. */
   readonly type: Fragment;
-  /** The text of a string, or NULL for other types. Texts sort by code point. */
+  /** The text of a string, or NULL for other types. Strings sort by code point. */
   readonly text: Fragment;
   /** A number, exact for any number of digits, or NULL for other types. */
   readonly number: Fragment;

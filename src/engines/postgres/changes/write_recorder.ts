@@ -22,7 +22,7 @@ import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
-/** What a statement writes to recorded tables: its plan, or only the names of the tables. */
+/** The writes of a statement to recorded tables: its plan, or only the tables. */
 export type RecordedWrite =
   | { readonly kind: "planned"; readonly plan: WritePlan; readonly logTable: PostgresLogTable }
   | {

@@ -43,7 +43,7 @@ const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P00
 
 /**
  * Returns the message of a RAISE in a trigger or a function. A RAISE may have any code. If the code
- * is one of Postgres itself, the field `routine` of the error tells if RAISE has thrown it.
+ * is one of Postgres itself, the field `routine` of the error identifies RAISE.
  */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);

@@ -2,7 +2,7 @@ import type { ColumnInfo, DatabaseType } from "../../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * Returns the operand of a column with a Postgres type that has no column kind of its own: a cast
+ * Returns the operand of a column with a Postgres type without a column kind: a cast
  * to the type if it can be ordered, else a cast to text. Except for a domain, the cast has no
  * effect, so indexes still apply.
  */

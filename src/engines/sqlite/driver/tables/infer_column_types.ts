@@ -14,7 +14,7 @@ export type InferredType = Pick<
 /**
  * Infers the types that a SQLite column may have, likeliest first, from its declared type and a
  * sample of values. SQLite stores any value whatever the declared type is, so the last type accepts
- * all values. A declared type that tells nothing about the stored values results in only this type.
+ * all values. If the declared type implies nothing about the values, only this type is returned.
  */
 export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);
