@@ -16,11 +16,13 @@ export interface ApiResource {
   readonly etag: boolean;
   /** The input and output of its procedures, by their names. */
   readonly procedures: object;
-  /** Operations that no body type shows, such as `delete`. If absent, the resource has them all. */
+  /**
+   * The operations that no body type reveals, such as `delete`. Default: all of these operations.
+   */
   readonly operations?: ApiOperation;
 }
 
-/** An operation whose existence the types of a resource's bodies do not show. */
+/** An operation that the types of a resource's bodies do not reveal. */
 export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
 
 /** True if a resource has an operation: `true`, or `false` if its `Api` excludes the operation. */

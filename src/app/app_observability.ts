@@ -19,13 +19,13 @@ import { watchDatabases } from "./watch_databases.ts";
 export interface AppObservability {
   /** The metrics, or null if the app collects none. */
   readonly metrics: Metrics | null;
-  /** The runtime of the app, whose observations are counted. */
+  /** The runtime of the app. The metrics count its observations. */
   readonly runtime: Runtime;
-  /** Returns the configuration. Metrics and spans observe its databases if they are on. */
+  /** Returns the configuration, with databases that metrics and spans observe if they are on. */
   watching<Config extends ReadConfig>(config: Config): Promise<Config>;
   /** Returns a `fetch` that observes requests, or the app's `fetch` if nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
-  /** Starts to measure the parts of the app. */
+  /** Registers the metrics of these components of the app. */
   measure(parts: MeasuredParts): void;
   /** Stops all measurements. */
   close(): void;

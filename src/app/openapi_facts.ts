@@ -21,7 +21,7 @@ export interface OpenapiFactsParts {
   hono(): Hono<AppEnv>;
 }
 
-/** Returns the source of the OpenAPI document of an app. */
+/** Returns the properties of an app that its schema and its OpenAPI document describe. */
 export function openapiFacts(
   { config, resolved, resources, authenticators, hono }: OpenapiFactsParts,
 ): ServiceFacts {
@@ -44,7 +44,7 @@ export function openapiFacts(
   };
 }
 
-/** Returns the members of an app that return its schema and its OpenAPI document. */
+/** Returns the methods `schema` and `openapi` of an app. */
 export function describing(
   facts: ServiceFacts,
   prefix: string,

@@ -44,7 +44,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // If the dashboard shows the service as a user sees it, the user's limits do not count.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // In responses to reads, only problems contain a path: the path of the service.
+  // An empty path suffices here, because responses to reads contain paths only in problems.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
@@ -71,7 +71,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   });
 }
 
-/** Returns an app over some resources, for which the dashboard has identified the user. */
+/** Returns an app that serves some resources to the user that the dashboard has identified. */
 function innerApp(
   served: ServedDashboard,
   table: RouteTable,

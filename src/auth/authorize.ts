@@ -66,7 +66,7 @@ function forbidden(access: Access): Problem {
   return new Problem("forbidden", `Cannot ${access}: you have no right to`);
 }
 
-/** Returns the rows that the user may read. For a user who may read nothing, returns `own`. */
+/** Returns the rows that the user may read, or the filter `own` if the user may read none. */
 function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromise<Filter> {
   if (policy.public.has("read")) return allRows;
   return chain(

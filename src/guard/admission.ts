@@ -193,7 +193,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Does what the verdict demands. A passed challenge leads to another verdict. */
+  /** Carries out the verdict on the request. A passed challenge leads to another verdict. */
   #enforce(): MaybePromise<void> {
     const verdict = admissionVerdict(this.#facts);
     switch (verdict.kind) {

@@ -1,4 +1,4 @@
-/** The facts about a request from which its admission is decided. */
+/** The properties of a request that determine its admission. */
 export interface AdmissionFacts {
   /** True for a live stream, which cannot be challenged after it has started. */
   readonly isStream: boolean;

@@ -16,7 +16,7 @@ export interface AccountDescription {
   readonly needsUser?: boolean;
 }
 
-/** Returns the description of an account route. `protection` is its cost and requirements. */
+/** Returns the description of an account route, with the cost and requirements of `protection`. */
 export function describeAccountRoute(
   { needsUser = false, ...description }: AccountDescription,
   protection: OperationProtection | null,

@@ -4,7 +4,7 @@ import { boundedMap } from "../runtime/bounded_map.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The state of a credential: its user, and when it expires, in milliseconds since 1970. */
+/** The result of reading a credential: the user, and the expiry in milliseconds since 1970. */
 export interface CredentialState {
   readonly user: User;
   readonly expiresAt: number;

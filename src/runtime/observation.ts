@@ -26,7 +26,7 @@ export type Observation =
     readonly method: string;
     readonly path: string;
     readonly error: unknown;
-    /** Number of refusals of an overloaded service since the last reported refusal. */
+    /** Number of refusals of an overloaded service that were not reported since the last report. */
     readonly suppressed?: number;
   }
   | { readonly kind: "answer_broke_off"; readonly path: string; readonly error: unknown }

@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { isDeno } from "./host.ts";
 
-/** Returns true if the process can open `count` more files, or may not test this. */
+/** Returns true if `count` more files can be opened, or if the process may not test this. */
 export function hasSpareDescriptors(count: number): boolean {
   if (!mayOpenSpare()) return true;
   const opened = openSpare(count);

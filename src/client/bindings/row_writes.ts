@@ -6,16 +6,15 @@ import type { ClientRequest, Transport } from "../../api/transport.ts";
 /** The writes of a collection. A write completes when the collection contains its result. */
 export interface RowWrites {
   /**
-   * Sends a write of a row after the earlier writes of the same row. The request contains the tag
-   * of the row that the user has seen. Rejects if the service refuses this write or the previous
-   * write of the row.
+   * Sends a write after the earlier writes of the same row, with the tag that the row had when the
+   * user saw it. Rejects if the service refuses this write or the previous write of the row.
    */
   send(key: string, seenTag: string | undefined, request: ClientRequest): Promise<void>;
   /** Records that the collection has a stream. From then on, writes wait for their events. */
   begin(): void;
   /**
-   * Completes the writes whose results are now in the collection. These are writes with the ids
-   * `echoes`, and writes that were acknowledged before stream number `asked` was requested.
+   * Completes the writes with the ids `echoes`, and the writes that the service acknowledged before
+   * stream number `asked` was requested. Their results are now in the collection.
    */
   committed(asked: number, echoes: ReadonlySet<string>): void;
   /** Completes all waiting writes, because the stream will deliver no further events. */
@@ -23,7 +22,7 @@ export interface RowWrites {
 }
 
 interface WaitingWrite {
-  /** The number of streams requested before the acknowledgement, or `Infinity` until then. */
+  /** The number of streams requested before the write's acknowledgement. `Infinity` before it. */
   askedBefore: number;
   done(): void;
 }
@@ -37,7 +36,7 @@ export function createRowWrites(transport: Transport): RowWrites {
   const nextTags = new Map<string, string>();
   let hasStream = false;
 
-  /** Returns the newest known tag of a row, given the tag that the user has seen. */
+  /** Returns the newest known tag of a row, given the tag of the row that the user has seen. */
   function currentTag(key: string, tag: string): string {
     const next = nextTags.get(`${tag} ${key}`);
     return next === undefined ? tag : currentTag(key, next);
@@ -70,7 +69,7 @@ export function createRowWrites(transport: Transport): RowWrites {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-        // If the row has left the filter, no event confirms the write, but a new stream does.
+        // If the row no longer matches the filter, no event confirms the write. A new stream does.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();

@@ -20,7 +20,7 @@ export interface RowSink<Row, Key> {
   markError(error: unknown): void;
 }
 
-/** A change of a row of a {@link RowSink}. */
+/** One change of the rows that a {@link RowSink} receives. */
 export type SinkMessage<Row, Key> =
   | { readonly type: "insert" | "update"; readonly value: Row }
   | { readonly type: "delete"; readonly key: Key };

@@ -19,7 +19,7 @@ export class DirectConnection implements LiveConnection {
   #lastKey = 0;
   /** Aborts the stream that is being read. Null if no stream is open. */
   #stream: AbortController | null = null;
-  /** Aborts the requested stream that will replace the current stream. Null without a request. */
+  /** Aborts the request for the next stream. Null if no stream is requested. */
   #asking: AbortController | null = null;
   /** The time of the last data from the stream, or 0 if no stream is open. */
   #heardAt = 0;
@@ -28,7 +28,7 @@ export class DirectConnection implements LiveConnection {
   /** The minimum delay before the next stream, in milliseconds, as the service last requested. */
   #retryMs = 1_000;
   #pausedUntil = 0;
-  /** A page that becomes visible cannot end a pause before this time. */
+  /** When a page becomes visible, it must not end a pause before this time. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};
@@ -221,7 +221,7 @@ interface Member {
 }
 
 const maxSubscriptions = 50;
-/** The delay before a request, in milliseconds. Lists of one page share the request. */
+/** The delay before a request, in milliseconds. Lists that subscribe in this time share it. */
 const quietMs = 50;
 const longLifeMs = 5_000;
 const hiddenMs = 300_000;

@@ -5,7 +5,7 @@ import type { LiveRow, LiveStatus } from "./live_messages.ts";
 export interface LiveListState<Row = LiveRow> {
   /** The rows in the order of `orderBy`. */
   readonly items: readonly (Row & LiveMarks)[];
-  /** The status of the stream, which says how current the rows are. */
+  /** The status of the stream. The rows are current while the status is `live`. */
   readonly status: LiveStatus;
   /** The number of unconfirmed writes that the list shows. */
   readonly pending: number;

@@ -41,8 +41,8 @@ export type LiveMessage =
     readonly type: "opened";
     /**
      * True if the stream continues after the token of the request. Otherwise the service sends all
-     * rows. The subscriber's present token cannot show this, because the previous stream may have
-     * sent a newer token.
+     * rows. The subscriber's own token cannot show this, because the previous stream may have sent
+     * a newer token.
      */
     readonly isResumed: boolean;
     /** The number of streams requested so far, including this stream. */
@@ -82,7 +82,7 @@ export type SetMessage =
   | RefusedSubscription
   | { readonly type: "ended"; readonly key: string };
 
-/** A subscription that the service refused, with the same problem as a `/subscribe` request. */
+/** A subscription that the service refused. `/subscribe` would respond with the same problem. */
 export interface RefusedSubscription {
   readonly type: "refused";
   readonly key: string;
@@ -120,7 +120,7 @@ export interface Subscriber {
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens new streams from the subscribers' tokens. The streams contain all earlier commits. */
+  /** Opens new streams at the subscribers' tokens. The streams thus include all earlier commits. */
   reopen(): void;
   /** Ends the pause of refused subscriptions, for instance after a sign-in. */
   wake(): void;

@@ -2,12 +2,12 @@ import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A live list that has listeners, as the overlays of unconfirmed writes use it. */
+/** The properties of a live list with listeners that the overlays of unconfirmed writes use. */
 export interface OpenList {
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
   readonly set: RowSet;
-  /** Returns true if an unconfirmed row belongs to the list. Undefined if the option is not set. */
+  /** Returns true if an unconfirmed row belongs to the list. Undefined if `accepts` is not set. */
   readonly accepts: ((row: never) => boolean) | undefined;
   /** True if the list shows unconfirmed new rows. */
   readonly takesNew: boolean;
@@ -15,7 +15,7 @@ export interface OpenList {
   show(): void;
 }
 
-/** The overlays of a client: unconfirmed writes that live lists show on top of the rows. */
+/** The overlays of a client: unconfirmed writes that change the rows which its live lists show. */
 export interface ShownOverlays {
   /** Returns the rows that a list shows, and the number of overlays that change these rows. */
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number };
@@ -34,7 +34,7 @@ export interface OpenLists {
   asked: number;
 }
 
-/** Returns the open live lists of a client, which a transport identifies. */
+/** Returns the open live lists of the client that has this transport. */
 export function openListsOf({ parts }: Pick<Transport, "parts">): OpenLists {
   // The cast is safe: only this function writes this key, always with this type.
   const known = parts.get(openListsOf) as OpenLists | undefined;

@@ -4,9 +4,8 @@ import { liveList, type LiveListQuery } from "./live_list.ts";
 import type { LiveSeed } from "./live_messages.ts";
 
 /**
- * Reads the rows of a live list once. The result is a seed: for instance, a page rendered by a
- * server continues after these rows. Rejects with the error of the list if the list cannot be
- * opened.
+ * Reads the rows of a live list once. Resolves to a seed, with which another list can begin, such
+ * as a list in a page that a server has rendered. Rejects if the list cannot be opened.
  */
 export function prefetch<R extends ApiResource>(
   resource: ResourceClient<R>,

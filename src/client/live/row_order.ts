@@ -84,7 +84,7 @@ function doubleOf(value: unknown, type: FieldType | undefined): number {
 
 /** Returns the digits of a number that no double equals, and any other value unchanged. */
 function plain(value: unknown): unknown {
-  // The cast is safe: only marked numbers have this member.
+  // The cast is safe: only a number that no double equals has this member.
   return (value as { readonly $number?: string }).$number ?? value;
 }
 

@@ -14,7 +14,7 @@ export class RowSet {
   compare: CompareRows = () => 0;
   /** How rows are identified and sorted. Null until the first stream has sent the description. */
   description: RowDescription | null = null;
-  /** The position in the change log that the rows reflect, or null if there are no rows. */
+  /** The position in the change log up to which the rows are complete, or null without rows. */
   token: string | null = null;
   /** The number of streams requested so far, including the current stream. */
   asked = 0;
@@ -71,12 +71,12 @@ export class RowSet {
   }
 }
 
-/** Removes `_optimisticId`, which is no field but the id of the write that caused an event. */
+/** Removes `_optimisticId`: the id of the write that caused an event, not a field of the row. */
 function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }
 
-/** Returns a string that is unique for each row id. The values of composite keys become strings. */
+/** Returns a string that is unique for each row id. Values of composite keys become strings. */
 export function idText(id: LiveRowId): string {
   return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
 }

@@ -8,7 +8,7 @@ import type { Transport } from "../../api/transport.ts";
 export interface JobConflict {
   /** The waiting write in conflict. */
   readonly job: Job;
-  /** The row as the user saw it, or null if that state is not known. */
+  /** The row as the user saw it, or null if that row is not known. */
   readonly base: JobRow | null;
   /** The fields that the write sets, or null for a delete. */
   readonly mine: JobRow | null;

@@ -23,7 +23,7 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
         opening.result.createObjectStore(name, { keyPath: "order", autoIncrement: true });
       opening.onsuccess = () => {
         const opened = opening.result;
-        // Closes the database when a deletion is requested, which would otherwise have to wait.
+        // Closes the database when its deletion is requested, because the deletion waits for this.
         opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();

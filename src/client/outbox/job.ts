@@ -136,7 +136,7 @@ export function revivedJob(
   );
 }
 
-/** Returns a job's lane: its row or creating job. Jobs of one lane are sent one after the other. */
+/** Returns the lane of a job: the path of its row, or the id of the job that creates the row. */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,

@@ -25,7 +25,7 @@ export interface JobBook extends Store<OutboxState> {
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
   /** Sets the path and tag of a job from the results of earlier jobs. Counts the attempt. */
   prepare(job: Job): Promise<Job | undefined>;
-  /** Removes a sent or discarded job, and shows the job's end with the row of the response. */
+  /** Removes a sent or discarded job, and shows its final state with the row of the response. */
   end(job: Job, row?: JobRow | null): Promise<void>;
   /** Reads the stored jobs. Afterwards this tab knows the jobs of all tabs. */
   sync(): Promise<void>;
@@ -37,8 +37,8 @@ export interface JobBookOptions extends KnownJobs {
   /** Resolves to the storage. This promise never rejects. */
   readonly opening: Promise<JobStorage>;
   /**
-   * The channel to the other tabs. A message is the end of a job, or null to let the other tabs
-   * read. Null if there are no other tabs.
+   * The channel to the other tabs. A message is an ended job with its row, or null to make the
+   * other tabs read the storage. Null if there are no other tabs.
    */
   readonly channel: BroadcastChannel | null | undefined;
   readonly environment: ClientEnvironment;
@@ -76,7 +76,7 @@ export function createJobBook(
       if (job.order === Infinity || ids.has(job.id)) continue;
       jobs.set(job.id, { ...job, order: Infinity });
       environment.after(1_000, () => {
-        // No message reported the end of the job: the sending tab was closed, or this tab slept.
+        // No message reported the job's end: the sending tab was closed, or this tab slept.
         const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
         if (isGone) show({ ...job, state: "sent" });
       });
@@ -143,7 +143,7 @@ export function createJobBook(
 
   async function end(job: Job, row: JobRow | null = null): Promise<void> {
     if (job.state === "sent") view.learn(job, row);
-    // The release comes first. After a crash before the removal, the job is sent again.
+    // The dependent jobs come first. After a crash before the removal, this job is sent again.
     await release(job);
     await queue(async (storage) => {
       await storage.remove(jobs.get(job.id)?.order ?? job.order);

@@ -32,11 +32,11 @@ export interface KnownJobs {
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }
 
-/** Shows the jobs of one tab as overlays in live lists, and to callers that wait for a job. */
+/** Shows a tab's jobs as overlays in live lists, and resolves the promises of their callers. */
 export interface JobView {
   /** Shows the current state of a job, with the row of its response if there is one. */
   show(job: Job, row: JobRow | null): void;
-  /** Remembers the effect of a sent job on its row. */
+  /** Remembers how a sent job has changed its row. */
   learn(job: Job, row: JobRow | null): void;
   /** Resolves when lists show the effect of a job. Rejects when the job is dead or discarded. */
   wait(id: string): Promise<JobRow | null>;

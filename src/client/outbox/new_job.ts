@@ -57,9 +57,9 @@ export function newJob(
 }
 
 /**
- * Returns the tag that a row has after the sent requests. Lists show those requests on top of the
- * row. If a list already has a newer row, the result is outdated and causes a conflict, because the
- * user sees a mixture of both rows.
+ * Returns the tag that a row has after the sent requests, which lists still show as overlays. If a
+ * list already has a newer row, the user sees a mixture of both rows. Then the tag is outdated, so
+ * the service reports a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]): string | null {
   let present = listed;

@@ -106,7 +106,7 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
   if (!signal.aborted) await book.change(job, changed);
 }
 
-/** Returns the only token for a job, or undefined for any. Throws if the job must not be sent. */
+/** Returns the token that a job requires, if any. Throws if the job must not be sent. */
 async function tokenOf(
   { id, createdAt }: Job,
   { tokens, transport, maxAgeMs }: SendJobsOptions,

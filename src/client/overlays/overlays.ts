@@ -14,9 +14,9 @@ import type { Transport } from "../../api/transport.ts";
 interface ShownWrite {
   readonly overlay: Overlay;
   readonly has: Set<OpenList>;
-  /** The lists that have received the event of the write, and show it at the next token. */
+  /** The lists that have received the event of the write. They show the write at the next token. */
   readonly echoes: Set<OpenList>;
-  /** The number of streams requested before the acknowledgement, or `Infinity` until then. */
+  /** The number of streams requested before the write's acknowledgement. `Infinity` before it. */
   askedBefore: number;
   /** The tag of the row after the write, or undefined if the row has no tag. */
   tag: unknown;
@@ -188,7 +188,7 @@ const newMark = "\0";
 /** How long to wait for the event of a write before a new stream is requested, in milliseconds. */
 const lateMs = 2_000;
 
-/** Returns the overlays of a client, which a transport identifies. The first call creates them. */
+/** Returns the overlays of the client that has this transport. The first call creates them. */
 export function overlaysOf(transport: Transport): Overlays {
   const { parts } = transport;
   // The cast is safe: only this function writes this key, always with this type.

@@ -62,7 +62,7 @@ export async function findNonce(
 
 const maxDifficulty = 32;
 
-/** Below this difficulty, the plain scan finishes before a module could be compiled. */
+/** Below this difficulty, the plain scan finishes before the WebAssembly module is compiled. */
 const minForModule = 14;
 
 /** Below this difficulty, one thread finishes before a worker could start. */

@@ -144,7 +144,7 @@ function fourWords(): WasmCode {
   );
 }
 
-/** Returns a bit mask of the four nonces. A bit is set if the digest has enough leading zeros. */
+/** Returns the code for a bit mask of the four nonces. A bit is set if its nonce is a solution. */
 function solved(): WasmCode {
   const digest = v128.add(localGet(letters), v128.loadSplat(simdMemory.state));
   const bits = v128.and(digest, v128.loadSplat(simdMemory.mask));
@@ -159,7 +159,7 @@ function smallSigma1(x: WasmCode): WasmCode {
   return v128.xor(rotations(x, [17, 19]), v128.shiftRight(x, 10));
 }
 
-/** Returns the XOR of several right rotations of one value. */
+/** Returns the code that computes the XOR of several right rotations of one value. */
 function rotations(x: WasmCode, bits: readonly number[]): WasmCode {
   return bits.map((n) => v128.or(v128.shiftRight(x, n), v128.shiftLeft(x, 32 - n)))
     .reduce(v128.xor);

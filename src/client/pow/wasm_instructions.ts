@@ -81,7 +81,7 @@ export const v128 = {
   shiftLeft: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xab)],
   shiftRight: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xad)],
   areEqual: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x37)],
-  /** Returns a bit for each of the four lanes. A bit is set if all bits of the lane are ones. */
+  /** Computes one bit for each of the four lanes. A bit is set if all bits of the lane are ones. */
   bitmask: (x: WasmCode): WasmCode => [x, simd(0xa4)],
 };
 

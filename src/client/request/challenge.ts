@@ -3,7 +3,7 @@ import { powHeaders } from "../../protocol/pow_protocol.ts";
 import type { CreateClientOptions } from "./client_options.ts";
 import type { ServiceError } from "./service_error.ts";
 
-/** A request that the service refused because the client has to solve a challenge. */
+/** A request that the service refused until the client solves a challenge. */
 export interface Refusal {
   readonly request: { readonly signal?: AbortSignal | undefined };
   readonly response: Response;

@@ -47,7 +47,7 @@ export function filterTemplate(
   parts: TemplateStringsArray,
   ...values: readonly FilterOperand[]
 ): FilterExpression {
-  // No filter contains the NUL character, so it marks the place of a value.
+  // No filter contains the NUL character, so a NUL can mark the position of each value.
   const place = parts.join("\0").replace(quoted, "x").replace(/&&|\|\|/g, ";").match(misplaced);
   if (place) throw new TypeError("No filter has " + place[0].replaceAll("\0", "${…}"));
   const written = values.map((value, index) =>

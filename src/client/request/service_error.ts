@@ -70,12 +70,12 @@ export class ConflictError extends ServiceError {
   override readonly name: string = "ConflictError";
 
   /** The current tag of the row, or null if the service did not send the tag. */
-  // The service sends a string or nothing.
+  // The cast is safe: the service sends a string or nothing.
   readonly currentETag: string | null = this.problem?.details?.currentETag as string | undefined ??
     null;
 
   /** A sentence in which the service suggests a solution, or null. */
-  // The service sends a string or nothing.
+  // The cast is safe: the service sends a string or nothing.
   readonly suggestion: string | null = this.problem?.details?.suggestion as string | undefined ??
     null;
 }
@@ -98,7 +98,7 @@ export async function answerError(response: Response): Promise<ServiceError> {
 /** Returns the error for a problem document of the service. */
 export function problemError(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
   const Kind = facts.status === 412 ? ConflictError : ServiceError;
-  // The code is the slug in capitals, even for a problem without a page: `HTTP_418`.
+  // The code is the slug in capitals, even for a problem without a documentation page: `HTTP_418`.
   const slug = problem.code.toLowerCase().replace(/_/g, "-") as ServiceErrorSlug;
   return new Kind(slug, problem.detail, { ...facts, problem });
 }

@@ -27,7 +27,7 @@ export class TabConnection implements LiveConnection {
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
   #lastKey = 0;
-  /** True if other tabs would notice that this tab has ended. */
+  /** True if this tab holds the lock by which other tabs notice that the tab has ended. */
   #isAlive = false;
   /** Releases the leader's lock. Null in every tab except the leader. */
   #stepDown: (() => void) | null = null;
@@ -94,7 +94,7 @@ export class TabConnection implements LiveConnection {
     for (const [key, one] of this.#own) this.#follow(key, one);
   }
 
-  /** Follows a subscription by a stream of this tab until a leader follows it instead. */
+  /** Opens a subscription in a stream of this tab, until the leader takes over the subscription. */
   #follow(key: string, one: OwnSubscription): void {
     const { subscriber } = one;
     if (this.#stepDown !== null) {
@@ -167,7 +167,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Follows another tab's subscription until that tab ends or the returned function is called. */
+  /** Opens another tab's subscription until that tab ends or the returned function is called. */
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();

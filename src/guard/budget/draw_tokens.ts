@@ -15,7 +15,7 @@ export interface TokenDemand {
 
 /** The stored record of a caller's bucket. */
 export interface BucketRecord extends Bucket {
-  /** Number of changes to the record. It shows that tokens were taken and returned in between. */
+  /** Number of changes to the record. It reveals that tokens were taken and returned in between. */
   readonly changes: number;
 }
 

@@ -153,7 +153,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       }
       return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
-      // The store has reported the error. Tokens that the store may have received are not held.
+      // The store has reported the error. Tokens that the store may have received are given up.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
       return this.#takeWithoutStore(demand);
     }

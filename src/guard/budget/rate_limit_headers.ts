@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { type Bucket, type BucketPolicy, roundingTolerance } from "./token_bucket.ts";
 
-/** A limit and the remaining tokens, as the rate-limit headers show them. */
+/** A rate limit and the remaining tokens of a caller, for the rate-limit headers. */
 export interface RateLimitState {
   readonly limit: BucketPolicy;
   readonly left: Bucket;

@@ -57,7 +57,7 @@ export class AccountFields {
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** Returns the e-mail address, normalized by `spelling`. A signup needs stricter rules. */
+  /** Returns the e-mail address, normalized by `spelling`. A signup passes a stricter function. */
   email(spelling: typeof normalEmail = knownEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);

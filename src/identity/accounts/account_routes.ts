@@ -39,7 +39,7 @@ export interface AccountRoutesOptions {
 interface AccountRoute<Input> {
   readonly path: string;
   readonly description: AccountDescription;
-  /** The maximum cost and requirements, for the OpenAPI description. */
+  /** The maximum cost and requirements of the route, for the OpenAPI description. */
   readonly limits?: OperationProtection | null;
   /** True if a successful request costs nothing. */
   readonly isRefunded?: boolean;

@@ -91,7 +91,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // The epoch never expires, because the service may allow longer sessions than this command.
+      // The epoch never expires, because the running service may allow longer sessions.
       if (configured !== null) await beginEpoch(configured, userId, runtime);
     },
   };

@@ -175,7 +175,7 @@ function accountOf(row: Row, columns: AccountColumns): Account {
   };
 }
 
-/** Returns false for an empty list, so that a new account has the default of the column. */
+/** Returns true if a new row contains the roles. An empty list is left to the column's default. */
 function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }

@@ -110,7 +110,7 @@ export const jwtAuthOptions = group(
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptions.read>>;
 
 /**
- * Parses the options of JSON Web Tokens. Throws a plain Error for an invalid option, and unless
+ * Parses the options of JSON Web Tokens. Throws a plain Error for an invalid option, or if not
  * exactly one kind of key is set.
  */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {

@@ -4,12 +4,12 @@ import { networkOf } from "../accounts/login_risk.ts";
 /** The hourly maximum of mails of one kind to one address, to prevent flooding a mailbox. */
 export const maxMailsAnHour = 5;
 
-/** The hourly maximum of mails to one address, if the source had no mail to it in this hour. */
+/** The hourly maximum for the first mails of all sources to one address (see {@link mayMail}). */
 export const maxSourcesAnHour = 20;
 
 /**
  * Counts a mail of a kind to an address. Returns true if the mail may be sent for this source. A
- * source is the network of a client. The first mail of a source has a higher limit.
+ * source is the network of a client. The limit is higher for the first mail of each source.
  */
 export async function mayMail(
   counters: HourlyCounters,
@@ -19,6 +19,6 @@ export async function mayMail(
   const ofSource = await counters.add(`${kind} of a source`, `${networkOf(source)} ${email}`);
   const limit = ofSource === 1 ? maxSourcesAnHour : maxMailsAnHour;
   const [sent = 0] = await counters.read(kind, [email]);
-  // A mail that is not sent counts only for its source.
+  // A mail that is not sent does not count for other sources.
   return sent < limit && await counters.add(kind, email) <= limit;
 }

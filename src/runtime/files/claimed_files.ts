@@ -13,9 +13,9 @@ export interface ClaimedFile {
 
 /**
  * Claims the file at `path` for one library. POSIX locks belong to the process. Therefore two
- * libraries in one process ignore each other's locks on a file, and acknowledged writes would be
- * lost. Throws an Error with the name of the library that has opened the file, by this path or
- * another.
+ * libraries in one process ignore each other's locks on a file, and would overwrite each other's
+ * acknowledged writes. Throws an Error with the name of the library that has opened the file, by
+ * this path or another.
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));
