@@ -6,8 +6,8 @@
  * `deno task docs:options` writes the documents, `--check` only compares.
  */
 import { serviceOptions } from "../src/app/config_options.ts";
-import { openDatabaseOptions } from "../src/engines/open_driver.ts";
-import { postgresOptions } from "../src/engines/postgres/driver/postgres_options.ts";
+import { openDatabaseOptionRules } from "../src/engines/open_driver.ts";
+import { postgresOptionRules } from "../src/engines/postgres/driver/postgres_options.ts";
 import type { Option } from "../src/options/option.ts";
 import { resourceOptions } from "../src/resource/define/read_definition.ts";
 
@@ -25,7 +25,7 @@ type Subject = keyof typeof optionPages;
 const described: Readonly<Record<Subject, Members>> = {
   service: membersOf(serviceOptions),
   resource: membersOf(resourceOptions),
-  database: { ...membersOf(openDatabaseOptions), ...membersOf(postgresOptions) },
+  database: { ...membersOf(openDatabaseOptionRules), ...membersOf(postgresOptionRules) },
 };
 
 const subjects: readonly Subject[] = ["service", "resource", "database"];

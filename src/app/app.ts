@@ -3,7 +3,7 @@ import { createCredentials } from "../auth/credentials.ts";
 import { createUserParser } from "../auth/user.ts";
 import { type AppObservability, openObservability } from "./app_observability.ts";
 import type { AppConfig, OpenConfig } from "./config.ts";
-import { openConfig } from "../engines/drizzle/open_config.ts";
+import { openConfiguredDatabase } from "../engines/drizzle/open_configured_database.ts";
 import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables, type TableOfDriver } from "../db/tables/check_tables.ts";
@@ -144,7 +144,7 @@ export async function createApp<const Definition extends ResourceDefinition>(
   const worker = await requireSoleWorker(resolved, runtime);
   let config: OpenConfig | null = null;
   try {
-    config = await openConfig(given, runtime);
+    config = await openConfiguredDatabase(given, runtime);
     const app = await open(config, resolved, runtime);
     return { ...app, close: () => app.close().finally(() => worker?.release()) };
   } catch (error) {

@@ -3,8 +3,8 @@ import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
 import { changesOptions } from "../db/changes/changes_options.ts";
 import { appDatabaseOption } from "../db/require_database.ts";
 import { abuseProtectionOptions } from "../guard/abuse_protection_options.ts";
-import { idempotencyOptions } from "../idempotency/idempotency_options.ts";
-import { keyValueOption } from "../kv/key_value_option.ts";
+import { idempotencyOptionRules } from "../idempotency/idempotency_options.ts";
+import { keyValueOptionRule } from "../kv/key_value_option.ts";
 import { type ListenOptions, listenOptions } from "../listen/listener.ts";
 import { mcpOption } from "../mcp/mcp_options.ts";
 import { openapiOption } from "../openapi/openapi_options.ts";
@@ -44,9 +44,9 @@ export const serviceOptions = group(
     basePath: path.default("/api"),
     mountedAt: path.default(""),
     secret: secretOption(),
-    kv: keyValueOption(),
+    kv: keyValueOptionRule(),
     abuseProtection: abuseProtectionOptions,
-    idempotency: idempotencyOptions,
+    idempotency: idempotencyOptionRules,
     auth: group(
       {
         use: listOf("authenticators, like jwtAuth(…)", authenticatorOption()).default([]),

@@ -6,7 +6,7 @@ import { openapiDocument } from "../openapi/openapi_document.ts";
 import { describeService, type ServiceSchema } from "../openapi/service_schema.ts";
 import type { DescribedRoute, ServiceFacts } from "../openapi/service_facts.ts";
 import { captchaHeaders } from "../protocol/captcha_headers.ts";
-import { descriptionOf, type JsonSchema } from "../protocol/route_description.ts";
+import { type JsonSchema, routeDescriptionOf } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { AppEnv } from "../service/middleware.ts";
@@ -57,7 +57,7 @@ export function describing(
 
 function describedRoutes({ routes }: Hono<AppEnv>): readonly DescribedRoute[] {
   return routes.flatMap(({ method, path, handler }) => {
-    const description = descriptionOf(findTargetHandler(handler));
+    const description = routeDescriptionOf(findTargetHandler(handler));
     return description === undefined ? [] : [{ method, path, description }];
   });
 }

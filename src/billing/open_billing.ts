@@ -3,7 +3,7 @@ import { BucketStore } from "../guard/budget/bucket_store.ts";
 import { RateLimiter } from "../guard/budget/rate_limiter.ts";
 import { fixedWindow } from "../guard/budget/token_bucket.ts";
 import type { RateLimitOptions } from "../guard/resource_protection_options.ts";
-import { keyValueOption } from "../kv/key_value_option.ts";
+import { keyValueOptionRule } from "../kv/key_value_option.ts";
 import { type KeyValueOption, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { callback, flag, having, other, whole } from "../options/option_kinds.ts";
@@ -75,7 +75,7 @@ export interface BillingOptions extends WebhookCallbacks {
 export const billingOptions = group(
   {
     provider: having<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
-    kv: keyValueOption().required(),
+    kv: keyValueOptionRule().required(),
     plans: plansOption,
     autoGrantCredits: flag().default(true),
     grantOnZeroAmount: flag().default(false),

@@ -1,6 +1,6 @@
 import type { ServiceConfig } from "../app/config.ts";
 import { platformOpenKv } from "../kv/deno_kv.ts";
-import { requirePlace } from "../kv/key_value_place.ts";
+import { requireStoreLocation } from "../kv/key_value_location.ts";
 import {
   type AppStore,
   type KeyValueOption,
@@ -61,7 +61,7 @@ export async function findCommandStore(
     const need = isDeno ? "without --unstable-kv" : "outside Deno";
     throw new Error(`Cannot ${action}: ${option} cannot be opened ${need}`);
   }
-  requirePlace(option);
+  requireStoreLocation(option);
   if (!creates && !/^https?:\/\//.test(option) && !await pathExists(option)) {
     const hint = config === null ? " (name the store by --kv)" : "";
     throw new Error(`Cannot open ${option}: there is no such file${hint}`);

@@ -6,9 +6,9 @@ import {
   type EstimatePlan,
   incrementedValue,
   type InsertPlan,
+  keepStoredValue,
   type Plan,
   type ReadPlan,
-  storedValue,
   type UpdatePlan,
 } from "../plan/plan.ts";
 import { equalOperator } from "../filter/operators/value_operators.ts";
@@ -29,8 +29,8 @@ import {
 import { compileAggregate } from "./aggregate.ts";
 import { compileReadRows, type ReadContext } from "./read_rows.ts";
 import { compileRelatedRows } from "./related_rows.ts";
-import { checkedFirst, compileFilter, isByKey, tableCheck } from "./where.ts";
-import { compileFoundRows } from "./found_rows.ts";
+import { compileFilter, selectsByPrimaryKey, tableScanCheck, withCheckBefore } from "./where.ts";
+import { compileSearchRows } from "./search_rows.ts";
 
 /** A compiled statement with its plan, from which a driver can record the changed rows. */
 export interface PlannedStatement extends Statement {
@@ -57,7 +57,7 @@ export function createCompiler(
     checkOf(table) {
       const known = checks.get(table);
       if (known !== undefined) return known;
-      const check = tableCheck(table, dialect);
+      const check = tableScanCheck(table, dialect);
       checks.set(table, check);
       return check;
     },
@@ -134,7 +134,7 @@ interface CachedStatement {
 
 function readsByKey(plan: Plan): plan is ReadPlan {
   if (plan.kind !== "read" || plan.where.kind !== "compare") return false;
-  return plan.where.operator === equalOperator && isByKey(plan.where, plan.table) &&
+  return plan.where.operator === equalOperator && selectsByPrimaryKey(plan.where, plan.table) &&
     plan.order.length === 0 && plan.after === null && plan.limit === null &&
     plan.lock === undefined;
 }
@@ -150,7 +150,7 @@ function compilePlan(plan: Plan, context: CompileContext): Fragment {
     case "related":
       return compileRelatedRows(plan, context.dialect);
     case "search":
-      return compileFoundRows(plan, context.dialect, context.checkOf(plan.table));
+      return compileSearchRows(plan, context.dialect, context.checkOf(plan.table));
     case "count":
       return compileCount(plan, context);
     case "estimate":
@@ -179,7 +179,7 @@ function compileChecked(
   { dialect, checkOf }: ReadContext,
 ): Fragment {
   const condition = compileFilter(where, dialect);
-  return isByKey(where, table) ? condition : checkedFirst(checkOf(table), condition);
+  return selectsByPrimaryKey(where, table) ? condition : withCheckBefore(checkOf(table), condition);
 }
 
 function compileEstimate(plan: EstimatePlan, { dialect }: ReadContext): Fragment {
@@ -236,7 +236,7 @@ function compileDelete(plan: DeletePlan, context: ReadContext): Fragment {
 function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   const assignments = [...set].map(([column, value]) => {
     const name = identifier(column.dbName);
-    if (value === storedValue) return sql`${name} = ${name}`;
+    if (value === keepStoredValue) return sql`${name} = ${name}`;
     return value === incrementedValue
       ? sql`${name} = ${name} + 1`
       : sql`${name} = ${compileValue(value, column, dialect)}`;

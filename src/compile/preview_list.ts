@@ -3,7 +3,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
 
 /** The options of the select list of a read that cuts long values. */
-export interface PreviewListOptions {
+export interface PreviewSelectListOptions {
   readonly preview: Preview;
   /** Returns a SELECT of the given columns for the rows of the page, in order. */
   readonly page: (columns: Fragment) => Fragment;
@@ -15,9 +15,9 @@ export interface PreviewListOptions {
  * values of the row after which the next page begins. One statement reads both, because the row may
  * change between two statements.
  */
-export function previewList(
+export function compilePreviewSelectList(
   { columns, table: { primaryKey }, limit, offset = 0 }: ReadPlan,
-  { preview: { length, cut, whole }, page, dialect }: PreviewListOptions,
+  { preview: { length, cut, whole }, page, dialect }: PreviewSelectListOptions,
 ): Fragment {
   const cells = columns.map((column) =>
     cut.has(column) ? dialect.preview.selected(column, length) : dialect.selected(column)

@@ -11,8 +11,8 @@ import {
   type SqlValue,
   tableName,
 } from "../sql/fragment.ts";
-import { previewList } from "./preview_list.ts";
-import { compileReached, compileTieBreak } from "./reach.ts";
+import { compilePreviewSelectList } from "./preview_list.ts";
+import { compileAtOrAfterPosition, compileTieBreak } from "./position_conditions.ts";
 import { compileFilter, mayScan } from "./where.ts";
 
 /** The dialect and the cached SQL that the compiler uses for reading rows. */
@@ -30,16 +30,18 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   const page = (columns: Fragment) => compileRanges(plan, { ranges, columns }, context);
   const columns = plan.preview === undefined
     ? context.selectList(plan.columns)
-    : previewList(plan, { preview: plan.preview, page, dialect });
+    : compilePreviewSelectList(plan, { preview: plan.preview, page, dialect });
   return sql`${page(columns)}${limitTo(plan)}${plan.lock === true ? dialect.rowLock : rawSql("")}`;
 }
 
 /** Returns the ranges of a plan: one range if the plan skips rows, has no limit, or locks rows. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock } = plan;
-  if (from !== undefined) return [{ condition: compileReached(order, from, dialect), order }];
+  if (from !== undefined) {
+    return [{ condition: compileAtOrAfterPosition(order, from, dialect), order }];
+  }
   if (limit !== null && lock !== true) return orderedRanges(order, after, dialect);
-  return [{ condition: after && compileSeek(order, after, dialect), order }];
+  return [{ condition: after && compileAfterPosition(order, after, dialect), order }];
 }
 
 interface SelectedRanges {
@@ -198,7 +200,7 @@ function compileRowSeek(
  * Compiles the condition for the rows after a position of an order. It compares key by key, and
  * never compares with NULL. `values` are stored values as the driver read them.
  */
-export function compileSeek(
+export function compileAfterPosition(
   order: readonly OrderKey[],
   values: readonly SqlValue[],
   dialect: Dialect,

@@ -118,7 +118,7 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
  * Returns the dialect's check for the rows of a table, or null if the engine can interrupt
  * statements. The check is much cheaper with an integer key. The name of the key is not qualified.
  */
-export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
+export function tableScanCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;
   const [key] = table.primaryKey;
   const isInteger = key?.kind === "integer" && table.primaryKey.length === 1;
@@ -126,13 +126,13 @@ export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment |
 }
 
 /** Puts a check before a condition. Returns the condition unchanged if the check is null. */
-export function checkedFirst(check: Fragment | null, condition: Fragment): Fragment {
+export function withCheckBefore(check: Fragment | null, condition: Fragment): Fragment {
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
 
 /** Returns true if a plan may read more rows than it returns, unlike a read by key. */
 export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
-  if (where.kind !== "all") return !isByKey(where, table);
+  if (where.kind !== "all") return !selectsByPrimaryKey(where, table);
   const { primaryKey } = table;
   return limit === null || order.length !== primaryKey.length ||
     order.some(({ column, descending }, index) =>
@@ -141,7 +141,7 @@ export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
 }
 
 /** Returns true if a filter selects rows by their primary key. */
-export function isByKey(filter: Filter, table: TableInfo): boolean {
+export function selectsByPrimaryKey(filter: Filter, table: TableInfo): boolean {
   const { primaryKey } = table;
   switch (filter.kind) {
     case "compare": {
@@ -150,7 +150,7 @@ export function isByKey(filter: Filter, table: TableInfo): boolean {
         (operator === equalOperator || operator === inOperator);
     }
     case "and":
-      return filter.terms.some((term) => isByKey(term, table)) ||
+      return filter.terms.some((term) => selectsByPrimaryKey(term, table)) ||
         primaryKey.length > 1 &&
           primaryKey.every((column) =>
             filter.terms.some((term) =>
@@ -159,7 +159,7 @@ export function isByKey(filter: Filter, table: TableInfo): boolean {
             )
           );
     case "or":
-      return filter.terms.every((term) => isByKey(term, table));
+      return filter.terms.every((term) => selectsByPrimaryKey(term, table));
     case "none":
       return true;
     default:

@@ -4,7 +4,7 @@ import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts"
 import { shortestDecimal, withScale } from "../schema/kinds/decimal_kind.ts";
 import { shortestInteger } from "../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
-import { asStored, type SqlValue } from "../sql/fragment.ts";
+import { type SqlValue, storedValueAsJson } from "../sql/fragment.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
@@ -120,5 +120,5 @@ function decodeExact(
   const value = plain === null ? null : exactValue(plain, metric);
   if (value !== null) return value;
   onInvalidValue(metric.column);
-  return plain ?? asStored(cell);
+  return plain ?? storedValueAsJson(cell);
 }

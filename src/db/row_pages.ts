@@ -1,7 +1,7 @@
-import { fittingValues } from "../plan/cursor.ts";
+import { countFittingValues } from "../plan/cursor.ts";
 import type { OffsetPosition, ReadPlan } from "../plan/plan.ts";
 import { keysetPosition } from "../plan/order.ts";
-import { offsetAfter } from "../plan/reached_position.ts";
+import { offsetPositionAfter } from "../plan/reached_position.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
@@ -80,7 +80,10 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   const last = stored.at(-1);
   if (last === undefined) return positionOf(plan);
   if (from === undefined) return { after: keysetPosition(last, columns, order) };
-  return { after: null, from: offsetAfter({ stored, columns, order, from }, fittingValues) };
+  return {
+    after: null,
+    from: offsetPositionAfter({ stored, columns, order, from }, countFittingValues),
+  };
 }
 
 /**

@@ -25,7 +25,7 @@ export interface OpenDatabaseOptions extends SqliteAdditions {
 }
 
 /** The checks and defaults of the options for opening a database. */
-export const openDatabaseOptions = group(
+export const openDatabaseOptionRules = group(
   {
     ...driverOptions,
     ...sqliteAdditions,
@@ -35,7 +35,7 @@ export const openDatabaseOptions = group(
 
 /** Opens the driver of a database by URL, and loads its library. */
 export async function openDriver(url: string, given: OpenDatabaseOptions): Promise<Driver> {
-  const options = openDatabaseOptions.read(given, openingPlace);
+  const options = openDatabaseOptionRules.read(given, openingPlace);
   const driver = await openByScheme(url, options);
   if (options.observe !== undefined) driver.observeBy?.(options.observe);
   return driver;
@@ -51,9 +51,9 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
       return await openNodeSqlite(pathOf(rest), ofDriver);
     case "postgres":
     case "postgresql":
-      return await openPackaged(drivers.postgres, url, { ...ofDriver, observe });
+      return await openPackagedDriver(drivers.postgres, url, { ...ofDriver, observe });
     case "pglite":
-      return await openPackaged(drivers.pglite, pathOf(rest), ofDriver);
+      return await openPackagedDriver(drivers.pglite, pathOf(rest), ofDriver);
     default:
       if (scheme === "" && /^[^@]+$/.test(url)) {
         throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
@@ -108,7 +108,7 @@ type Opener = (place: unknown, options: OpenDatabaseOptions) => Promise<Driver>;
  * Loads the module of a driver and opens the driver. `place` is the argument of its opener: a path,
  * a URL or the client of another library.
  */
-export async function openPackaged(
+export async function openPackagedDriver(
   driver: PackagedDriver,
   place: unknown,
   options: OpenDatabaseOptions,
@@ -136,7 +136,7 @@ async function openSqlite(
   observe: Observer | undefined,
 ): Promise<Driver> {
   return await canLoadAddon(observe)
-    ? await openPackaged(drivers.betterSqlite3, path, options)
+    ? await openPackagedDriver(drivers.betterSqlite3, path, options)
     : await openNodeSqlite(path, options);
 }
 

@@ -1,21 +1,21 @@
 import type { Announce } from "../db/engine/installed_engine.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 import { openDatabase } from "./open_database.ts";
-import { uninstallingName } from "./postgres/installed/uninstall_from_server.ts";
+import { uninstallApplicationName } from "./postgres/installed/uninstall_from_server.ts";
 import { uninstallFromFile } from "./sqlite/installed/uninstall_from_file.ts";
 
 /**
  * Uninstalls the service from the database of a URL. Returns a clause that completes the message of
  * the command, or an empty string.
  */
-export async function uninstallFrom(url: string, announce: Announce): Promise<string> {
+export async function uninstallFromUrl(url: string, announce: Announce): Promise<string> {
   if (/^(?:node-)?sqlite:/i.test(url)) {
     const path = url.replace(/^[a-z-]+:(?:\/\/)?/i, "");
     const mode = uninstallFromFile(path, announce);
     return mode === null ? "" : `; the journal mode is ${mode}`;
   }
   const isServer = /^postgres(?:ql)?:/i.test(url);
-  const name = `application_name=${encodeURIComponent(uninstallingName)}`;
+  const name = `application_name=${encodeURIComponent(uninstallApplicationName)}`;
   const db = await openDatabase(isServer ? `${url}${url.includes("?") ? "&" : "?"}${name}` : url);
   try {
     const { uninstall } = engineOf(db.driver).installed;

@@ -30,4 +30,4 @@ export interface WorkAllowance {
 }
 
 /** The allowance without a limit for the work of filters in memory. */
-export const anyWork: WorkAllowance = Object.freeze({ take: () => true });
+export const unlimitedWork: WorkAllowance = Object.freeze({ take: () => true });

@@ -23,14 +23,14 @@ export type JsonOperandType = "text" | "number" | "boolean";
  * Parses a literal by its form: a JSON number, `true` or `false`, and any other string as a string.
  * A quoted literal is always a string. Throws `InvalidValue` for more than 1,000 digits.
  */
-export function jsonOperand({ text, quoted }: Literal): JsonOperand {
+export function parseJsonOperand({ text, quoted }: Literal): JsonOperand {
   if (quoted) return text;
   if (text === "true" || text === "false") return text === "true";
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? numberOperand(text) : text;
 }
 
 /** Returns a value from code as an operand. Throws `InvalidValue` if no document can have it. */
-export function jsonOperandOf(value: unknown): JsonOperand {
+export function toJsonOperand(value: unknown): JsonOperand {
   switch (typeof value) {
     case "boolean":
       return value;

@@ -2,7 +2,7 @@ import { showValue } from "../problem/show_value.ts";
 import type { FilterText } from "./builders.ts";
 import type { Filter } from "./filter.ts";
 import { type FilterContext, resolveFilterWith, unknownField } from "./resolve_filter.ts";
-import { withPlaceholders } from "./resolve_scope_filter.ts";
+import { createPlaceholderResolver } from "./resolve_scope_filter.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import { parseTemplate } from "./template_syntax.ts";
 
@@ -23,7 +23,7 @@ export function resolveCodeFilter(
   }
   const syntax = parseTemplate(given, filters);
   if (syntax === null) return null;
-  return resolveFilterWith(syntax, context, withPlaceholders(given.values));
+  return resolveFilterWith(syntax, context, createPlaceholderResolver(given.values));
 }
 
 function requireAllowed(filter: Filter, context: FilterContext): void {

@@ -6,7 +6,7 @@ import { elementOf, isAny, kindOfColumn } from "../schema/structured/kind_of_col
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { JsonPath } from "../sql/json_path_dialect.ts";
 import { comparison, type Filter } from "./filter.ts";
-import { jsonOperand } from "./json_operand.ts";
+import { parseJsonOperand } from "./json_operand.ts";
 import { patternFault } from "./operators/like_pattern.ts";
 import { nullTest } from "./operators/null_operators.ts";
 import type { Operator } from "./operators/operator.ts";
@@ -51,7 +51,7 @@ export function resolveComparison(
 
 function requireOneType(syntax: ComparisonSyntax, column: ColumnInfo, operator: Operator): void {
   if (!["value", "pair"].includes(operator.takes)) return;
-  const fault = pathOperandFault(operator, syntax.values.map(jsonOperand));
+  const fault = pathOperandFault(operator, syntax.values.map(parseJsonOperand));
   const last = syntax.values.at(-1);
   if (fault !== null && last !== undefined) throw invalid(last, column, fault);
 }
@@ -127,7 +127,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
 
 function typed(literal: Literal, { column, path, safeNumbers }: ComparedField): unknown {
   try {
-    if (path !== null) return jsonOperand(literal);
+    if (path !== null) return parseJsonOperand(literal);
     const isString = literal.quoted && isAny(column);
     if (isString && safeNumbers && column.isWide) return fromSafeKey(literal.text);
     const kind = isString ? textKind : kindOfColumn(column);

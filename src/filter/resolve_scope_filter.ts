@@ -18,7 +18,7 @@ import {
 } from "./resolve_comparison.ts";
 import { type FilterContext, type ResolveComparison, resolveFilterWith } from "./resolve_filter.ts";
 import type { ComparisonSyntax, FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
-import { parseTemplate, valueIndex } from "./template_syntax.ts";
+import { parseTemplate, templateValueIndex } from "./template_syntax.ts";
 
 /** The context in which a scope is resolved. A scope may use every column. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
@@ -63,7 +63,7 @@ export function resolveScopeFilter(
     return resolveText(
       (filters) => parseTemplate(scope, filters),
       context,
-      withPlaceholders(scope.values),
+      createPlaceholderResolver(scope.values),
     );
   }
   requireFilter(scope, context.table);
@@ -113,9 +113,9 @@ function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: 
 }
 
 /** Resolves the comparisons of a template, in which `values` replace the placeholders. */
-export function withPlaceholders(values: readonly unknown[]): ResolveComparison {
+export function createPlaceholderResolver(values: readonly unknown[]): ResolveComparison {
   return (syntax, field, operator) =>
-    syntax.values.some((literal) => valueIndex(literal) !== null)
+    syntax.values.some((literal) => templateValueIndex(literal) !== null)
       ? resolvePlaceholders(syntax, field, operator, values)
       : resolveComparison(syntax, field, operator);
 }
@@ -129,7 +129,7 @@ function resolvePlaceholders(
   const { takes } = operator;
   const takesMany = ["list", "pair", "items", "texts"].includes(takes);
   const values = syntax.values.flatMap((literal) => {
-    const index = valueIndex(literal);
+    const index = templateValueIndex(literal);
     const value = index !== null ? given[index] : isNullWord(literal) ? null : literal.text;
     return takesMany && Array.isArray(value) ? value : [value];
   });

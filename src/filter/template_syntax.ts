@@ -38,7 +38,7 @@ export function parseTemplate(
 }
 
 /** Returns the index of the value that a literal of a parsed template represents, or null. */
-export function valueIndex(literal: Literal): number | null {
+export function templateValueIndex(literal: Literal): number | null {
   return isValue(literal) ? Number(literal.text.slice(1, -1)) : null;
 }
 

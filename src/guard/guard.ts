@@ -4,7 +4,7 @@ import { chain } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
-import type { AnswerShares } from "../idempotency/answer_shares.ts";
+import type { AnswerStorageShares } from "../idempotency/answer_shares.ts";
 import { createAnswerShares } from "./budget/answer_shares.ts";
 import {
   accountBudget,
@@ -53,7 +53,7 @@ export interface Guard {
   counter(id: string, options: BudgetClassOptions): RateLimiter;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns each client's limit on the bytes of stored responses, which expire after `ttlMs`. */
-  answerShares(ttlMs: number): AnswerShares;
+  answerShares(ttlMs: number): AnswerStorageShares;
   /** Returns the budgets and rate limits that have counted at least one request. */
   limits(): readonly RateLimiter[];
   /** Returns leased tokens to the store. Call it before the store is closed. */

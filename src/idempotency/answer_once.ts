@@ -3,17 +3,17 @@ import { createHash } from "node:crypto";
 import { Problem, problemReply } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import {
-  type FoundAnswer,
+  type FoundKeyRecord,
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
   type StoredResponse,
 } from "./idempotency_store.ts";
 import {
-  type AnswerKeeping,
-  answerNotKept,
-  isStorable,
-  storedResponse,
+  answerNotKeptProblem,
+  type AnswerStorageLimits,
+  isStorableReply,
+  toStoredResponse,
 } from "./stored_response.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
@@ -46,7 +46,7 @@ export interface RequestOutcome {
 
 /** The context of requests with an idempotency key. */
 export interface IdempotencyContext
-  extends AnswerKeeping, Pick<Runtime, "clock" | "random" | "observe"> {
+  extends AnswerStorageLimits, Pick<Runtime, "clock" | "random" | "observe"> {
   readonly store: IdempotencyStore;
 }
 
@@ -113,7 +113,7 @@ export async function answerOnce(
   await stopRenewing();
   const { reply, isStored } = outcome;
   if (!isStored) {
-    const answer = storedResponse(reply, claim.share, context);
+    const answer = toStoredResponse(reply, claim.share, context);
     await storeOutcome(answer ?? "release", claim, context);
   }
   return reply;
@@ -151,7 +151,7 @@ function hashOf(...parts: readonly (string | Uint8Array)[]): string {
 }
 
 async function replay(
-  result: FoundAnswer,
+  result: FoundKeyRecord,
   { fingerprint }: IdempotencyClaim,
   work: IdempotentWork,
 ): Promise<Reply> {
@@ -164,7 +164,7 @@ async function replay(
   if (result.kind === "in-flight") throw inFlightProblem();
   // The response may show rows that the caller has lost the right to read.
   await work.authorize();
-  if (result.answer === null) throw answerNotKept(null);
+  if (result.answer === null) throw answerNotKeptProblem(null);
   const { status, headers, body } = result.answer;
   const reply = { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
   work.send(reply);
@@ -206,7 +206,7 @@ async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<R
     // The error is not final if a repetition could finish in time.
     const isFinal = error instanceof Problem && error.slug !== "query-too-expensive";
     const reply = isFinal ? problemReply(error) : null;
-    if (reply === null || !isStorable(reply)) throw error;
+    if (reply === null || !isStorableReply(reply)) throw error;
     return { reply, isStored: false };
   }
 }

@@ -1,7 +1,7 @@
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 
 /** Limits the space that stored responses of each client may use. */
-export interface AnswerShares {
+export interface AnswerStorageShares {
   /**
    * Reports to other processes how much space a client has used in this process. Waits only for a
    * large amount. `take` never waits, because it may be called inside a transaction.

@@ -19,7 +19,7 @@ const members = {
 } satisfies Described<IdempotencyOptions>;
 
 /** Describes the options of idempotency. */
-export const idempotencyOptions = either(
+export const idempotencyOptionRules = either(
   other<false>("false", (given) => given === false),
   group(members),
 ).default({});

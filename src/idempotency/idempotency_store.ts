@@ -8,7 +8,7 @@ export interface IdempotencyStore {
   /** Claims a key. Fails if another request with this key is running or has finished. */
   claim(claim: IdempotencyClaim): Promise<ClaimResult>;
   /** Returns what {@link claim} would find, without claiming. Null if the claim would succeed. */
-  find(claim: IdempotencyClaim): Promise<FoundAnswer | null>;
+  find(claim: IdempotencyClaim): Promise<FoundKeyRecord | null>;
   /** Extends a claim by {@link idempotencyLeaseMs}. Has no effect if the claim is lost. */
   renew(claim: IdempotencyClaim): Promise<void>;
   /** Stores the response to a request. Has no effect if the claim is lost. */
@@ -35,10 +35,10 @@ export interface IdempotencyClaim {
 }
 
 /** The result of claiming a key. A found fingerprint is that of the first request with the key. */
-export type ClaimResult = { readonly kind: "claimed" } | FoundAnswer;
+export type ClaimResult = { readonly kind: "claimed" } | FoundKeyRecord;
 
 /** The claim or the response that a store has found under an idempotency key. */
-export type FoundAnswer =
+export type FoundKeyRecord =
   | { readonly kind: "in-flight"; readonly fingerprint: string }
   | {
     readonly kind: "finished";

@@ -1,6 +1,6 @@
 import {
   type ClaimResult,
-  type FoundAnswer,
+  type FoundKeyRecord,
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
@@ -47,7 +47,7 @@ export class KvIdempotency implements IdempotencyStore {
     }
   }
 
-  async find(claim: IdempotencyClaim): Promise<FoundAnswer | null> {
+  async find(claim: IdempotencyClaim): Promise<FoundKeyRecord | null> {
     return await this.#foundIn((await this.#options.store.get(keyOf(claim))).value, claim);
   }
 
@@ -88,7 +88,7 @@ export class KvIdempotency implements IdempotencyStore {
     });
   }
 
-  async #foundIn(value: unknown, claim: IdempotencyClaim): Promise<FoundAnswer | null> {
+  async #foundIn(value: unknown, claim: IdempotencyClaim): Promise<FoundKeyRecord | null> {
     const record = asRecord(value);
     if (record === null) return null;
     const { fingerprint, owner, answer, leaseUntilMs } = record;

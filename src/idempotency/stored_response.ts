@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 import { Problem, problemReply } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
-import type { AnswerShares } from "./answer_shares.ts";
+import type { AnswerStorageShares } from "./answer_shares.ts";
 import type { StoredAnswer, StoredResponse } from "./idempotency_store.ts";
 
 /** How long a response is stored, and how much space the client's responses may use. */
-export interface AnswerKeeping {
-  readonly shares: AnswerShares;
+export interface AnswerStorageLimits {
+  readonly shares: AnswerStorageShares;
   readonly ttlMs: number;
 }
 
@@ -15,10 +15,10 @@ export interface AnswerKeeping {
  * replayed. A body that is too large is omitted. If the client's share is used up, long bodies are
  * omitted, and the response is kept for at most five minutes.
  */
-export function storedResponse(
+export function toStoredResponse(
   reply: Reply,
   share: string,
-  { shares, ttlMs }: AnswerKeeping,
+  { shares, ttlMs }: AnswerStorageLimits,
 ): StoredResponse | null {
   const answer = storableAnswer(reply);
   if (answer === null) return null;
@@ -31,7 +31,7 @@ export function storedResponse(
 }
 
 /** Returns the error for a repeated request if the first response is not available. */
-export function answerNotKept(answer: StoredAnswer | null): Problem {
+export function answerNotKeptProblem(answer: StoredAnswer | null): Problem {
   const { status, headers: { location = "" } = {} } = answer ?? {};
   return new Problem(
     "idempotency-answer-not-kept",
@@ -49,7 +49,7 @@ export function answerNotKept(answer: StoredAnswer | null): Problem {
 const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
 /** Returns true if a repeated request gets the same reply. */
-export function isStorable({ status, body }: Reply): boolean {
+export function isStorableReply({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }
 
@@ -58,7 +58,7 @@ const replayedHeaders = ["content-type", "etag", "location", "cache-control", "a
 
 function storableAnswer(reply: Reply): StoredAnswer | null {
   const { status, headers, body } = reply;
-  if (!isStorable(reply) || body instanceof ReadableStream) return null;
+  if (!isStorableReply(reply) || body instanceof ReadableStream) return null;
   const stored = replayedHeaders.flatMap((name) => {
     const value = headers[name];
     return value === undefined ? [] : [[name, value] as const];
@@ -67,7 +67,7 @@ function storableAnswer(reply: Reply): StoredAnswer | null {
 }
 
 function withoutBody(answer: StoredAnswer): StoredAnswer {
-  const { status, headers, body } = problemReply(answerNotKept(answer));
+  const { status, headers, body } = problemReply(answerNotKeptProblem(answer));
   return { status, headers, body: typeof body === "string" ? body : null };
 }
 

@@ -1,6 +1,6 @@
 import {
   type ClaimResult,
-  type FoundAnswer,
+  type FoundKeyRecord,
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
@@ -70,7 +70,7 @@ export class TableIdempotency implements IdempotencyStore {
     }
   }
 
-  async find(claim: IdempotencyClaim): Promise<FoundAnswer | null> {
+  async find(claim: IdempotencyClaim): Promise<FoundKeyRecord | null> {
     await this.prepare();
     const found = await this.#read(claim);
     return found === null ? null : this.#claimState(found);
@@ -145,7 +145,7 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   /** Returns the result of claiming a key with this record, or null if the record has expired. */
-  #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
+  #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundKeyRecord | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;
     return answer === null

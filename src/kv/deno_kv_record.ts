@@ -1,5 +1,5 @@
 import type { DenoKvEntry } from "./deno_kv.ts";
-import { keyName } from "./key_encoding.ts";
+import { keyNameForMessage } from "./key_encoding.ts";
 import type { KeyValueEntry, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
 /** A decoded record of a Deno KV. */
@@ -34,7 +34,9 @@ export function decodeRecord(key: KeyValueKey, stored: DenoKvEntry, now: number)
     return { entry: { key, value: undefined, versionstamp }, claimId: null };
   }
   if (!Array.isArray(value)) {
-    throw new Error(`Cannot read ${keyName(key)}: its record was written by another program`);
+    throw new Error(
+      `Cannot read ${keyNameForMessage(key)}: its record was written by another program`,
+    );
   }
   const [content, expiresAt, claimId]: readonly unknown[] = value;
   const isExpired = typeof expiresAt === "number" && expiresAt <= now;

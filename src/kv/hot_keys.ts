@@ -1,5 +1,5 @@
 import { waitBackoff } from "../runtime/backoff.ts";
-import { maxChecks } from "./validate_commit.ts";
+import { maxChecksPerCommit } from "./validate_commit.ts";
 import { encodeKey } from "./key_encoding.ts";
 import {
   type ComputeChange,
@@ -89,7 +89,7 @@ export class HotKeys {
   }
 
   #startBatches(): void {
-    while (this.#mayStartBatch()) this.#runBatch(this.#ready.splice(0, maxChecks));
+    while (this.#mayStartBatch()) this.#runBatch(this.#ready.splice(0, maxChecksPerCommit));
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     if (this.#ready.length === 0) return;
@@ -106,7 +106,7 @@ export class HotKeys {
   #mayStartBatch(): boolean {
     const [first] = this.#ready;
     if (first === undefined || this.#openBatches >= maxOpenBatches) return false;
-    return this.#openBatches === 0 || this.#ready.length >= maxChecks ||
+    return this.#openBatches === 0 || this.#ready.length >= maxChecksPerCommit ||
       this.#now() - first.readySince >= maxGroupingMs;
   }
 

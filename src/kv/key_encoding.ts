@@ -12,7 +12,9 @@ export function encodeKey(key: KeyValueKey): string {
   }
   const code = encodeParts(key);
   if (code.length > maxKeyBytes) {
-    throw new Error(`Cannot use ${keyName(key)}: it takes more than ${maxKeyBytes} bytes`);
+    throw new Error(
+      `Cannot use ${keyNameForMessage(key)}: it takes more than ${maxKeyBytes} bytes`,
+    );
   }
   return code;
 }
@@ -23,14 +25,14 @@ export function encodePrefix(prefix: KeyValueKey): string {
 }
 
 /** Returns true if an encoded key begins with the parts of the prefix and has more parts. */
-export function isBelow(prefixCode: string, code: string): boolean {
+export function isBelowPrefix(prefixCode: string, code: string): boolean {
   // A 0xff here is part of an escaped zero, so the last part of the prefix continues.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }
 
 /** Returns the first part of a key for a message, because other parts may be secret. */
-export function keyName(key: KeyValueKey): string {
+export function keyNameForMessage(key: KeyValueKey): string {
   const [first] = key;
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
 }
@@ -49,19 +51,23 @@ function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
     case "string":
       // UTF-8 would encode a lone surrogate as U+FFFD, so different keys would become equal.
       if (!part.isWellFormed()) {
-        throw new Error(`Cannot use ${keyName(key)}: a text in it holds half a character`);
+        throw new Error(
+          `Cannot use ${keyNameForMessage(key)}: a text in it holds half a character`,
+        );
       }
       return `\x02${escapeZeros(encodeText(part))}\0`;
     case "bigint":
       return encodeInteger(part, key);
     case "number":
-      if (Number.isNaN(part)) throw new Error(`Cannot use ${keyName(key)}: NaN is in it`);
+      if (Number.isNaN(part)) throw new Error(`Cannot use ${keyNameForMessage(key)}: NaN is in it`);
       return encodeNumber(part);
     case "boolean":
       return part ? "\x27" : "\x26";
     default:
       if (!(part instanceof Uint8Array)) {
-        throw new Error(`Cannot use ${keyName(key)}: a part is neither text, number nor bytes`);
+        throw new Error(
+          `Cannot use ${keyNameForMessage(key)}: a part is neither text, number nor bytes`,
+        );
       }
       return `\x01${escapeZeros(bytesText(part))}\0`;
   }
@@ -88,7 +94,7 @@ function encodeInteger(value: bigint, key: KeyValueKey): string {
   const hex = (value < 0n ? -value : value).toString(16);
   const magnitude = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, "hex");
   const { length } = magnitude;
-  if (length > 255) throw new Error(`Cannot use ${keyName(key)}: an integer is too long`);
+  if (length > 255) throw new Error(`Cannot use ${keyNameForMessage(key)}: an integer is too long`);
   const isLong = length > 8;
   if (value > 0n) {
     const head = isLong ? [0x1d, length] : [0x14 + length];

@@ -1,15 +1,15 @@
 import type { Option } from "../options/option.ts";
 import { other } from "../options/option_kinds.ts";
-import { placeMistake } from "./key_value_place.ts";
+import { storeLocationMistake } from "./key_value_location.ts";
 import type { KeyValueOption } from "./open_key_value_store.ts";
 
 /** The description of the option `kv`, with a message for common mistakes. */
-export function keyValueOption(): Option<KeyValueOption | undefined> {
+export function keyValueOptionRule(): Option<KeyValueOption | undefined> {
   return other<KeyValueOption>(
     "a text, a Deno.Kv or a KeyValue",
-    (given) => typeof given === "string" ? placeMistake(given) === null : isStore(given),
+    (given) => typeof given === "string" ? storeLocationMistake(given) === null : isStore(given),
   ).advising((given) => {
-    if (typeof given === "string") return placeMistake(given);
+    if (typeof given === "string") return storeLocationMistake(given);
     return given instanceof Promise ? "is a promise: write kv: await Deno.openKv()" : null;
   });
 }

@@ -1,6 +1,6 @@
 import { deserialize } from "node:v8";
 import { serializeValue, validateCommit, validatePage } from "./validate_commit.ts";
-import { encodeKey, encodePrefix, isBelow } from "./key_encoding.ts";
+import { encodeKey, encodePrefix, isBelowPrefix } from "./key_encoding.ts";
 import type {
   KeyValue,
   KeyValueCommit,
@@ -80,7 +80,7 @@ class MemoryRecords {
     const prefixCode = encodePrefix(prefix);
     const start = after === undefined ? null : encodeKey(after);
     const codes = [...this.#records.keys()].filter((code) =>
-      isBelow(prefixCode, code) &&
+      isBelowPrefix(prefixCode, code) &&
       (start === null || (reverse ? code < start : code > start))
     ).sort();
     if (reverse) codes.reverse();

@@ -1,8 +1,8 @@
 import { createDenoKeyValue } from "./deno_key_value.ts";
 import { type DenoKv, platformOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
-import { requirePlace } from "./key_value_place.ts";
-import { openUnlocked } from "./open_unlocked.ts";
+import { requireStoreLocation } from "./key_value_location.ts";
+import { openWhenUnlocked } from "./open_unlocked.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
 import { claimStoreFile, requireStoreFile } from "./store_file.ts";
 import type { ClaimedFile } from "../runtime/files/claimed_files.ts";
@@ -53,7 +53,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
   // The command line and the ledger do not validate options, so the path is checked here.
-  requirePlace(option);
+  requireStoreLocation(option);
   if (isOnDenoDeploy(runtime) && !isServer(option)) {
     throw new Error(
       `Cannot keep ${option} on Deno Deploy: each instance has a disk of its own, which is lost ` +
@@ -70,7 +70,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
   let claimed: ClaimedFile | null = null;
   try {
     const file = claimed = isServer(option) ? null : claimStoreFile(option);
-    const opened = await openUnlocked(async () => {
+    const opened = await openWhenUnlocked(async () => {
       if (file !== null) await requireStoreFile(file);
       return await openKv(option);
     }, runtime);

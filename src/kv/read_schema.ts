@@ -8,7 +8,7 @@ import type { SchemaPart } from "../runtime/files/deno_kv_tables.ts";
  * library, too. Another library, or a plain read, would release the file locks of this process when
  * it closes the file.
  */
-export function readSchema(path: string): readonly SchemaPart[] {
+export function readSqliteFileSchema(path: string): readonly SchemaPart[] {
   const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });
   const isAtRest = !existsSync(`${path}-wal`) && !existsSync(`${path}-journal`);
   // Without these files, the file contains all data, and SQLite need not create such files.

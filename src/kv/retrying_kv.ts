@@ -5,7 +5,7 @@ import type { DenoKv, DenoKvEntry } from "./deno_kv.ts";
 import { AbandonedClaims } from "./abandoned_claims.ts";
 import { encodeKey } from "./key_encoding.ts";
 import type { KeyValueEntry, KeyValueKey, KeyValuePage } from "./key_value.ts";
-import { isLocked } from "./open_unlocked.ts";
+import { isLockedError } from "./open_unlocked.ts";
 import { decodeRecord, type KvRecord } from "./deno_kv_record.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
@@ -68,7 +68,7 @@ export class RetryingKv {
       } catch (error) {
         if (error instanceof NoAnswer) this.#missed(work, started);
         else this.#breaker.recordAnswer(started);
-        if (!isLocked(error)) throw error;
+        if (!isLockedError(error)) throw error;
         await waitBackoff(tries, this.#options);
         if (limit.leftMs() === 0) throw new StoreError("unavailable", error);
       }

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { type ClaimedFile, claimFile } from "../runtime/files/claimed_files.ts";
-import { companionMistake } from "./key_value_place.ts";
+import { companionFileMistake } from "./key_value_location.ts";
 import { denoKvParts } from "../runtime/files/deno_kv_tables.ts";
 
 /** Claims the file of a store. Throws an Error if this process has it open as a database. */
@@ -14,14 +14,14 @@ export function claimStoreFile(path: string): ClaimedFile {
  */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
   // The path is already the target of any symbolic link.
-  const mistake = companionMistake(path);
+  const mistake = companionFileMistake(path);
   if (mistake !== null) throw new Error(`its path ${mistake}`);
   // If this process already has the file open, the file was checked before.
   if (!isFirst || !existsSync(path) || !statSync(path).isFile() || statSync(path).size === 0) {
     return;
   }
-  const { readSchema } = await import("./read_schema.ts");
-  const schema = readSchema(path);
+  const { readSqliteFileSchema } = await import("./read_schema.ts");
+  const schema = readSqliteFileSchema(path);
   const own = denoKvParts(schema);
   const foreign = schema.find(({ name }) => !own.has(name));
   if (foreign === undefined) return;

@@ -1,5 +1,5 @@
 import { serialize } from "node:v8";
-import { encodeKey, encodePrefix, isBelow, keyName } from "./key_encoding.ts";
+import { encodeKey, encodePrefix, isBelowPrefix, keyNameForMessage } from "./key_encoding.ts";
 import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
 /**
@@ -8,8 +8,8 @@ import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
  */
 export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
-  if (checks.length > maxChecks) {
-    throw new Error(`Cannot commit ${checks.length} checks: ${maxChecks} are the most`);
+  if (checks.length > maxChecksPerCommit) {
+    throw new Error(`Cannot commit ${checks.length} checks: ${maxChecksPerCommit} are the most`);
   }
   if (mutations.length > maxMutations) {
     throw new Error(`Cannot commit ${mutations.length} mutations: ${maxMutations} are the most`);
@@ -17,17 +17,23 @@ export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit
   for (const mutation of mutations) {
     if (mutation.kind === "delete") continue;
     const { key, value, expireInMs = 1 } = mutation;
-    if (value === undefined) throw new Error(`Cannot store undefined under ${keyName(key)}`);
+    if (value === undefined) {
+      throw new Error(`Cannot store undefined under ${keyNameForMessage(key)}`);
+    }
     if (Number.isSafeInteger(expireInMs) && expireInMs > 0) continue;
     throw new Error(
-      `Cannot store under ${keyName(key)}: expireInMs ${expireInMs} is no whole number over 0`,
+      `Cannot store under ${
+        keyNameForMessage(key)
+      }: expireInMs ${expireInMs} is no whole number over 0`,
     );
   }
   if (claim === undefined) return;
   const claimed = encodeKey(claim);
   const last = mutations.findLast(({ key }) => encodeKey(key) === claimed);
   if (last?.kind !== "set") {
-    throw new Error(`Cannot commit: the claim, ${keyName(claim)}, is not the key of a set`);
+    throw new Error(
+      `Cannot commit: the claim, ${keyNameForMessage(claim)}, is not the key of a set`,
+    );
   }
 }
 
@@ -37,11 +43,15 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   try {
     bytes = serialize(value);
   } catch (cause) {
-    throw new Error(`Cannot store under ${keyName(key)}: the value cannot be cloned`, { cause });
+    throw new Error(`Cannot store under ${keyNameForMessage(key)}: the value cannot be cloned`, {
+      cause,
+    });
   }
   if (bytes.length > maxValueBytes) {
     const size = bytes.length.toLocaleString("en");
-    throw new Error(`Cannot store under ${keyName(key)}: ${size} bytes are more than 65,000`);
+    throw new Error(
+      `Cannot store under ${keyNameForMessage(key)}: ${size} bytes are more than 65,000`,
+    );
   }
   return bytes;
 }
@@ -51,12 +61,12 @@ export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxEntries) {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
   }
-  if (after === undefined || isBelow(encodePrefix(prefix), encodeKey(after))) return;
-  throw new Error(`Cannot list after ${keyName(after)}: it is not below the prefix`);
+  if (after === undefined || isBelowPrefix(encodePrefix(prefix), encodeKey(after))) return;
+  throw new Error(`Cannot list after ${keyNameForMessage(after)}: it is not below the prefix`);
 }
 
 /** The maximum number of checks in a commit, as in KV Connect. Local stores allow a hundred. */
-export const maxChecks = 10;
+export const maxChecksPerCommit = 10;
 
 const maxMutations = 1_000;
 

@@ -25,7 +25,7 @@ export interface AggregateSchema {
 }
 
 /** Creates the schema of an aggregate. Only `columns` may be keys or columns of metrics. */
-export function aggregateSchema(
+export function createAggregateSchema(
   { name, schema, own }: TableInfo,
   columns: readonly ColumnInfo[],
 ): AggregateSchema {

@@ -5,7 +5,7 @@ import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
 import type { OrderKey } from "./plan.ts";
 
 /** Returns the position after the first `rows` rows of an order. */
-export function countedFrom(rows: number): CountedPosition {
+export function countedPositionAt(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
@@ -20,7 +20,7 @@ export interface CountedRows {
  * Returns the position after some of the rows that were read from `from`. Throws a 400 if the rows
  * before `from` have changed since then.
  */
-export function countedAfter(
+export function countedPositionAfter(
   from: CountedPosition,
   { stored, columns, order }: CountedRows,
   given: number,

@@ -71,18 +71,21 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
 }
 
 /** Returns a cursor for a position in an order in which rows may be equal. */
-export function sealOffset({ values, skip }: OffsetPosition, list: CursorList): string {
+export function sealOffsetCursor({ values, skip }: OffsetPosition, list: CursorList): string {
   const text = JSON.stringify({ reached: values.map(toJson), skip });
   return list.sealer.seal(text, cursorContext(list));
 }
 
 /** Returns a cursor for a position in an order whose values may differ between statements. */
-export function sealCounted({ rows, compared, hash }: CountedPosition, list: CursorList): string {
+export function sealCountedCursor(
+  { rows, compared, hash }: CountedPosition,
+  list: CursorList,
+): string {
   return list.sealer.seal(JSON.stringify({ rows, compared, hash }), cursorContext(list));
 }
 
 /** Returns how many of a position's first values fit into a cursor. */
-export function fittingValues(values: readonly SqlValue[]): number {
+export function countFittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {
     // A value beyond the limit cannot fit, so it is not converted to JSON.
@@ -128,7 +131,7 @@ export function openCursor(cursor: string, list: CursorList): CursorPosition {
  * Returns the current values of a cursor's row if they still equal the position of the cursor.
  * Throws a 400 if they differ, or if they are undefined because the row no longer exists.
  */
-export function requirePosition(
+export function requireUnchangedPosition(
   stored: readonly SqlValue[] | undefined,
   { hash }: RowPosition,
 ): readonly SqlValue[] {

@@ -26,7 +26,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
   if (parts.length !== columns.length) return null;
   const key: unknown[] = [];
   for (let i = 0; i < columns.length; i++) {
-    const text = decodeSegment(parts[i] ?? "");
+    const text = decodeKeySegment(parts[i] ?? "");
     // The cast is safe: the numbers of values and columns are equal.
     const column = columns[i] as ColumnInfo;
     const quoted = isAny(column) ? quotedKeyText(text) : undefined;
@@ -50,7 +50,7 @@ export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string
     const isMixed = column !== undefined && isAny(column);
     return encodeURIComponent(isMixed ? anyKeyText(value) : keyText(value));
   }).join(",");
-  if (!reservedSegments.has(segment)) return segment;
+  if (!reservedPathSegments.has(segment)) return segment;
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
 }
 
@@ -63,7 +63,7 @@ function keyText(value: unknown): string {
  * also holds for disabled operations. A row with such an id has a path with an encoded letter, such
  * as `%63ount`.
  */
-export const reservedSegments: ReadonlySet<string> = new Set([
+export const reservedPathSegments: ReadonlySet<string> = new Set([
   "aggregate",
   "batch",
   "count",
@@ -144,7 +144,7 @@ export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
 }
 
 /** Percent-decodes a path segment of a key. Throws a 400 for a malformed sequence. */
-export function decodeSegment(segment: string): string {
+export function decodeKeySegment(segment: string): string {
   if (!segment.includes("%")) return segment;
   try {
     return decodeURIComponent(segment);

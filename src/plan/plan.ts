@@ -118,11 +118,11 @@ export const databaseDefault: unique symbol = Symbol("database default");
 export const incrementedValue: unique symbol = Symbol("one more");
 
 /** Placeholder for a value in an update plan: the stored value stays. */
-export const storedValue: unique symbol = Symbol("stored value");
+export const keepStoredValue: unique symbol = Symbol("stored value");
 
 /**
  * The values of a write plan, by column. A value is an in-process value or a placeholder:
- * {@link databaseDefault}, {@link incrementedValue} or {@link storedValue}. An absent column is not
+ * {@link databaseDefault}, {@link incrementedValue} or {@link keepStoredValue}. An absent column is not
  * changed.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;

@@ -4,7 +4,7 @@ import type { SqlValue } from "../sql/fragment.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
 
 /** The position before the first row, valid in any order. */
-export const fromTheStart: OffsetPosition = { values: [], skip: 0 };
+export const startPosition: OffsetPosition = { values: [], skip: 0 };
 
 /** A page of rows, some of which may be equal in the order's keys, and its start position. */
 export interface RepeatingPage {
@@ -21,7 +21,7 @@ export interface RepeatingPage {
  * certainly differs from the row before it in values that fit into a cursor. If no row differs, the
  * values of the page's start position are kept, and more rows are skipped.
  */
-export function offsetAfter(
+export function offsetPositionAfter(
   { stored, columns, order, from }: RepeatingPage,
   fitting: (values: readonly SqlValue[]) => number,
 ): OffsetPosition {

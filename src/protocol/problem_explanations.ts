@@ -138,4 +138,4 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
 };
 
 /** The problems that are documented but that only a future version returns. */
-export const problemsToCome: ReadonlySet<ProblemSlug> = new Set();
+export const futureProblems: ReadonlySet<ProblemSlug> = new Set();

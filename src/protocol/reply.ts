@@ -8,4 +8,4 @@ export interface Reply {
 }
 
 /** The content type of every JSON response except problems. */
-export const jsonType = "application/json";
+export const jsonContentType = "application/json";

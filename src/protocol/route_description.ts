@@ -34,8 +34,8 @@ export interface AnswerDescription {
 
 const descriptionKey = Symbol("description of a route");
 
-/** Attaches a route description to a handler, for {@link descriptionOf}. */
-export function describedAs<Handler extends object>(
+/** Attaches a route description to a handler, for {@link routeDescriptionOf}. */
+export function withRouteDescription<Handler extends object>(
   description: RouteDescription,
   handler: Handler,
 ): Handler {
@@ -43,8 +43,8 @@ export function describedAs<Handler extends object>(
 }
 
 /** Returns the description of a handler's route, or undefined if the handler has none. */
-export function descriptionOf(handler: object): RouteDescription | undefined {
-  // The cast is safe: only `describedAs` sets this key, which is not exported.
+export function routeDescriptionOf(handler: object): RouteDescription | undefined {
+  // The cast is safe: only `withRouteDescription` sets this key, which is not exported.
   return Reflect.get(handler, descriptionKey) as RouteDescription | undefined;
 }
 

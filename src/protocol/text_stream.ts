@@ -1,5 +1,5 @@
 /** The length from which a string is sent as a stream, in UTF-16 units. */
-export const longText = 64 * 1024;
+export const minStreamedLength = 64 * 1024;
 
 const charactersOfPart = 64 * 1024;
 const encoder = new TextEncoder();

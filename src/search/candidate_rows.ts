@@ -2,7 +2,7 @@ import type { Key } from "../plan/key.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, sql } from "../sql/fragment.ts";
-import { matchKey, matchRank } from "../sql/match_names.ts";
+import { matchKeyColumn, matchRankColumn } from "../sql/match_names.ts";
 
 /**
  * Returns the keys that a search engine has found, in a SELECT like `LocalIndex.matches`. The rank
@@ -22,8 +22,8 @@ export function candidateRows(
   const encoded = keys.map((key) =>
     primaryKey.map((column, index) => dialect.encode(key[index], column))
   );
-  const selected = names.values.map((value, index) => sql`${value} AS ${matchKey(index)}`);
-  return sql`SELECT ${join(selected, ", ")}, ${names.ordinal} AS ${matchRank} FROM ${
+  const selected = names.values.map((value, index) => sql`${value} AS ${matchKeyColumn(index)}`);
+  return sql`SELECT ${join(selected, ", ")}, ${names.ordinal} AS ${matchRankColumn} FROM ${
     dialect.listed(encoded, primaryKey, primaryKey, names)
   } AS ${names.list}`;
 }

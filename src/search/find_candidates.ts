@@ -5,7 +5,7 @@ import { type Key, keyId, keyOf } from "../plan/key.ts";
 import type { SearchPlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import { type Fragment, sql } from "../sql/fragment.ts";
-import { matchRank } from "../sql/match_names.ts";
+import { matchRankColumn } from "../sql/match_names.ts";
 import { candidateRows } from "./candidate_rows.ts";
 import { type IndexBackend, maxWithin } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
@@ -44,7 +44,7 @@ export async function findCandidates(
   few: Fragment | null,
 ): Promise<readonly Key[]> {
   if (few !== null) {
-    const matches = sql`SELECT *, 0 AS ${matchRank} FROM (${few}) AS "_few"`;
+    const matches = sql`SELECT *, 0 AS ${matchRankColumn} FROM (${few}) AS "_few"`;
     const within = await readable(matches, maxWithin, searched, reads);
     return unique(await Array.fromAsync(pagesOf(searched, within, query, reads)), searched.index);
   }

@@ -3,7 +3,7 @@ import type { Comparison, Filter } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql/fragment.ts";
-import { matchKey } from "../sql/match_names.ts";
+import { matchKeyColumn } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
 /** Comparisons that database indexes support. Each comparison finds some rows of a scope. */
@@ -52,7 +52,7 @@ export async function fewInScope(
       return sql`SELECT ${selected} FROM ${tableName(table)} WHERE ${condition}`;
     });
   const keys = table.primaryKey.map((column, index) =>
-    sql`${dialect.operand(column)} AS ${matchKey(index)}`
+    sql`${dialect.operand(column)} AS ${matchKeyColumn(index)}`
   );
   for (const comparisons of choices) {
     const rows = join(selects(comparisons, rawSql("1")), " UNION ALL ");

@@ -12,7 +12,7 @@ import {
 import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { routePath } from "../resource/routes/routes.ts";
-import { describedAs } from "../protocol/route_description.ts";
+import { withRouteDescription } from "../protocol/route_description.ts";
 import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
 import { catching, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
@@ -159,7 +159,7 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   useAll(hono, options);
   // A page that yields to routes of the deployer is served by the last handler.
   for (const { path, yields, description } of pages) {
-    if (!yields) hono.get(path, describedAs(description, handlers.named("page")));
+    if (!yields) hono.get(path, withRouteDescription(description, handlers.named("page")));
   }
   for (const routes of authRoutes) mountAuthRoutes(hono, authPath, routes);
   for (const route of table.routes) {

@@ -4,7 +4,7 @@ import {
   type ProblemSlug,
   problemTypeBase,
 } from "../protocol/problem_codes.ts";
-import { problemExplanations, problemsToCome } from "../protocol/problem_explanations.ts";
+import { futureProblems, problemExplanations } from "../protocol/problem_explanations.ts";
 import { escapeHtml, htmlPage } from "./html_page.ts";
 
 /**
@@ -14,7 +14,7 @@ import { escapeHtml, htmlPage } from "./html_page.ts";
 export function problemPage(slug: string, prefix = ""): string | null {
   if (!isProblemSlug(slug)) return null;
   const { status, title } = problemCodes[slug];
-  const note = problemsToCome.has(slug) ? "\n<p>Not answered by this version yet.</p>" : "";
+  const note = futureProblems.has(slug) ? "\n<p>Not answered by this version yet.</p>" : "";
   return htmlPage(
     title,
     `<h1>${escapeHtml(title)}</h1>

@@ -3,7 +3,7 @@ import { type Described, either, group } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Reply } from "../protocol/reply.ts";
-import { longText, textStream } from "../protocol/text_stream.ts";
+import { minStreamedLength, textStream } from "../protocol/text_stream.ts";
 
 /** The security headers of every response, or `false` if a proxy adds the headers. */
 export type SecurityHeaders = boolean | {
@@ -84,7 +84,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
 
 /** Returns the body to send. A long string becomes a stream, and its length becomes a header. */
 function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["body"] {
-  if (typeof body !== "string" || body.length < longText) return body;
+  if (typeof body !== "string" || body.length < minStreamedLength) return body;
   headers["content-length"] = String(Buffer.byteLength(body));
   return textStream(body);
 }

@@ -1,6 +1,6 @@
 import type { Driver } from "../db/driver.ts";
 import { problemTypeBase } from "../protocol/problem_codes.ts";
-import { jsonType, type Reply } from "../protocol/reply.ts";
+import { jsonContentType, type Reply } from "../protocol/reply.ts";
 import { objectSchema, type RouteDescription } from "../protocol/route_description.ts";
 import type { KeyValue } from "../kv/key_value.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
@@ -160,7 +160,7 @@ function healthPage(
 }
 
 function json({ status, body }: { readonly status: number; readonly body: unknown }): Reply {
-  const headers = { "content-type": jsonType, "cache-control": "no-store" };
+  const headers = { "content-type": jsonContentType, "cache-control": "no-store" };
   return { status, headers, body: JSON.stringify(body) };
 }
 

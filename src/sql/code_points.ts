@@ -20,7 +20,7 @@ export function firstCodePoints(text: string, count: number): string | null {
  * Returns the least string, by code points, above every string that begins with `prefix`, or null
  * if there is none. With this string, a prefix becomes a range, which an index supports.
  */
-export function afterPrefix(prefix: string): string | null {
+export function minStringAfterPrefix(prefix: string): string | null {
   const characters = Array.from(prefix);
   for (;;) {
     const last = characters.pop()?.codePointAt(0);

@@ -5,7 +5,7 @@ export interface ExactDecimal {
 }
 
 /** Parses a plain decimal for exact arithmetic. The scale is its number of decimal places. */
-export function parseExact(plain: string): ExactDecimal {
+export function parseExactDecimal(plain: string): ExactDecimal {
   const point = plain.indexOf(".");
   if (point < 0) return { units: BigInt(plain), scale: 0 };
   return {
@@ -15,14 +15,14 @@ export function parseExact(plain: string): ExactDecimal {
 }
 
 /** Returns the result of exact arithmetic as a plain decimal with `scale` decimal places. */
-export function printExact({ units, scale }: ExactDecimal): string {
+export function printExactDecimal({ units, scale }: ExactDecimal): string {
   if (scale === 0) return String(units);
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");
   return `${units < 0n ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
 /** Returns the exact sum of two decimals. */
-export function addExact(left: ExactDecimal, right: ExactDecimal): ExactDecimal {
+export function addExactDecimals(left: ExactDecimal, right: ExactDecimal): ExactDecimal {
   const scale = Math.max(left.scale, right.scale);
   return { units: unitsAt(left, scale) + unitsAt(right, scale), scale };
 }
@@ -31,7 +31,7 @@ export function addExact(left: ExactDecimal, right: ExactDecimal): ExactDecimal 
  * Returns the quotient of an exact decimal by a count, with `digits` digits after the point,
  * rounded half away from zero.
  */
-export function divideExact(sum: ExactDecimal, count: bigint, digits: number): ExactDecimal {
+export function divideExactDecimal(sum: ExactDecimal, count: bigint, digits: number): ExactDecimal {
   const scale = Math.max(sum.scale, digits);
   const numerator = unitsAt(sum, scale);
   const denominator = count * 10n ** BigInt(scale - digits);

@@ -12,7 +12,7 @@ export function fold(text: string): string {
 }
 
 /** Returns every other code point whose case folding is `folded`: for `é` the result is `É`. */
-export function foldingTo(folded: string): string {
+export function charactersFoldingTo(folded: string): string {
   const upper = folded.toUpperCase();
   const regular = upper !== folded && fold(upper) === folded ? upper : "";
   return regular + (irregularUppers.get(folded) ?? "");

@@ -1,5 +1,5 @@
 import { bytesToBase64 } from "../protocol/byte_text.ts";
-import { type Place, StatementCache, valuePart } from "./statement_cache.ts";
+import { type CacheNode, StatementCache, valueInPath } from "./statement_cache.ts";
 
 /** The cache of SQL strings, which all apps of the process share. */
 const kept = new StatementCache();
@@ -59,7 +59,7 @@ export function sql(
     if (place !== null) {
       place = isFragment
         ? part.isKept ? kept.after(place, part.texts) : null
-        : kept.after(place, valuePart);
+        : kept.after(place, valueInPath);
     }
   }
   if (place === null) return new Fragment(textsOfTemplate(strings, parts), values);
@@ -135,7 +135,7 @@ export function sqlName(
 /** Joins fragments of SQL with `separator` between them. Without fragments the result is empty. */
 export function join(fragments: readonly Fragment[], separator: string): Fragment {
   const values: SqlValue[] = [];
-  let place: Place | null = kept.list(separator);
+  let place: CacheNode | null = kept.list(separator);
   for (const fragment of fragments) {
     for (const value of fragment.values) values.push(value);
     place = place !== null && fragment.isKept ? kept.after(place, fragment.texts) : null;
@@ -164,7 +164,7 @@ export function toStatement(
 }
 
 /** Returns the value if a fragment can bind it. Throws for a value that no driver can bind. */
-export function bindable(value: unknown): SqlValue {
+export function requireBindable(value: unknown): SqlValue {
   if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
     return value;
   }
@@ -176,7 +176,7 @@ export function bindable(value: unknown): SqlValue {
  * Returns an invalid stored value as JSON can represent it. Bytes become base64. Infinities and NaN
  * become their names.
  */
-export function asStored(value: SqlValue): unknown {
+export function storedValueAsJson(value: SqlValue): unknown {
   if (value instanceof Uint8Array) return bytesToBase64(value);
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }

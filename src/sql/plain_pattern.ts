@@ -18,7 +18,7 @@ export function plainPattern(pattern: string): PlainPattern | null {
 }
 
 /** Returns true if the only wildcards of a LIKE pattern are a `%` at either end. */
-export function isPlain(pattern: string): boolean {
+export function isPlainPattern(pattern: string): boolean {
   return plain.test(pattern);
 }
 

@@ -7,7 +7,7 @@
  * digits. Digits of a negative number are complements to nine, followed by a `~`, so that a longer
  * number sorts first.
  */
-export function toSortable(plain: string): string {
+export function toSortableDecimal(plain: string): string {
   const isNegative = plain.startsWith("-");
   const [whole = "", fraction = ""] = plain.slice(isNegative ? 1 : 0).split(".");
   const digits = whole + fraction;
@@ -21,7 +21,7 @@ export function toSortable(plain: string): string {
 }
 
 /** Returns the plain decimal of a sortable string, without trailing zeros. */
-export function fromSortable(sortable: string): string {
+export function fromSortableDecimal(sortable: string): string {
   if (sortable === zero) return "0";
   const isNegative = sortable.startsWith("0");
   const offset = Number(sortable.slice(1, 5)) - middle;

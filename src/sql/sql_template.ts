@@ -40,7 +40,7 @@ export function sqlTemplate(
 }
 
 /** Returns true if a value between two strings would touch a word, a number or a quoted name. */
-export function touchesText(before: string, after: string): boolean {
+export function touchesToken(before: string, after: string): boolean {
   return /[\p{L}\p{N}_$"'`]$/u.test(before) || /^[\p{L}\p{N}_$"'`]/u.test(after);
 }
 
@@ -73,7 +73,9 @@ function requireTokens(texts: readonly string[], count: number): void {
       const [before = "", after = ""] = [texts[value], texts[value + 1]];
       value++;
       const isBeside = before === "" && value > 1 || after === "" && value < count;
-      if (isBeside || touchesText(before, after) || before.endsWith(".") || after.startsWith(".")) {
+      if (
+        isBeside || touchesToken(before, after) || before.endsWith(".") || after.startsWith(".")
+      ) {
         throw misplaced(value, "touches other text", `${before.slice(-20)}${mark}${after}`);
       }
     } else if (found.includes(mark)) {

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createServer, type Server } from "node:net";
 import { once } from "node:events";
 import { openDatabase } from "../../mod.ts";
-import { pacedSockets } from "../../src/engines/postgres/driver/paced_socket.ts";
+import { createPacedSocketFactory } from "../../src/engines/postgres/driver/paced_socket.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 
 async function listening(server: Server): Promise<number> {
@@ -20,7 +20,12 @@ Deno.test("a socket pauses after each burst of bytes, and loses none", async () 
     socket.end();
   });
   const port = await listening(server);
-  const socket = pacedSockets()({ host: ["127.0.0.1"], port: [port], path: false, ssl: false });
+  const socket = createPacedSocketFactory()({
+    host: ["127.0.0.1"],
+    port: [port],
+    path: false,
+    ssl: false,
+  });
   let [pauses, at, isSame] = [0, 0, true];
   socket.on("pause", () => pauses++);
   socket.on("data", (bytes) => {
@@ -36,7 +41,7 @@ Deno.test("a socket pauses after each burst of bytes, and loses none", async () 
 Deno.test("sockets go to one server after the other, or to a Unix socket", async () => {
   const servers = [createServer(), createServer()];
   const ports = await Promise.all(servers.map(listening));
-  const connect = pacedSockets();
+  const connect = createPacedSocketFactory();
   const target = {
     host: ["127.0.0.1", "localhost"],
     port: ports,

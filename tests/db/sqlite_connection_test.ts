@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { RowBytes, StatementDeadline } from "../../src/engines/sqlite/driver/read_limits.ts";
 import {
-  maxPrepared,
+  maxPreparedStatements,
   sqliteConnection,
-  type StatementChecks,
+  type StatementLimitChecks,
 } from "../../src/engines/sqlite/driver/sqlite_connection.ts";
 import type {
   SqliteHandle,
@@ -19,10 +19,10 @@ Deno.test("a statement is prepared once, until too many others have come", () =>
   run(0);
   run(0);
   assertEquals(prepared, ["SELECT 0"]);
-  for (let n = 1; n <= maxPrepared; n++) run(n);
-  run(maxPrepared);
+  for (let n = 1; n <= maxPreparedStatements; n++) run(n);
+  run(maxPreparedStatements);
   run(0);
-  assertEquals(prepared.length, maxPrepared + 2);
+  assertEquals(prepared.length, maxPreparedStatements + 2);
   assertEquals(prepared.at(-1), "SELECT 0");
 });
 
@@ -82,7 +82,7 @@ Deno.test("a statement that writes runs once, whatever it returns", () => {
   assertEquals(result, { rows: [[9007199254740993n], [2]], changed: 2 });
 });
 
-function checks(): StatementChecks {
+function checks(): StatementLimitChecks {
   return { deadline: new StatementDeadline(systemClock), rowBytes: new RowBytes() };
 }
 

@@ -1,13 +1,13 @@
 /** One of two processes that get the same solutions; prints how often it served each. */
 import { createProofOfWork } from "../../src/guard/pow/proof_of_work.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
-import { openUnlocked } from "../../src/kv/open_unlocked.ts";
+import { openWhenUnlocked } from "../../src/kv/open_unlocked.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { difficulty, facts, secret, solutionHeaders } from "./pow_support.ts";
 
 const [path = "", solutionsPath = ""] = Deno.args;
 const runtime = systemRuntime(() => {});
-const store = createDenoKeyValue(await openUnlocked(() => Deno.openKv(path), runtime), {
+const store = createDenoKeyValue(await openWhenUnlocked(() => Deno.openKv(path), runtime), {
   ...runtime,
   deadlineMs: 20_000,
 });

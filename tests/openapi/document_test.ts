@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/yaml";
-import { describedAs } from "../../src/protocol/route_description.ts";
+import { withRouteDescription } from "../../src/protocol/route_description.ts";
 import { testOnEveryEngine, withService } from "../support/http.ts";
 import { describedResources, describedTables, secretMark } from "./described_service.ts";
 import { withEverything } from "./everything.ts";
@@ -134,7 +134,7 @@ Deno.test("a document that was read before a router was mounted did not have its
     const read = async () =>
       await (await app.fetch(new Request("http://x/__service/openapi.json"))).json();
     assertEquals("/late" in (await read()).paths, false);
-    const late = describedAs({
+    const late = withRouteDescription({
       ...{ id: "late", tag: "Health", summary: "Late", needsUser: false },
       ...{ answers: { 204: null }, problems: [] },
     }, () => new Response(null, { status: 204 }));

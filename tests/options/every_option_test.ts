@@ -18,10 +18,10 @@ import { polar, polarOptions } from "../../src/billing/providers/polar/polar.ts"
 import { stripeOptions } from "../../src/billing/providers/stripe/stripe_options.ts";
 import { stripe } from "../../src/billing/providers/stripe/stripe_provider.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
-import { openDatabaseOptions } from "../../src/engines/open_driver.ts";
+import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
 import { openPglite } from "../../src/engines/postgres/driver/pglite_driver.ts";
 import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
-import { postgresOptions } from "../../src/engines/postgres/driver/postgres_options.ts";
+import { postgresOptionRules } from "../../src/engines/postgres/driver/postgres_options.ts";
 import { openBetterSqlite3 } from "../../src/engines/sqlite/driver/better_sqlite3_driver.ts";
 import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
 import { sqliteOptions } from "../../src/db/driver_options.ts";
@@ -43,11 +43,11 @@ import { openSearch } from "../../src/search/opensearch/open_search.ts";
 import { openSearchOptions } from "../../src/search/opensearch/open_search_options.ts";
 import {
   postgresSearch,
-  postgresSearchOptions,
+  postgresSearchOptionRules,
 } from "../../src/engines/postgres/search/postgres_search.ts";
 import {
   sqliteSearch,
-  sqliteSearchOptions,
+  sqliteSearchOptionRules,
 } from "../../src/engines/sqlite/search/sqlite_search.ts";
 import { bigint, date, decimal, integer, real, text, timestamp } from "../../mod.ts";
 import {
@@ -152,7 +152,7 @@ const subjects: readonly Subject[] = [
 // Their options are read before anything is opened.
 const opened: readonly Subject[] = [
   {
-    description: openDatabaseOptions,
+    description: openDatabaseOptionRules,
     start: (options: unknown) => openDatabase("sqlite::memory:", Object(options)),
   },
   {
@@ -164,7 +164,7 @@ const opened: readonly Subject[] = [
     start: (options: unknown) => openNodeSqlite(":memory:", Object(options)),
   },
   {
-    description: postgresOptions,
+    description: postgresOptionRules,
     start: (options: unknown) => openPostgres("postgres://127.0.0.1:1/none", Object(options)),
   },
   {
@@ -278,7 +278,7 @@ const all: readonly Subject[] = [
   ...authenticators,
   {
     name: "Cannot search by SQLite",
-    description: sqliteSearchOptions,
+    description: sqliteSearchOptionRules,
     base: { columns: ["title"] },
     start: (options) => Promise.try(() => sqliteSearch(Object(options))),
   },
@@ -294,7 +294,7 @@ const all: readonly Subject[] = [
   },
   {
     name: "Cannot search by Postgres",
-    description: postgresSearchOptions,
+    description: postgresSearchOptionRules,
     base: { columns: ["title"] },
     start: (options) => Promise.try(() => postgresSearch(Object(options))),
   },

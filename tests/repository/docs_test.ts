@@ -2,14 +2,14 @@ import { assertEquals } from "@std/assert";
 import { readPages } from "../../dev/docs_options.ts";
 import { helpText } from "../../src/cli/arguments.ts";
 import { serviceOptions } from "../../src/app/config_options.ts";
-import { openDatabaseOptions } from "../../src/engines/open_driver.ts";
+import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { passwordAuthOptions } from "../../src/identity/accounts/password_auth_options.ts";
 import { jwtAuthOptions } from "../../src/identity/jwt/jwt_auth_options.ts";
 import { apiKeyAuthOptions } from "../../src/identity/keys/api_key_auth.ts";
 import type { Option } from "../../src/options/option.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
-import { problemExplanations, problemsToCome } from "../../src/protocol/problem_explanations.ts";
+import { futureProblems, problemExplanations } from "../../src/protocol/problem_explanations.ts";
 import { resourceOptions } from "../../src/resource/define/read_definition.ts";
 import { everyOption } from "../options/wrong_values.ts";
 import { root, sourceFiles } from "./module_graph.ts";
@@ -26,7 +26,7 @@ Deno.test("docs/errors.md has a section for every problem, with the sentences th
     shown,
     slugs.map((slug) => {
       const { status, title } = problemCodes[slug];
-      const note = problemsToCome.has(slug) ? " Not answered by this version yet." : "";
+      const note = futureProblems.has(slug) ? " Not answered by this version yet." : "";
       return [slug, `${status}, “${title}”.${note}`, problemExplanations[slug]];
     }),
   );
@@ -36,7 +36,7 @@ Deno.test("the problems that are said to be still to come are those that nothing
   const code = sourceFiles("src").filter((file) => !file.startsWith("src/protocol/"))
     .map((file) => Deno.readTextFileSync(root + file)).join("\n");
   const unused = Object.keys(problemCodes).filter((slug) => !code.includes(`"${slug}"`));
-  assertEquals([...problemsToCome].sort(), unused.sort());
+  assertEquals([...futureProblems].sort(), unused.sort());
 });
 
 Deno.test("docs/filter.md describes every operator under each of its symbols", () => {
@@ -63,7 +63,7 @@ for (
   const [subject, description] of [
     ["service", serviceOptions],
     ["resource", resourceOptions],
-    ["database", openDatabaseOptions],
+    ["database", openDatabaseOptionRules],
   ] as const
 ) {
   Deno.test(`docs/configuration has the default and the names of every option: ${subject}`, () => {

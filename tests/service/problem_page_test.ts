@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { problemCode, problemCodes, problemTypeBase } from "../../src/protocol/problem_codes.ts";
-import { problemsToCome } from "../../src/protocol/problem_explanations.ts";
+import { futureProblems } from "../../src/protocol/problem_explanations.ts";
 import { pageSecurityPolicy } from "../../src/service/html_page.ts";
 import { problemIndexPage, problemPage } from "../../src/service/problem_page.ts";
 
@@ -19,7 +19,7 @@ Deno.test("every problem has a page with its title, status and code, and is in t
 });
 
 Deno.test("the page of a problem that is still to come says so", () => {
-  const toCome: ReadonlySet<string> = problemsToCome;
+  const toCome: ReadonlySet<string> = futureProblems;
   for (const slug of Object.keys(problemCodes)) {
     const isSaid = problemPage(slug)?.includes("Not answered by this version yet.");
     assertEquals([slug, isSaid], [slug, toCome.has(slug)]);

@@ -1,4 +1,4 @@
-import { keyValueOption } from "../../kv/key_value_option.ts";
+import { keyValueOptionRule } from "../../kv/key_value_option.ts";
 import { type KeyValueOption, openKeyValueStore } from "../../kv/open_key_value_store.ts";
 import { type Described, group } from "../../options/option.ts";
 import { having } from "../../options/option_kinds.ts";
@@ -30,7 +30,7 @@ export function runtimeOption() {
 /** The descriptions of the options of {@link openCreditsLedger}. */
 export const creditsLedgerOptions = group(
   {
-    kv: keyValueOption().required(),
+    kv: keyValueOptionRule().required(),
     runtime: runtimeOption(),
   } satisfies Described<CreditsLedgerOptions>,
 ).required();

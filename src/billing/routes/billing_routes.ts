@@ -7,7 +7,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { BillingOperations } from "../billing_operations.ts";
 import type { CreditsLedger } from "../ledger/credits_ledger.ts";
 import type { Webhook } from "../webhook/webhook.ts";
-import { describedAs } from "../../protocol/route_description.ts";
+import { withRouteDescription } from "../../protocol/route_description.ts";
 import { billingDescriptions } from "./billing_descriptions.ts";
 import { parseCheckoutBody } from "./checkout_body.ts";
 import { readRequestBytes } from "./read_request_bytes.ts";
@@ -48,7 +48,7 @@ export function createBillingRoutes(options: BillingRoutesOptions): Hono {
 
   routes.post(
     "/checkout",
-    describedAs(
+    withRouteDescription(
       billingDescriptions.checkout,
       (context: Context) => beginCheckout(context, options),
     ),
@@ -56,7 +56,7 @@ export function createBillingRoutes(options: BillingRoutesOptions): Hono {
 
   routes.get(
     "/subscription",
-    describedAs(billingDescriptions.subscription, async (context: Context) => {
+    withRouteDescription(billingDescriptions.subscription, async (context: Context) => {
       const user = await limitedUser(context, options);
       const customerId = await resolvers.customerId(user, context.req.raw);
       const subscriptions = customerId === undefined
@@ -68,7 +68,7 @@ export function createBillingRoutes(options: BillingRoutesOptions): Hono {
 
   routes.post(
     "/portal",
-    describedAs(billingDescriptions.portal, async (context: Context) => {
+    withRouteDescription(billingDescriptions.portal, async (context: Context) => {
       operations.requirePortal();
       const user = await limitedUser(context, options);
       const customerId = await resolvers.customerId(user, context.req.raw);
@@ -85,7 +85,7 @@ export function createBillingRoutes(options: BillingRoutesOptions): Hono {
 
   routes.get(
     "/credits",
-    describedAs(billingDescriptions.credits, async (context: Context) => {
+    withRouteDescription(billingDescriptions.credits, async (context: Context) => {
       const user = requireUser(context);
       const account = await accountOf(user, context.req.raw, resolvers);
       return answer(context, { balance: await credits.balance(account) });
@@ -94,7 +94,7 @@ export function createBillingRoutes(options: BillingRoutesOptions): Hono {
 
   routes.post(
     "/webhook",
-    describedAs(billingDescriptions.webhook, async (context: Context) => {
+    withRouteDescription(billingDescriptions.webhook, async (context: Context) => {
       const body = await readRequestBytes(context, clock);
       const { headers } = context.req.raw;
       return answer(context, await webhook.accept({ body, headers, now: clock.now() }));

@@ -1,5 +1,5 @@
 import { countOfParts, type InstalledPart } from "../../db/installed/installed_parts.ts";
-import { uninstallFrom } from "../../engines/uninstall_from.ts";
+import { uninstallFromUrl } from "../../engines/uninstall_from.ts";
 import { databaseUrl } from "../database/database_url.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { UninstallCommand } from "./uninstall_arguments.ts";
@@ -24,7 +24,7 @@ export async function uninstall(place: string, print: (line: string) => void): P
     print(`Taking away from ${shown}:`);
     for (const { kind, name } of parts) print(`  ${kind} ${name.replace(/\p{Cc}/gu, "\ufffd")}`);
   };
-  const further = await uninstallFrom(url, announce);
+  const further = await uninstallFromUrl(url, announce);
   print(
     removed.length === 0
       ? `Nothing of the service is in ${shown}`

@@ -2,7 +2,11 @@ import { kindFacts } from "../../schema/kinds/kind_facts.ts";
 import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import { divideExact, parseExact, printExact } from "../../sql/exact_decimal.ts";
+import {
+  divideExactDecimal,
+  parseExactDecimal,
+  printExactDecimal,
+} from "../../sql/exact_decimal.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { QueryResult, ResultColumn } from "../driver.ts";
 import { type ColumnsInSql, listFrom, outerWord, partAt, selectLists } from "./columns_in_sql.ts";
@@ -265,5 +269,7 @@ function decoded(value: SqlValue, cell: ResultCell, dialect: Dialect): unknown {
 function rounded(value: SqlValue, { kind, scale }: ColumnInfo): SqlValue {
   if (kind !== "decimal" || scale === null || value instanceof Uint8Array) return value;
   const plain = plainDecimal(String(value));
-  return plain === null ? value : printExact(divideExact(parseExact(plain), 1n, scale));
+  return plain === null
+    ? value
+    : printExactDecimal(divideExactDecimal(parseExactDecimal(plain), 1n, scale));
 }

@@ -10,7 +10,7 @@ import {
   type TableLike,
 } from "../../schema/table_like.ts";
 import { Fragment } from "../../sql/fragment.ts";
-import { touchesText } from "../../sql/sql_template.ts";
+import { touchesToken } from "../../sql/sql_template.ts";
 import { isWord, type SqlToken, sqlTokens } from "./sql_tokens.ts";
 
 /** The meaning of one interpolation in an SQL template. */
@@ -157,7 +157,7 @@ function requireApart(
 ): void {
   if (!isName(part)) return;
   const [before = "", after = ""] = [texts[index], texts[index + 1]];
-  const touches = touchesText(before, after);
+  const touches = touchesToken(before, after);
   // A column may follow an alias of its table: `n.${notes.id}`.
   const isValue = part?.kind === "value" || part?.kind === "valueOf";
   const joins = isValue &&

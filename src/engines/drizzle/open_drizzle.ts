@@ -3,9 +3,9 @@ import type { Driver } from "../../db/driver.ts";
 import { openingPlace } from "../../db/driver_options.ts";
 import {
   drivers,
+  openDatabaseOptionRules,
   type OpenDatabaseOptions,
-  openDatabaseOptions,
-  openPackaged,
+  openPackagedDriver,
 } from "../open_driver.ts";
 import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
@@ -18,7 +18,7 @@ export async function openDrizzle(
   database: DrizzleDatabase,
   given: OpenDatabaseOptions,
 ): Promise<Driver> {
-  const options = openDatabaseOptions.read(given, openingPlace);
+  const options = openDatabaseOptionRules.read(given, openingPlace);
   const kind = entityKindOf(database);
   const open = openers.get(kind ?? "");
   if (open === undefined) {
@@ -36,23 +36,27 @@ export async function openDrizzle(
 type OpenOf = (client: object, options: OpenDatabaseOptions) => Promise<Driver>;
 
 const openPostgres: OpenOf = (client, options) =>
-  openPackaged({ ...drivers.postgres, opener: "openPostgresOf" }, client, options);
+  openPackagedDriver({ ...drivers.postgres, opener: "openPostgresOfClient" }, client, options);
 
 const openers: ReadonlyMap<string, OpenOf> = new Map([
   [
     "BetterSQLite3Database",
     (client, { observe: _, ...options }) =>
-      openPackaged({ ...drivers.betterSqlite3, opener: "openBetterSqlite3Of" }, client, options),
+      openPackagedDriver(
+        { ...drivers.betterSqlite3, opener: "openBetterSqlite3OfClient" },
+        client,
+        options,
+      ),
   ],
   ["NodeSQLiteDatabase", async (client, { observe: _, ...options }) => {
     const module = await import("../sqlite/driver/node_sqlite_driver.ts");
-    return await module.openNodeSqliteOf(client, options);
+    return await module.openNodeSqliteOfClient(client, options);
   }],
   ["PostgresJsDatabase", openPostgres],
   ["NodePgDatabase", openPostgres],
   [
     "PgliteDatabase",
     (client, { observe: _, ...options }) =>
-      openPackaged({ ...drivers.pglite, opener: "openPgliteOf" }, client, options),
+      openPackagedDriver({ ...drivers.pglite, opener: "openPgliteOfClient" }, client, options),
   ],
 ]);

@@ -2,12 +2,12 @@ import type { DatabaseEngine } from "../../db/engine/engine.ts";
 import { maxNameBytes } from "../../schema/constraint_name.ts";
 import { postgresConstraintColumns } from "./constraints/postgres_constraint.ts";
 import { introspectPostgres } from "./driver/tables/introspect_postgres.ts";
-import { postgresRoleLimits } from "./driver/role_limits.ts";
+import { readPostgresRoleLimits } from "./driver/role_limits.ts";
 import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
 import { uninstallFromServer } from "./installed/uninstall_from_server.ts";
 import { canCompareTypes } from "./migrations/comparable_types.ts";
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
-import { postgresChanges } from "./changes/postgres_changes.ts";
+import { postgresChangesEngine } from "./changes/postgres_changes.ts";
 
 /** The engine Postgres, on a server or embedded, with any library. */
 export const postgresEngine: DatabaseEngine = {
@@ -31,7 +31,7 @@ export const postgresEngine: DatabaseEngine = {
     mayCreateTables: "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
     conflictTables: () => Promise.resolve([]),
   },
-  changes: postgresChanges,
+  changes: postgresChangesEngine,
   constraints: {
     columnsOf: (error, { table, driver }) => postgresConstraintColumns(error, table, driver),
   },
@@ -45,6 +45,7 @@ export const postgresEngine: DatabaseEngine = {
     logParts: "tables and functions named _service_* are to be added, for the changes that live " +
       "streams show",
   },
-  roles: { limits: postgresRoleLimits },
-  migrations: async () => (await import("./migrations/postgres_migrations.ts")).postgresMigrations,
+  roles: { limits: readPostgresRoleLimits },
+  migrations: async () =>
+    (await import("./migrations/postgres_migrations.ts")).postgresMigrationsEngine,
 };

@@ -1,10 +1,10 @@
 import type { DatabaseEngine } from "../../db/engine/engine.ts";
-import { brokenReferences } from "./constraints/broken_references.ts";
+import { columnsOfBrokenReferences } from "./constraints/broken_references.ts";
 import { sqliteConstraintColumns } from "./constraints/sqlite_constraint.ts";
 import { introspectSqlite } from "./driver/introspect_sqlite.ts";
 import { sqliteTriggerPrefix } from "./sql/change_log_schema.ts";
 import { sqliteConflictTables } from "./tables/conflict_tables.ts";
-import { sqliteChanges } from "./changes/sqlite_changes.ts";
+import { sqliteChangesEngine } from "./changes/sqlite_changes.ts";
 
 /** The engine SQLite, with any library. */
 export const sqliteEngine: DatabaseEngine = {
@@ -27,11 +27,11 @@ export const sqliteEngine: DatabaseEngine = {
     mayCreateTables: null,
     conflictTables: sqliteConflictTables,
   },
-  changes: sqliteChanges,
+  changes: sqliteChangesEngine,
   constraints: {
     async columnsOf(error, { table, values, driver }) {
       if (error.kind !== "foreign-key") return await sqliteConstraintColumns(error, table, driver);
-      const broken = values === null ? [] : await brokenReferences(values, table, driver);
+      const broken = values === null ? [] : await columnsOfBrokenReferences(values, table, driver);
       return broken.map(({ dbName }) => dbName);
     },
   },
@@ -50,5 +50,6 @@ export const sqliteEngine: DatabaseEngine = {
     logParts: "tables named _service_* are to be added, for the changes that live streams show",
   },
   roles: null,
-  migrations: async () => (await import("./migrations/sqlite_migrations.ts")).sqliteMigrations,
+  migrations: async () =>
+    (await import("./migrations/sqlite_migrations.ts")).sqliteMigrationsEngine,
 };

@@ -2,7 +2,7 @@ import { unreachable } from "../../problem/unreachable.ts";
 import { kindTest } from "../../schema/kinds/fits_kind.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import type { Comparison, Filter } from "../filter.ts";
-import { anyWork, comparisonWork, type WorkAllowance } from "../filter_work.ts";
+import { comparisonWork, unlimitedWork, type WorkAllowance } from "../filter_work.ts";
 import { columnValue } from "./row_matches.ts";
 import { type RowImage, storedForm } from "./row_image.ts";
 
@@ -19,7 +19,7 @@ export type InMemoryMatcher = (image: RowImage) => boolean | null;
 export function createInMemoryMatcher(
   filter: Filter,
   certification: CertifiedComparisons,
-  allowance: WorkAllowance = anyWork,
+  allowance: WorkAllowance = unlimitedWork,
 ): InMemoryMatcher {
   const compiled = (term: Filter) => createInMemoryMatcher(term, certification, allowance);
   switch (filter.kind) {

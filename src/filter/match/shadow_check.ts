@@ -2,7 +2,7 @@ import type { Random } from "../../runtime/runtime.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import { createInMemoryMatcher } from "./in_memory_matcher.ts";
 import type { Comparison, Filter } from "../filter.ts";
-import { anyWork, type WorkAllowance } from "../filter_work.ts";
+import { unlimitedWork, type WorkAllowance } from "../filter_work.ts";
 import type { RowImage } from "./row_image.ts";
 
 /** A comparison that was decided in memory for an image, and that the database also decides. */
@@ -19,7 +19,7 @@ export function comparisonsToCheck(
   filter: Filter,
   image: RowImage,
   certification: CertifiedComparisons,
-  allowance: WorkAllowance = anyWork,
+  allowance: WorkAllowance = unlimitedWork,
 ): readonly DecidedComparison[] {
   if (filter.kind === "and" || filter.kind === "or") {
     return filter.terms.flatMap((term) =>

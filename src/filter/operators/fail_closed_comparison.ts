@@ -6,7 +6,7 @@ import { fromMark } from "../../schema/safe_numbers.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { comparison, type Filter, noRows } from "../filter.ts";
-import { type JsonOperand, jsonOperandOf } from "../json_operand.ts";
+import { type JsonOperand, toJsonOperand } from "../json_operand.ts";
 import type { JsonPath } from "../../sql/json_path_dialect.ts";
 import { pathOperandFault } from "./path_comparison.ts";
 import { patternFault } from "./like_pattern.ts";
@@ -89,7 +89,7 @@ function ofColumn(value: unknown, column: ColumnInfo): unknown {
 function ofDocument(value: unknown): JsonOperand {
   // The message suggests a bigint, because in a document a string equals no number.
   requireExact(value, "bigint");
-  return jsonOperandOf(value);
+  return toJsonOperand(value);
 }
 
 function requireExact(value: unknown, better: string): void {

@@ -1,4 +1,4 @@
-import { isPlain, plainPattern } from "../../sql/plain_pattern.ts";
+import { isPlainPattern, plainPattern } from "../../sql/plain_pattern.ts";
 import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
@@ -9,7 +9,7 @@ import { filterLimits } from "../syntax/filter_syntax.ts";
  */
 export function patternFault(pattern: string): string | null {
   if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";
-  if (pattern.length <= filterLimits.pattern || isPlain(pattern)) return null;
+  if (pattern.length <= filterLimits.pattern || isPlainPattern(pattern)) return null;
   return `must have at most ${filterLimits.pattern} characters, or no wildcard but % at its ends`;
 }
 
@@ -17,13 +17,13 @@ export function patternFault(pattern: string): string | null {
  * Returns how many characters of a LIKE pattern count towards a filter's limit. The number is 0 if
  * the only wildcards are `%` at the ends, because such a pattern is a string search.
  */
-export function countedCharacters(pattern: string): number {
-  return isPlain(pattern) ? 0 : pattern.length;
+export function countedPatternCharacters(pattern: string): number {
+  return isPlainPattern(pattern) ? 0 : pattern.length;
 }
 
 /** Returns the approximate number of steps of a LIKE pattern for each character of a string. */
 export function patternWork(pattern: string): number {
-  return isPlain(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
+  return isPlainPattern(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }
 
 /** Returns true if `text` matches a LIKE pattern with `%`, `_` and the escape `\`. */

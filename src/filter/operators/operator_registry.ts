@@ -32,7 +32,7 @@ export interface CustomOperator {
 }
 
 /** The checks of the members of a custom operator. */
-export const customOperatorOptions = group(
+export const customOperatorRules = group(
   {
     toSql: synchronous<CustomOperator["toSql"]>().required(),
     matches: synchronous<CustomOperator["matches"]>().required(),

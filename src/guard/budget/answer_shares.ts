@@ -1,4 +1,4 @@
-import type { AnswerShares } from "../../idempotency/answer_shares.ts";
+import type { AnswerStorageShares } from "../../idempotency/answer_shares.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { BucketPolicy } from "./token_bucket.ts";
@@ -20,7 +20,7 @@ interface Unreconciled {
 export function createAnswerShares(
   ttlMs: number,
   limiterOf: (policy: BucketPolicy) => RateLimiter,
-): AnswerShares {
+): AnswerStorageShares {
   const clients = boundedMap<string, Unreconciled>(50_000);
   let limiter: RateLimiter | null = null;
 

@@ -6,8 +6,8 @@ import type { Guard } from "../../guard/guard.ts";
 import type { GuardedRequest } from "../../guard/guarded_request.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { Problem } from "../../problem/problem.ts";
-import { describedAs } from "../../protocol/route_description.ts";
-import { jsonType } from "../../protocol/reply.ts";
+import { withRouteDescription } from "../../protocol/route_description.ts";
+import { jsonContentType } from "../../protocol/reply.ts";
 import { parseBody, requireJson } from "../../resource/http/request_body.ts";
 import { refuseMethod } from "../../resource/routes/route_table.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
@@ -62,7 +62,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
   const add = <Input>(route: AccountRoute<Input>) => {
     const description = describeAccountRoute(route.description, route.limits ?? null);
     const handler = (context: Context<RouteEnv>) => answer(context, route, options);
-    hono.post(route.path, describedAs(description, handler));
+    hono.post(route.path, withRouteDescription(description, handler));
     hono.all(route.path, ({ req: { method } }) => {
       throw refuseMethod(method, ["POST"]);
     });
@@ -70,7 +70,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
   const me = describeAccountRoute(accountDescriptions.me, null);
   hono.get(
     "/me",
-    describedAs(me, (context: Context<RouteEnv>) => {
+    withRouteDescription(me, (context: Context<RouteEnv>) => {
       const user = context.get("user") ?? null;
       const headers = { "cache-control": "no-store", "vary": "Cookie, Authorization, X-API-Key" };
       return context.json({ user: user === null ? null : shownUser(user) }, 200, headers);
@@ -270,7 +270,7 @@ function respond(
   more: Readonly<Record<string, string>> = {},
 ): Response {
   const headers = new Headers({ ...more, "cache-control": "no-store" });
-  if (body !== null) headers.set("content-type", jsonType);
+  if (body !== null) headers.set("content-type", jsonContentType);
   if (cookie === "clear") sessionCookie.clear(headers, request);
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());

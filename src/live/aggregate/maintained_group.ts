@@ -7,11 +7,11 @@ import { unreachable } from "../../problem/unreachable.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import {
-  addExact,
-  divideExact,
+  addExactDecimals,
+  divideExactDecimal,
   type ExactDecimal,
-  parseExact,
-  printExact,
+  parseExactDecimal,
+  printExactDecimal,
 } from "../../sql/exact_decimal.ts";
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
@@ -84,8 +84,8 @@ export function addRow(
     const value = knownValue(row, column);
     if (value === undefined) return false;
     if (value === null) continue;
-    const { units, scale } = parseExact(String(value));
-    total.sum = addExact(total.sum, { units: units * BigInt(by), scale });
+    const { units, scale } = parseExactDecimal(String(value));
+    total.sum = addExactDecimals(total.sum, { units: units * BigInt(by), scale });
     total.values += by;
   }
   for (const [index, { metric: { column }, compare }] of extremes.entries()) {
@@ -131,13 +131,15 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
   const { sum, values } = total;
   const isAverage = metric.name === "avg";
   if (!metric.exact) {
-    const mean = Number(printExact(sum)) / values;
+    const mean = Number(printExactDecimal(sum)) / values;
     return { shown: mean, compared: mean };
   }
   const digits = averageDigits(metric.column);
   // Engines round a sum with more digits before they divide it.
   if (isAverage && sum.scale > digits) return null;
-  const plain = printExact(isAverage ? divideExact(sum, BigInt(values), digits) : sum);
+  const plain = printExactDecimal(
+    isAverage ? divideExactDecimal(sum, BigInt(values), digits) : sum,
+  );
   const shown = exactValue(plain, metric);
   return shown === null ? null : { shown, compared: plain };
 }
@@ -155,7 +157,7 @@ function totalOf(sum: unknown, values: unknown): Total | null {
   if (sum === null) return values === 0 ? { sum: zero, values: 0 } : null;
   const plain = String(sum);
   return /^-?\d+(?:\.\d+)?$/.test(plain)
-    ? { sum: parseExact(plain), values: Number(values) }
+    ? { sum: parseExactDecimal(plain), values: Number(values) }
     : null;
 }
 

@@ -1,5 +1,5 @@
 import type { Access } from "../../auth/scope.ts";
-import { aggregateSchema } from "../../plan/aggregate_schema.ts";
+import { createAggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { TransactionPart } from "../model/code_caller.ts";
@@ -36,7 +36,7 @@ export function resourcesOfSystem(): ChangedResource {
       },
       fieldsOf: null,
       variesByCaller: false,
-      groups: aggregateSchema(table, table.columns),
+      groups: createAggregateSchema(table, table.columns),
       capabilities: {
         ...capabilities,
         enableCreate: isWritten,

@@ -5,7 +5,7 @@ import type {
   ScopeOptions,
 } from "../../auth/scope.ts";
 import { databaseOption } from "../../db/require_database.ts";
-import { customOperatorOptions } from "../../filter/operators/operator_registry.ts";
+import { customOperatorRules } from "../../filter/operators/operator_registry.ts";
 import { protectionOptions } from "../../guard/resource_protection_options.ts";
 import {
   type Described,
@@ -224,7 +224,7 @@ const members = {
       maxBytes: whole({ from: 1 }).default(1_000_000_000),
     } satisfies Described<ImportLimits>,
   ).default({}),
-  customOperators: named(customOperatorOptions.required()).default({}),
+  customOperators: named(customOperatorRules.required()).default({}),
   ...protectionOptions,
 } satisfies Described<ResourceOptions<Row>>;
 

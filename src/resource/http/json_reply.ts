@@ -1,4 +1,4 @@
-import { jsonType, type Reply } from "../../protocol/reply.ts";
+import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.ts";
 import { responseTooLarge } from "./answer_bytes.ts";
@@ -101,7 +101,7 @@ export function limitedReply(
 
 function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers"] {
   // An object literal without a spread is created faster.
-  const fixed = { "content-type": jsonType, "cache-control": cacheControl, vary: "Accept" };
+  const fixed = { "content-type": jsonContentType, "cache-control": cacheControl, vary: "Accept" };
   return headers === undefined ? fixed : { ...fixed, ...headers };
 }
 
@@ -111,7 +111,7 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
  * whether to compress.
  */
 export const safeType: Readonly<Record<string, string>> = Object.freeze({
-  "content-type": `${jsonType};charset=utf-8;numbers=safe`,
+  "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
 
 /**

@@ -1,17 +1,17 @@
 import type { Connection } from "../../db/driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "../../db/rows.ts";
-import { countedAfter } from "../../plan/counted_position.ts";
+import { countedPositionAfter } from "../../plan/counted_position.ts";
 import {
   type CountedPosition,
-  fittingValues,
-  sealCounted,
+  countFittingValues,
+  sealCountedCursor,
   sealCursor,
-  sealOffset,
+  sealOffsetCursor,
 } from "../../plan/cursor.ts";
 import { parseLimit } from "../http/query_parameters.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { offsetAfter } from "../../plan/reached_position.ts";
+import { offsetPositionAfter } from "../../plan/reached_position.ts";
 import { catching, chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -196,7 +196,7 @@ function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPositi
   const { compared } = from;
   const { columns, order, limit } = read;
   const given = (limit ?? 0) - compared - 1;
-  const next = countedAfter(from, { stored: fetched.stored, columns, order }, given);
+  const next = countedPositionAfter(from, { stored: fetched.stored, columns, order }, given);
   const [rows, stored] = [fetched.rows.slice(compared), fetched.stored.slice(compared)];
   const cut = fetched.cut?.slice(compared);
   return { rows, stored, next, ...(cut === undefined ? {} : { cut }) };
@@ -233,10 +233,10 @@ function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource
   const { columns } = outcome;
   const list = { resource: resource.url, order, sealer: resource.sealer };
   const stored = outcome.stored.slice(0, intent.limit);
-  if (outcome.counted !== null) return sealCounted(outcome.counted, list);
+  if (outcome.counted !== null) return sealCountedCursor(outcome.counted, list);
   if (!resource.table.distinct) {
     const page = { stored, columns, order, from: offsetPosition(after) };
-    return sealOffset(offsetAfter(page, fittingValues), list);
+    return sealOffsetCursor(offsetPositionAfter(page, countFittingValues), list);
   }
   return sealCursor(keysetPosition(stored.at(-1) ?? [], columns, order), list);
 }

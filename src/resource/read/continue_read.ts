@@ -1,7 +1,7 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows, type RowReader } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
-import { requirePosition, type RowPosition } from "../../plan/cursor.ts";
+import { requireUnchangedPosition, type RowPosition } from "../../plan/cursor.ts";
 import { keyFilter, keyOf } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 
@@ -37,5 +37,5 @@ export async function continueRead(
     limit: null,
   } as const;
   const { stored: [current] } = await fetchRows(connection, plan, reader);
-  return { ...read, after: requirePosition(current, position) };
+  return { ...read, after: requireUnchangedPosition(current, position) };
 }

@@ -1,7 +1,7 @@
 import { bytesOfRow } from "../../db/row_bytes.ts";
 import type { RowPage, RowPages } from "../../db/row_pages.ts";
 import { type FetchedRows, fetchRows } from "../../db/rows.ts";
-import { countedAfter } from "../../plan/counted_position.ts";
+import { countedPositionAfter } from "../../plan/counted_position.ts";
 import type { CountedPosition } from "../../plan/cursor.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { ResponseAborted } from "../../problem/response_aborted.ts";
@@ -102,7 +102,7 @@ export async function readAtOnce(
   const all = { ...plan, limit: Number.MAX_SAFE_INTEGER };
   try {
     const { rows, stored } = await fetchRows(readsToAnswer(call), all, reader);
-    countedAfter(counted, { stored, columns: plan.columns, order: plan.order }, 0);
+    countedPositionAfter(counted, { stored, columns: plan.columns, order: plan.order }, 0);
     const bytes = stored.reduce((sum, row) => sum + bytesOfRow(row), 0);
     if (delivery !== null) inflight.hold(bytes, delivery);
     const { compared } = counted;

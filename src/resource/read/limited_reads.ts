@@ -1,7 +1,7 @@
 import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { catching } from "../../runtime/maybe_promise.ts";
-import { longText } from "../../protocol/text_stream.ts";
+import { minStreamedLength } from "../../protocol/text_stream.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
 
@@ -26,7 +26,7 @@ export function readsToAnswer(call: ResourceCall): Connection {
   const { delivery } = call.request;
   const { room } = inflight;
   if (delivery === null || room >= maxAnswerBytes) return limitedReads(call);
-  const reads = limitedReads(call, Math.max(room, longText));
+  const reads = limitedReads(call, Math.max(room, minStreamedLength));
   return {
     query: (statement) =>
       catching(() => reads.query(statement), (error) => {

@@ -1,10 +1,10 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
-import { countedFrom } from "../../plan/counted_position.ts";
+import { countedPositionAt } from "../../plan/counted_position.ts";
 import { type CountedPosition, type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { isCounted, parseOrder } from "../../plan/order.ts";
 import type { OffsetPosition, OrderKey, ReadPlan } from "../../plan/plan.ts";
-import { fromTheStart } from "../../plan/reached_position.ts";
+import { startPosition } from "../../plan/reached_position.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./continue_read.ts";
@@ -80,7 +80,7 @@ export function skipRows(listQuery: ListQuery, query: Query, { table }: Resource
     );
   }
   if (isCounted(listQuery.order)) {
-    return { ...listQuery, after: { kind: "counted", ...countedFrom(offset) } };
+    return { ...listQuery, after: { kind: "counted", ...countedPositionAt(offset) } };
   }
   // If rows may be equal, a position is a number of rows to skip.
   return table.distinct
@@ -149,7 +149,7 @@ export function countedPosition(
   { order, after }: Pick<ListQuery, "order" | "after">,
 ): CountedPosition | null {
   if (!isCounted(order)) return null;
-  return after?.kind === "counted" ? after : countedFrom(0);
+  return after?.kind === "counted" ? after : countedPositionAt(0);
 }
 
 function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> {
@@ -160,7 +160,7 @@ function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> 
 
 /** Returns a cursor's position in a list with equal rows, or the start without a cursor. */
 export function offsetPosition(after: CursorPosition | null): OffsetPosition {
-  return after?.kind === "reached" ? { values: after.values, skip: after.skip } : fromTheStart;
+  return after?.kind === "reached" ? { values: after.values, skip: after.skip } : startPosition;
 }
 
 /** Returns the shown columns and the columns of the order, which cursors contain. */

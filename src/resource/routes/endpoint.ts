@@ -2,8 +2,8 @@ import { requireAccess } from "../../auth/authorize.ts";
 import type { Access } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
-import { jsonType, type Reply } from "../../protocol/reply.ts";
-import { longText } from "../../protocol/text_stream.ts";
+import { jsonContentType, type Reply } from "../../protocol/reply.ts";
+import { minStreamedLength } from "../../protocol/text_stream.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { authorizeAgain } from "../authorize_related.ts";
 import { acceptedType } from "../http/accepted_type.ts";
@@ -96,7 +96,7 @@ export function listOrExport(
       if (!resource.capabilities.enableExport || raw === null) {
         return listing.run(request, user, resource);
       }
-      const type = acceptedType(raw, [jsonType, ...exports.keys()]);
+      const type = acceptedType(raw, [jsonContentType, ...exports.keys()]);
       // CSV has no safe form of numbers.
       const asked = type === csv.type ? { ...request, safeNumbers: false } : request;
       return (exports.get(type) ?? listing).run(asked, user, resource);
@@ -116,7 +116,7 @@ function sendReply(
   return chain(writeReply(shaped, request, resource), (reply) => {
     const { body } = reply;
     const { delivery } = request;
-    if (delivery !== null && typeof body === "string" && body.length >= longText) {
+    if (delivery !== null && typeof body === "string" && body.length >= minStreamedLength) {
       resource.inflight.add(body, delivery, access !== "read");
     }
     return reply;

@@ -6,8 +6,8 @@ import {
   inFlightProblem,
   type RequestOutcome,
 } from "../../idempotency/answer_once.ts";
-import type { AnswerShares } from "../../idempotency/answer_shares.ts";
-import { type AnswerKeeping, storedResponse } from "../../idempotency/stored_response.ts";
+import type { AnswerStorageShares } from "../../idempotency/answer_shares.ts";
+import { type AnswerStorageLimits, toStoredResponse } from "../../idempotency/stored_response.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import { parseIdempotencyKey } from "../../idempotency/idempotency_key.ts";
 import type { ResolvedIdempotencyOptions } from "../../idempotency/idempotency_options.ts";
@@ -47,7 +47,7 @@ export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
   /** The store, which is opened only when the first request with a key arrives. */
   readonly store: Pick<AppStore, "need">;
-  readonly shares: AnswerShares;
+  readonly shares: AnswerStorageShares;
   readonly runtime: Runtime;
 }
 
@@ -131,12 +131,12 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
 async function answerWithin(
   claim: IdempotencyClaim,
   table: TableIdempotency,
-  keeping: AnswerKeeping,
+  keeping: AnswerStorageLimits,
   execute: (record: RecordReply) => MaybePromise<Reply>,
 ): Promise<RequestOutcome> {
   const recorded: Reply[] = [];
   const reply = await execute(async (reply, connection) => {
-    const answer = storedResponse(reply, claim.share, keeping);
+    const answer = toStoredResponse(reply, claim.share, keeping);
     if (answer === null) return;
     // Another process has taken over the expired claim and handles the request.
     if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();

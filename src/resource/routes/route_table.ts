@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import type { ResourceRoute, Route } from "./endpoint.ts";
 import { routesOf } from "./routes.ts";
-import { reservedSegments } from "../../plan/key.ts";
+import { reservedPathSegments } from "../../plan/key.ts";
 
 /** The table of the routes of all resources, which finds routes by the raw path of a request. */
 export interface RouteTable {
@@ -173,7 +173,7 @@ export function pathsOf(url: string): ResourcePaths {
       const end = path.indexOf("/", firstSegment);
       if (mayBeReserved(path.charCodeAt(firstSegment))) {
         const first = end < 0 ? path.slice(firstSegment) : path.slice(firstSegment, end);
-        if (reservedSegments.has(first)) return fixed.get(path.slice(url.length)) ?? null;
+        if (reservedPathSegments.has(first)) return fixed.get(path.slice(url.length)) ?? null;
       }
       return end < 0 ? nullIfEmpty(row) : belowRow.get(path.slice(end)) ?? null;
     },
@@ -235,7 +235,7 @@ function distinctAt(urls: readonly string[]): number {
 
 const slash = 0x2f;
 const reservedInitials: ReadonlySet<number> = new Set(
-  [...reservedSegments].map((segment) => segment.charCodeAt(0)),
+  [...reservedPathSegments].map((segment) => segment.charCodeAt(0)),
 );
 
 /** Returns false if no reserved name begins with this character, so most keys need no lookup. */

@@ -4,7 +4,7 @@ import { addressGroup, clientAddress } from "../../guard/client_address.ts";
 import type { StreamPart } from "../../live/stream/stream_part.ts";
 import { formatKey, parseKey } from "../../plan/key.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { longText } from "../../protocol/text_stream.ts";
+import { minStreamedLength } from "../../protocol/text_stream.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
@@ -168,7 +168,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
    * many responses are in flight.
    */
   countStored({ body }: Reply): void {
-    if (typeof body !== "string" || body.length < longText) return;
+    if (typeof body !== "string" || body.length < minStreamedLength) return;
     this.#route.resource.inflight.add(body, this, false);
   }
 

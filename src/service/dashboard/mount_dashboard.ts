@@ -2,7 +2,7 @@ import type { Context, Hono } from "@hono/hono";
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 import { problemTypeBase } from "../../protocol/problem_codes.ts";
-import { jsonType, type Reply } from "../../protocol/reply.ts";
+import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import { type BodyLimits, parseBody, readBody } from "../../resource/http/request_body.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { refuseMethod } from "../../resource/routes/route_table.ts";
@@ -134,6 +134,6 @@ async function answerReport(
 const maxNames = 1_000;
 
 function json(body: unknown): Reply {
-  const headers = { "content-type": jsonType, "cache-control": "no-store" };
+  const headers = { "content-type": jsonContentType, "cache-control": "no-store" };
   return { status: 200, headers, body: writeJson(safeOutput(body)) };
 }

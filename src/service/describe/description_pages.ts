@@ -6,7 +6,7 @@ import { openapiYaml } from "../../openapi/openapi_yaml.ts";
 import type { ServiceFacts } from "../../openapi/service_facts.ts";
 import { describeService } from "../../openapi/service_schema.ts";
 import { llmsText } from "../../mcp/llms_text.ts";
-import { jsonType, type Reply } from "../../protocol/reply.ts";
+import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 import { acceptedType } from "../../resource/http/accepted_type.ts";
@@ -34,11 +34,11 @@ export function createDescriptionPages(
   const { resources, basePath, routeCount } = facts;
   const documents = [
     documentPage("/__service/schema", "The schema of the service", {
-      ...{ type: jsonType, routeCount },
+      ...{ type: jsonContentType, routeCount },
       write: (prefix) => JSON.stringify(describeService(facts, prefix)),
     }),
     documentPage("/__service/openapi.json", "The OpenAPI document", {
-      ...{ type: jsonType, routeCount },
+      ...{ type: jsonContentType, routeCount },
       write: (prefix) => JSON.stringify(openapiDocument(facts, prefix)),
     }),
     documentPage("/__service/openapi.yaml", "The OpenAPI document as YAML", {
@@ -146,11 +146,11 @@ async function indexReply(
   prefix: string,
 ): Promise<Reply> {
   const index = await indexFor(request.user(), resources, prefix);
-  const type = acceptedType(request.raw, [jsonType, htmlType]);
+  const type = acceptedType(request.raw, [jsonContentType, htmlType]);
   const headers = { vary: "accept", "cache-control": "private, no-cache" };
-  if (type === jsonType) {
+  if (type === jsonContentType) {
     const body = JSON.stringify(index);
-    return { status: 200, headers: { ...headers, "content-type": jsonType }, body };
+    return { status: 200, headers: { ...headers, "content-type": jsonContentType }, body };
   }
   return {
     status: 200,

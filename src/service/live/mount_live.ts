@@ -4,9 +4,9 @@ import type { User } from "../../auth/user.ts";
 import { liveLimits } from "../../live/live_limits.ts";
 import { MultiplexedStream } from "../../live/stream/multiplexed_stream.ts";
 import {
-  describedAs,
   objectSchema,
   type RouteDescription,
+  withRouteDescription,
 } from "../../protocol/route_description.ts";
 import { Problem } from "../../problem/problem.ts";
 import { parseBody } from "../../resource/http/request_body.ts";
@@ -47,7 +47,7 @@ const livePath = "/__service/live";
 
 /** Mounts the route of multiplexed streams in the Hono app of a service, after its other routes. */
 export function mountLive(hono: Hono<AppEnv>, mounted: MountedLive): void {
-  hono.post(livePath, describedAs(description, (context) => answerLive(context, mounted)));
+  hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
   // With two parameters, Hono does not list the handler as a route.
   hono.use(livePath, (context, _next) => {
     throw refuseMethod(context.req.method, ["POST"]);

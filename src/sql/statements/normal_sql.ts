@@ -1,20 +1,20 @@
 import type { SqlSyntax } from "./sql_syntax.ts";
-import { unquoted } from "./sql_tokens.ts";
+import { unquoteIdentifier } from "./sql_tokens.ts";
 
 /**
  * Returns a form of an SQL expression for comparisons: without blanks, comments, outer parentheses,
  * the case of names, and additions of the engine's catalog, such as casts. Expressions with the
  * same form are equivalent. Expressions with different forms may be equivalent, too.
  */
-export function normalSql(expression: string, syntax: SqlSyntax): string {
+export function normalizeSql(expression: string, syntax: SqlSyntax): string {
   let words = syntax.bareWords(wordsOf(expression, syntax.tokens));
   while (isWrapped(words)) words = words.slice(1, -1);
   return words.join(" ");
 }
 
 /** Returns all names in an SQL expression in lower case, such as columns and functions. */
-export function sqlNames(expression: string): readonly string[] {
-  return wordsOf(expression, standardTokens).filter((word) => /^[^'\d]/.test(word));
+export function namesInSql(expression: string): readonly string[] {
+  return wordsOf(expression, standardSqlTokens).filter((word) => /^[^'\d]/.test(word));
 }
 
 function wordsOf(expression: string, tokens: RegExp): readonly string[] {
@@ -23,12 +23,12 @@ function wordsOf(expression: string, tokens: RegExp): readonly string[] {
     .filter((token) => !/^(?:\s|--|\/\*)/.test(token))
     .map((token) => {
       if (token.startsWith("'")) return token;
-      return (/^(?:"|[`[].)/.test(token) ? unquoted(token) : token).toLowerCase();
+      return (/^(?:"|[`[].)/.test(token) ? unquoteIdentifier(token) : token).toLowerCase();
     });
 }
 
 /** The tokens of an expression. Brackets are part of arrays, and are not quotes. */
-export const standardTokens: RegExp =
+export const standardSqlTokens: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
 function isWrapped(words: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import { tokens, unquoted } from "./sql_tokens.ts";
+import { tokens, unquoteIdentifier } from "./sql_tokens.ts";
 
 /** The parts of a unique index that are known only from its CREATE INDEX statement. */
 export interface ParsedIndex {
@@ -41,7 +41,7 @@ export function parseCreateIndex(
 
   function resolved(token: string): string {
     if (comment.test(token)) return " ";
-    const word = /^["`[]/.test(token) ? unquoted(token) : token;
+    const word = /^["`[]/.test(token) ? unquoteIdentifier(token) : token;
     const column = spelled.get(word.toLowerCase());
     if (column !== undefined && !token.startsWith("'")) named.add(column);
     const isText = token.startsWith('"') && column === undefined &&

@@ -1,4 +1,4 @@
-import { tokens, unquoted } from "./sql_tokens.ts";
+import { tokens, unquoteIdentifier } from "./sql_tokens.ts";
 
 /** The parts of a CREATE TABLE statement, in the syntax that the service itself writes. */
 export interface ParsedTable {
@@ -34,12 +34,12 @@ export type ParsedConstraint =
     | {
       readonly kind: "references";
       readonly columns: readonly string[];
-      readonly target: ParsedTarget;
+      readonly target: ParsedForeignKeyTarget;
     }
   );
 
 /** The target of a foreign key in a CREATE TABLE statement. */
-export interface ParsedTarget {
+export interface ParsedForeignKeyTarget {
   /** The name of the referenced table, with its schema if the clause names one. */
   readonly table: readonly string[];
   /** The referenced columns. Null if the clause omits them, which means the primary key. */
@@ -138,7 +138,7 @@ function parseConstraint(
   return null;
 }
 
-function parseTarget(reader: TokenReader): ParsedTarget {
+function parseTarget(reader: TokenReader): ParsedForeignKeyTarget {
   const table = [reader.name()];
   while (reader.takes(".")) table.push(reader.name());
   const columns = reader.isWord("(") ? reader.names() : null;
@@ -206,7 +206,7 @@ class TokenReader {
 
   name(): string {
     const token = this.#token(this.at++);
-    return /^["`['"]/.test(token) ? unquoted(token) : token;
+    return /^["`['"]/.test(token) ? unquoteIdentifier(token) : token;
   }
 
   word(): string {

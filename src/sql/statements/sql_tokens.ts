@@ -3,7 +3,7 @@ export const tokens: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
 /** Returns the name in a quoted identifier. */
-export function unquoted(token: string): string {
+export function unquoteIdentifier(token: string): string {
   const last = token.at(-1) ?? "";
   return token.slice(1, -1).replaceAll(last + last, last);
 }

@@ -1,11 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { keyPath } from "../../../src/client/request/key_path.ts";
-import { formatKey, reservedSegments } from "../../../src/plan/key.ts";
+import { formatKey, reservedPathSegments } from "../../../src/plan/key.ts";
 import { testOnDialects } from "../../support/http.ts";
 import { withPosts } from "./posts_service.ts";
 
 const nasty: readonly string[] = [
-  ...reservedSegments,
+  ...reservedPathSegments,
   ...["...", ".a", "a/b", "a?b", "a#b", "a%2Fb", "%63ount", "a,b", ",", "a;b", "a&b=c", "+", " "],
   ...["ä", "😀", "\u0001", "\n", "'", '"', "\\", "a:b", "@", "~", "()", "null", "constructor"],
 ];
@@ -15,7 +15,7 @@ Deno.test("a key is spelt in a path as the service spells it", () => {
     assertEquals(keyPath(text), formatKey([text]), text);
     assertEquals(keyPath([text, "x"]), formatKey([text, "x"]), text);
   }
-  for (const name of reservedSegments) assertEquals(keyPath(name).startsWith("%"), true, name);
+  for (const name of reservedPathSegments) assertEquals(keyPath(name).startsWith("%"), true, name);
   assertEquals(keyPath([7, true]), formatKey([7, true]));
 });
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { postgresSyntax } from "../../../src/engines/postgres/sql/syntax.ts";
 import { sqliteSyntax } from "../../../src/engines/sqlite/sql/syntax.ts";
-import { normalSql } from "../../../src/sql/statements/normal_sql.ts";
+import { normalizeSql } from "../../../src/sql/statements/normal_sql.ts";
 
 const syntaxes = { sqlite: sqliteSyntax, postgres: postgresSyntax };
 
@@ -27,14 +27,14 @@ const different: readonly (readonly ["sqlite" | "postgres", string, string])[] =
 
 Deno.test("expressions that differ in their form alone have the same form", () => {
   for (const [engine, left, right] of same) {
-    assertEquals(normalSql(left, syntaxes[engine]), normalSql(right, syntaxes[engine]));
+    assertEquals(normalizeSql(left, syntaxes[engine]), normalizeSql(right, syntaxes[engine]));
   }
 });
 
 Deno.test("expressions that mean something else have another form", () => {
   for (const [engine, left, right] of different) {
     assert(
-      normalSql(left, syntaxes[engine]) !== normalSql(right, syntaxes[engine]),
+      normalizeSql(left, syntaxes[engine]) !== normalizeSql(right, syntaxes[engine]),
       `${left} and ${right}`,
     );
   }

@@ -2,7 +2,7 @@
  * Reads JSON and keeps every number as it is written, so that two texts of one value are equal only
  * where their digits are.
  */
-export function parseExact(text: string): unknown {
+export function parseExactDecimal(text: string): unknown {
   return JSON.parse(text, keepSource);
 }
 

@@ -1,4 +1,4 @@
-import { normalSql, sqlNames } from "../../../sql/statements/normal_sql.ts";
+import { namesInSql, normalizeSql } from "../../../sql/statements/normal_sql.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 import type { DifferenceKind } from "./difference.ts";
 import {
@@ -78,8 +78,8 @@ function compareUniques({ declared, existing, isOwn }: ShapePair): Found[] {
 function compareChecks({ declared, existing, isOwn, syntax }: ShapePair): Found[] {
   const names = new Set(existing.columns.map(({ name }) => name.toLowerCase()));
   const columnsOf = ({ sql }: CheckShape) =>
-    [...new Set(sqlNames(sql))].filter((name) => names.has(name));
-  const formOf = ({ sql }: CheckShape) => normalSql(sql, syntax);
+    [...new Set(namesInSql(sql))].filter((name) => names.has(name));
+  const formOf = ({ sql }: CheckShape) => normalizeSql(sql, syntax);
   const wanted = new Set(declared.checks.map(formOf));
   const has = new Set(existing.checks.map(formOf));
   return [
@@ -134,7 +134,8 @@ function compareIndexes({ declared, existing, isOwn, syntax }: ShapePair): Found
 
 /** Returns true if two indexes are the same except for their names. */
 export function isSameIndex(left: IndexShape, right: IndexShape, syntax: SqlSyntax): boolean {
-  const conditionOf = ({ where }: IndexShape) => where === null ? null : normalSql(where, syntax);
+  const conditionOf = ({ where }: IndexShape) =>
+    where === null ? null : normalizeSql(where, syntax);
   return isSameList(left.parts, right.parts) && left.unique === right.unique &&
     left.isValid === right.isValid && conditionOf(left) === conditionOf(right);
 }

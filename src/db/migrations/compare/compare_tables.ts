@@ -1,5 +1,5 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
-import { normalSql } from "../../../sql/statements/normal_sql.ts";
+import { normalizeSql } from "../../../sql/statements/normal_sql.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 import type { ComparisonFacts } from "../../engine/migration_facts.ts";
 import { compareConstraints } from "./compare_constraints.ts";
@@ -216,7 +216,7 @@ function compareColumn(
 /** Returns true if two expressions certainly have the same meaning. */
 function isSameExpression(left: string | null, right: string | null, syntax: SqlSyntax): boolean {
   if (left === null || right === null) return left === right;
-  return normalSql(left, syntax) === normalSql(right, syntax);
+  return normalizeSql(left, syntax) === normalizeSql(right, syntax);
 }
 
 /** Returns an existing table whose columns have their new names. */

@@ -1,4 +1,4 @@
-import { normalSql } from "../../../sql/statements/normal_sql.ts";
+import { normalizeSql } from "../../../sql/statements/normal_sql.ts";
 import { isSameIndex } from "../compare/compare_constraints.ts";
 import { isSameSet } from "../compare/table_shape.ts";
 import { type TableMigration, wantedNames } from "./table_migration.ts";
@@ -33,7 +33,9 @@ export function renamedParts(table: TableMigration): readonly RenamedPart[] {
     if (has !== undefined) found.push({ from: has.name, to: name, sql: index });
   }
   for (const { name, sql } of planning.renamesConstraints ? shape.checks : []) {
-    const has = current.checks.find((one) => normalSql(one.sql, syntax) === normalSql(sql, syntax));
+    const has = current.checks.find((one) =>
+      normalizeSql(one.sql, syntax) === normalizeSql(sql, syntax)
+    );
     if (has !== undefined) found.push({ from: has.name, to: name, sql: null });
   }
   const names = new Set(

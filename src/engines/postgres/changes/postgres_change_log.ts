@@ -24,8 +24,8 @@ import {
   LoggedChange,
   rowOfCompleteImages,
 } from "../../../db/changes/logged_change.ts";
-import { metaValue, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
-import { type OnSecured, SecuredTables } from "./secured_tables.ts";
+import { metaValueSql, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
+import { type OnRowPolicyTablesChange, RowPolicyTables } from "./row_policy_tables.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import type { ChangeHints } from "../../../db/engine/changes_engine.ts";
 import { engineOf } from "../../../db/engine/engine_of.ts";
@@ -36,13 +36,13 @@ export interface PostgresChangeLogOptions {
   readonly changes: ResolvedChangesOptions;
   readonly hints: ChangeHints;
   readonly random: Random;
-  readonly onSecured: OnSecured;
+  readonly onSecured: OnRowPolicyTablesChange;
 }
 
 /** Opens the change log of a Postgres database that has been set up. */
-export async function postgresChangeLog(options: PostgresChangeLogOptions): Promise<ChangeLog> {
+export async function openPostgresChangeLog(options: PostgresChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({
-    text: `SELECT ${metaValue("secret")}`,
+    text: `SELECT ${metaValueSql("secret")}`,
     values: [],
   });
   const log = new PostgresChangeLog(options, String(rows[0]?.[0]));
@@ -51,7 +51,7 @@ export async function postgresChangeLog(options: PostgresChangeLogOptions): Prom
 }
 
 /** The maximum number of changes in one part of a step of the change log. */
-export const maxChangesPerPart = 1_000;
+export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
 /** A step of the change log that is read in several parts, because it is too large for one read. */
@@ -86,7 +86,7 @@ class PostgresChangeLog implements ChangeLog {
     this.#reader = new PostgresLogReader(
       driver,
       random,
-      new SecuredTables([...this.tables], onSecured),
+      new RowPolicyTables([...this.tables], onSecured),
     );
     this.#decodeImage = imageDecoder(createRowReader(driver.dialect, () => {}), changes.exclude);
     this.#isWhole = completeImages(engineOf(driver).changes, changes.exclude);
@@ -102,7 +102,7 @@ class PostgresChangeLog implements ChangeLog {
     if (start?.kind !== "snapshot") return null;
     const page = await this.#reader.changes({
       after: start,
-      maxRows: part?.maxChanges ?? maxChangesPerPart,
+      maxRows: part?.maxChanges ?? maxChangesPerStepPart,
       rest: part === null ? null : { afterSeq: part.lastSeq, target: part.target },
     });
     const { rows, floor } = page;
@@ -118,7 +118,7 @@ class PostgresChangeLog implements ChangeLog {
       from: start,
       target,
       lastSeq: String(rows.at(-1)?.seq),
-      maxChanges: Math.min(2 * rows.length, maxChangesPerPart),
+      maxChanges: Math.min(2 * rows.length, maxChangesPerStepPart),
     };
     return unfinished;
   }

@@ -2,21 +2,21 @@ import { jsonMembers } from "../../../schema/exact_json.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { sqlName, type SqlValue } from "../../../sql/fragment.ts";
 import type { ChangesEngine } from "../../../db/engine/changes_engine.ts";
-import { decodePostgresCell, logName } from "../sql/change_log_schema.ts";
-import { postgresChangeLog } from "./postgres_change_log.ts";
+import { decodePostgresCell, logTableNameSql } from "../sql/change_log_schema.ts";
+import { openPostgresChangeLog } from "./postgres_change_log.ts";
 import { recordingDriver } from "./recording_driver.ts";
 import { setUpPostgresLog } from "./set_up_postgres_log.ts";
 import { whyNoChangeLog } from "./why_no_change_log.ts";
 
 /** The change log of Postgres. Triggers record the changes, or the driver that writes the rows. */
-export const postgresChanges: ChangesEngine = {
+export const postgresChangesEngine: ChangesEngine = {
   async setUp({ driver, tables, changes: { mode, schema, exclude }, random }) {
     const described = await setUpPostgresLog(driver, tables, { mode, schema, exclude }, random);
     const unwatched = described.filter(({ isWatched }) => !isWatched);
     return {
       untracked: unwatched.map(({ table }) => table),
       findUntracked: () => Promise.resolve(null),
-      open: (options) => postgresChangeLog({ driver, tables: described, random, ...options }),
+      open: (options) => openPostgresChangeLog({ driver, tables: described, random, ...options }),
       // The driver records only writes to tables without triggers.
       recordingDriver: () =>
         mode === "service" && unwatched.length > 0
@@ -37,12 +37,12 @@ export const postgresChanges: ChangesEngine = {
   mark: null,
   changesSince: (table) => ({
     text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
-      WHERE xid = pg_current_xact_id() AND "table" = ${logName("$1")}
+      WHERE xid = pg_current_xact_id() AND "table" = ${logTableNameSql("$1")}
         AND coalesce(after, before) IS NOT NULL`,
     values: [sqlName(table)],
   }),
   history: {
-    isTable: (table, place) => `"table" = ${logName(place(sqlName(table)))}`,
+    isTable: (table, place) => `"table" = ${logTableNameSql(place(sqlName(table)))}`,
     mayHave,
     at: "(extract(epoch FROM at) * 1000)::bigint",
     before: "before::text",

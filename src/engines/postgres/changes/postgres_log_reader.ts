@@ -8,7 +8,7 @@ import {
   snapshotText,
 } from "../../../db/changes/log_position.ts";
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
-import type { SecuredTables } from "./secured_tables.ts";
+import type { RowPolicyTables } from "./row_policy_tables.ts";
 
 /** Changes that the reader of the Postgres log has read, and the position after them. */
 export interface LogPage {
@@ -40,10 +40,10 @@ const maxBytesPerPage = 16 * 1024 * 1024;
 export class PostgresLogReader {
   readonly #driver: Driver;
   readonly #random: Random;
-  readonly #secured: SecuredTables;
+  readonly #secured: RowPolicyTables;
   readonly #state: string;
 
-  constructor(driver: Driver, random: Random, secured: SecuredTables) {
+  constructor(driver: Driver, random: Random, secured: RowPolicyTables) {
     this.#driver = driver;
     this.#random = random;
     this.#secured = secured;
@@ -96,7 +96,7 @@ export class PostgresLogReader {
       : ["seq", " AND seq > $4 AND pg_visible_in_snapshot(xid, $5::pg_snapshot)"];
     const cells = await this.#query({
       text: `SELECT ${columns.selectList}
-        FROM (SELECT ${this.#state}, ${metaValue("floor")} AS floor) AS p
+        FROM (SELECT ${this.#state}, ${metaValueSql("floor")} AS floor) AS p
         LEFT JOIN (
           SELECT *, count(*) OVER () AS available,
             sum(${size("before")} + ${size("after")}) OVER (ORDER BY seq
@@ -138,7 +138,7 @@ export class PostgresLogReader {
 const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
 /** Returns an SQL expression that reads a value from the table `_service_meta`. */
-export function metaValue(name: "secret" | "floor"): string {
+export function metaValueSql(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 

@@ -3,9 +3,9 @@ import type { Random } from "../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type SqlValue } from "../../../sql/fragment.ts";
 import {
-  isTextInImages,
-  logName,
-  postgresLogParts,
+  isTextInImagesSql,
+  logTableNameSql,
+  postgresLogStatements,
   postgresTriggerName,
   postgresTriggers,
   postgresTruncateTriggerName,
@@ -22,7 +22,7 @@ export interface PostgresLogTable {
   readonly name: string;
   /** True if triggers record the changes of the table. */
   readonly isWatched: boolean;
-  /** The columns that row images store as text. See {@link isTextInImages}. */
+  /** The columns that row images store as text. See {@link isTextInImagesSql}. */
   readonly texts: ReadonlySet<string>;
 }
 
@@ -33,11 +33,13 @@ export function setUpPostgresLog(
   changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
   random: Random,
 ): Promise<readonly PostgresLogTable[]> {
-  return driver.transaction((connection) => recordOnServer(connection, tables, changes, random));
+  return driver.transaction((connection) =>
+    setUpPostgresLogWithin(connection, tables, changes, random)
+  );
 }
 
 /** Sets up the change log in an open transaction of a Postgres database. */
-export async function recordOnServer(
+export async function setUpPostgresLogWithin(
   connection: Connection,
   tables: readonly TableInfo[],
   changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
@@ -95,7 +97,7 @@ async function createLog(
   }
   const schema = String(found?.schema);
   const isNew = found?.hasTables !== "t";
-  const { tables, epochTable, functions, functionName } = postgresLogParts(schema);
+  const { tables, epochTable, functions, functionName } = postgresLogStatements(schema);
   const name = `${quoteIdentifier(schema)}.${quoteIdentifier(functionName)}`;
   const [parts] = await selectNamed(
     connection,
@@ -171,7 +173,7 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
     connection,
     {
       kind: "relkind",
-      name: logName("$1"),
+      name: logTableNameSql("$1"),
       isWatched: `EXISTS (SELECT FROM pg_trigger t
         WHERE t.tgrelid = c.oid AND t.tgname = $2 AND t.tgenabled <> 'D')`,
     },
@@ -190,7 +192,7 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
     { name: "a.attname" },
     `FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
      WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
-       AND ${isTextInImages}`,
+       AND ${isTextInImagesSql}`,
     found.name,
   );
   return {

@@ -14,10 +14,10 @@ import {
   tableName,
   toStatement,
 } from "../../../sql/fragment.ts";
-import { postgresImage, postgresLiteral } from "../sql/change_log_schema.ts";
+import { postgresImageSql, postgresLiteral } from "../sql/change_log_schema.ts";
 import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
 import { createRowReader, type RowReader } from "../../../db/rows.ts";
-import { plannedTargets } from "./planned_targets.ts";
+import { readTargetTables } from "./target_tables.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
@@ -173,7 +173,7 @@ export class WriteRecorder {
     if (!isPlannable.test(text)) return this.#tables;
     const known = this.#known.get(text);
     if (known !== undefined) return known;
-    const targets = await plannedTargets(statement, connection);
+    const targets = await readTargetTables(statement, connection);
     const recorded = targets === null
       ? this.#tables
       : this.#tables.filter(({ name }) => targets.has(name));
@@ -202,7 +202,11 @@ export class WriteRecorder {
   }
 
   #image(row: string, table: TableInfo, texts: ReadonlySet<string>): string {
-    return postgresImage(row, table.columns.filter((column) => !this.#exclude.has(column)), texts);
+    return postgresImageSql(
+      row,
+      table.columns.filter((column) => !this.#exclude.has(column)),
+      texts,
+    );
   }
 
   #selectList(columns: readonly ColumnInfo[]): string {

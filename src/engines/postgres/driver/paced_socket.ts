@@ -21,7 +21,7 @@ const bytesOfBurst = 128 * 1024;
  * megabytes, which delayed other requests by half a second. With TLS there are no pauses, because
  * the library then reads from another socket.
  */
-export function pacedSockets(): (target: SocketTarget) => Socket {
+export function createPacedSocketFactory(): (target: SocketTarget) => Socket {
   let attempts = 0;
   return ({ host, port, path, ssl }) => {
     const socket = new Socket();

@@ -6,7 +6,7 @@ import { systemClock } from "../../../runtime/system_runtime.ts";
 import type { Driver } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
-import { type PgliteClient, sharedSession } from "./shared_pglite.ts";
+import { createSharedPgliteSession, type PgliteClient } from "./shared_pglite.ts";
 import { driverOptions, openingPlace } from "../../../db/driver_options.ts";
 
 /** Options for opening PGlite, a Postgres that runs inside this process. */
@@ -57,7 +57,10 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
  * while a transaction of the service is open. The time zone of the PGlite becomes UTC. The PGlite
  * stays open when the driver closes.
  */
-export async function openPgliteOf(client: object, given: PgliteOptions = {}): Promise<Driver> {
+export async function openPgliteOfClient(
+  client: object,
+  given: PgliteOptions = {},
+): Promise<Driver> {
   const options = pgliteOptions.read(given, openingPlace);
   if (options.readOnly === true) {
     throw new Error("Cannot open this client for reading only: the program writes with it");
@@ -68,7 +71,7 @@ export async function openPgliteOf(client: object, given: PgliteOptions = {}): P
   await library.query("SET TIME ZONE 'UTC'", [], {});
   return postgresDriver({
     label: "the program's client (pglite)",
-    sessions: [sharedSession(library)],
+    sessions: [createSharedPgliteSession(library)],
     maxReads: 1,
     waitLimitMs: options.waitLimitMs,
     raisedMessages: options.raisedMessages,

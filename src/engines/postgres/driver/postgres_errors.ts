@@ -108,7 +108,7 @@ function failedConstraint(error: Error): FailedConstraint | null {
  * functions of tsquery, tsvector, jsonpath and regclass do. Unlike this error, the error of a wrong
  * statement has a position.
  */
-export function refusesTextOfValue(error: unknown): boolean {
+export function isRejectedValue(error: unknown): boolean {
   if (!(error instanceof Error) || !codesOfStatements.has(codeOf(error) ?? "")) return false;
   if (isRaised(error)) return false;
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));

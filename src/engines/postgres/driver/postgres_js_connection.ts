@@ -5,7 +5,7 @@ import { announcesSetting } from "../sql/change_log_schema.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import { cancelQuery } from "./cancel_read.ts";
 import { isStalePlan } from "./postgres_errors.ts";
-import { pacedSockets } from "./paced_socket.ts";
+import { createPacedSocketFactory } from "./paced_socket.ts";
 import type { PostgresConnection, PostgresResult, ScheduledRead } from "./postgres_connection.ts";
 import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
@@ -14,12 +14,12 @@ import type { PostgresOptions } from "./postgres_options.ts";
  * Returns true if the URL leads to a pooler that assigns connections per transaction, which makes
  * LISTEN impossible.
  */
-export function isPooled(url: string): boolean {
+export function isPoolerUrl(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
 }
 
 /** The Postgres server that another client connects to, as options of postgres.js. */
-export interface PostgresServer {
+export interface PostgresServerOptions {
   readonly host?: unknown;
   readonly port?: unknown;
   /** The path of a Unix socket. */
@@ -35,7 +35,7 @@ export interface PostgresServer {
 export interface PostgresJsConnectionOptions {
   readonly url: string;
   /** Replaces the server in the URL. Null if the URL determines the server. */
-  readonly server: PostgresServer | null;
+  readonly server: PostgresServerOptions | null;
   readonly options: Pick<PostgresOptions, "readOnly"> & {
     readonly statementTimeoutMs: number;
     readonly maxParallelWorkers: number;
@@ -53,7 +53,7 @@ export interface PostgresJsConnectionOptions {
 }
 
 /** The maximum number of prepared statements, because the library never removes one. */
-const maxPrepared = 500;
+const maxPreparedStatements = 500;
 
 /** The maximum length of prepared statements, in characters. Filters of clients may be long. */
 const maxPreparedLength = 500_000;
@@ -85,7 +85,7 @@ export class PostgresJsConnection implements PostgresConnection {
   constructor(options: PostgresJsConnectionOptions) {
     this.#options = options;
     this.#alterations = options.alterations.count;
-    this.#pooled = isPooled(options.url);
+    this.#pooled = isPoolerUrl(options.url);
     this.#announces = options.listeners.count > 0;
     this.#client = this.#connect();
     this.opening = this.#begin("SELECT 1");
@@ -194,7 +194,7 @@ export class PostgresJsConnection implements PostgresConnection {
   #undeclared() {
     const { notified } = this.#options;
     return {
-      socket: pacedSockets(),
+      socket: createPacedSocketFactory(),
       ...(notified === undefined ? {} : {
         onnotify: (_channel: string, payload: string) => notified(payload),
       }),
@@ -275,7 +275,7 @@ export class PostgresJsConnection implements PostgresConnection {
     if (this.#pooled) return false;
     if (this.#prepared.has(text)) return true;
     const length = this.#preparedLength + text.length;
-    if (this.#prepared.size >= maxPrepared || length > maxPreparedLength) return false;
+    if (this.#prepared.size >= maxPreparedStatements || length > maxPreparedLength) return false;
     this.#preparedLength = length;
     this.#prepared.add(text);
     return true;

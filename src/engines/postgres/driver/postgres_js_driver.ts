@@ -3,16 +3,16 @@ import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Driver } from "../../../db/driver.ts";
 import { openingPlace } from "../../../db/driver_options.ts";
 import {
-  isPooled,
+  isPoolerUrl,
   PostgresJsConnection,
   type PostgresJsConnectionOptions,
 } from "./postgres_js_connection.ts";
 import { RoleWatch } from "./role_watch.ts";
-import { type PostgresPlace, serverOf } from "./server_of_client.ts";
+import { type PostgresTarget, serverOfClient } from "./server_of_client.ts";
 import type { PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
-import { type PostgresOptions, postgresOptions } from "./postgres_options.ts";
-import { notifySignals } from "./notify_signals.ts";
+import { postgresOptionRules, type PostgresOptions } from "./postgres_options.ts";
+import { createPostgresSignals } from "./postgres_signals.ts";
 
 export type { PostgresOptions };
 
@@ -32,18 +32,18 @@ export async function openPostgres(url: string, given: PostgresOptions = {}): Pr
  * `Client`) connects to, as the same user. The driver has a separate pool, whose sessions have the
  * settings of the service. The client stays open when the driver closes.
  */
-export async function openPostgresOf(
+export async function openPostgresOfClient(
   client: object,
   given: PostgresOptions = {},
 ): Promise<Driver> {
-  return await open(serverOf(client), given);
+  return await open(serverOfClient(client), given);
 }
 
 async function open(
-  { url, server }: PostgresPlace,
+  { url, server }: PostgresTarget,
   given: PostgresOptions,
 ): Promise<Driver> {
-  const options = postgresOptions.read(given, openingPlace);
+  const options = postgresOptionRules.read(given, openingPlace);
   const { clock = systemClock, waitLimitMs, maxConnections } = options;
   const connectionOptions: PostgresJsConnectionOptions = {
     url,
@@ -64,7 +64,9 @@ async function open(
     raisedMessages: options.raisedMessages,
     clock,
     isShared: true,
-    signals: isPooled(url) || options.readOnly === true ? null : notifySignals(connectionOptions),
+    signals: isPoolerUrl(url) || options.readOnly === true
+      ? null
+      : createPostgresSignals(connectionOptions),
     renewConnections,
     close: () => Promise.resolve(),
   });

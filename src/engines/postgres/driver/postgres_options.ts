@@ -33,7 +33,7 @@ export interface PostgresOptions {
 }
 
 /** The checks and defaults of the options of a Postgres driver. */
-export const postgresOptions = group(
+export const postgresOptionRules = group(
   {
     ...driverOptions,
     maxConnections: whole({ from: 1 }).default(10),

@@ -9,7 +9,7 @@ import type { TransactionGuard } from "../../../db/transact.ts";
 import { watchRead } from "../../../db/watch_read.ts";
 import type { Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
-import { openConnection, toQueryResult, toText, translated } from "./run_statement.ts";
+import { openConnection, toPostgresText, toQueryResult, translated } from "./run_statement.ts";
 
 /** The objects that the reads of all requests in a Postgres driver share. */
 export interface PostgresReadParts {
@@ -84,7 +84,7 @@ export class PostgresReads implements Connection {
       cancelled ??= read.cancel();
     };
     const { maxBytes, timeoutMs } = this.#limits;
-    const read = connection.read(statement.text, statement.values.map(toText), (row) => {
+    const read = connection.read(statement.text, statement.values.map(toPostgresText), (row) => {
       this.#bytes += bytesOfRow(row);
       if (this.#bytes <= maxBytes) return true;
       stop("too-large", "its rows have too many bytes");

@@ -5,7 +5,7 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 import { sqlName } from "../../../sql/fragment.ts";
 
 /** Reads how the rights of the database role restrict access to each table. */
-export async function postgresRoleLimits(
+export async function readPostgresRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],
 ): Promise<ReadonlyMap<TableInfo, RoleLimits>> {

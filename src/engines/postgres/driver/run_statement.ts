@@ -4,7 +4,7 @@ import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
-import { refusesTextOfValue, toPostgresError } from "./postgres_errors.ts";
+import { isRejectedValue, toPostgresError } from "./postgres_errors.ts";
 
 /** Returns the open connection of a session. If opening fails, no statement has been sent yet. */
 export async function openConnection(
@@ -28,7 +28,7 @@ export async function run(
   statement: Statement,
 ): Promise<QueryResult> {
   return toQueryResult(
-    await connection.run(statement.text, statement.values.map(toText)),
+    await connection.run(statement.text, statement.values.map(toPostgresText)),
     statement,
   );
 }
@@ -49,7 +49,7 @@ export function translated(
   sent: "write" | "read",
   showsRaised: boolean,
 ): unknown {
-  return values.length > 0 && refusesTextOfValue(error)
+  return values.length > 0 && isRejectedValue(error)
     ? new DatabaseError("invalid-value", error)
     : toPostgresError(error, sent, showsRaised);
 }
@@ -57,7 +57,7 @@ export function translated(
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
 /** Returns a bound value as the text that Postgres reads. */
-export function toText(value: SqlValue): string | null {
+export function toPostgresText(value: SqlValue): string | null {
   if (value === null || typeof value === "string") return value;
   if (typeof value !== "object") return String(value);
   return `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex")}`;

@@ -1,14 +1,14 @@
-import type { PostgresServer } from "./postgres_js_connection.ts";
+import type { PostgresServerOptions } from "./postgres_js_connection.ts";
 
 /** The Postgres server to connect to. */
-export interface PostgresPlace {
+export interface PostgresTarget {
   /** The URL. If `server` is set, the URL is only used in messages. */
   readonly url: string;
-  readonly server: PostgresServer | null;
+  readonly server: PostgresServerOptions | null;
 }
 
 /** Returns the server of a postgres.js or node-postgres client. Throws for other objects. */
-export function serverOf(client: object): PostgresPlace {
+export function serverOfClient(client: object): PostgresTarget {
   // Any member may be missing, so the code below checks every member before its use.
   const { options, connectionParameters } = client as Client;
   if (typeof options?.connectionString === "string") {
@@ -30,7 +30,7 @@ export function serverOf(client: object): PostgresPlace {
 }
 
 /** The parsed options of postgres.js, or the given options of node-postgres. */
-interface ClientOptions extends Omit<PostgresServer, "username"> {
+interface ClientOptions extends Omit<PostgresServerOptions, "username"> {
   readonly connectionString?: unknown;
   readonly user?: unknown;
   readonly pass?: unknown;
@@ -45,7 +45,7 @@ interface Client {
 }
 
 /** Removes options that are undefined. The library then uses environment variables instead. */
-function present(options: PostgresServer): PostgresServer {
+function present(options: PostgresServerOptions): PostgresServerOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined && value !== null),
   );

@@ -41,7 +41,7 @@ export interface PgliteResult {
  * unchanged, because each statement of the session passes its own conversions. The library starts
  * each transaction, so statements of the program wait until the transaction ends.
  */
-export function sharedSession(client: PgliteClient): PostgresSession {
+export function createSharedPgliteSession(client: PgliteClient): PostgresSession {
   const options = textOptions(client);
   let open: OpenTransaction | null = null;
   /** The current wait for the program's statements, or null. */

@@ -5,7 +5,7 @@ import { selectNamed } from "../../../db/named_columns.ts";
 import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
 
 /** The `application_name` of sessions that uninstall. Sessions of a service have another name. */
-export const uninstallingName = "resource-api uninstall";
+export const uninstallApplicationName = "resource-api uninstall";
 
 /**
  * Removes all additions of the service from a Postgres database in one transaction. Before that,

@@ -1,10 +1,10 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { sqlNames } from "../../../sql/statements/normal_sql.ts";
+import { namesInSql } from "../../../sql/statements/normal_sql.ts";
 import type { Difference } from "../../../db/migrations/compare/difference.ts";
 import type { ColumnShape } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { columnList, postgresColumn, textLiteral } from "../../../db/migrations/plan/column_sql.ts";
-import { conversion } from "./postgres_conversion.ts";
+import { columnConversionSql } from "./postgres_conversion.ts";
 import { alter, step, type TableMigration } from "../../../db/migrations/plan/table_migration.ts";
 
 /**
@@ -12,7 +12,7 @@ import { alter, step, type TableMigration } from "../../../db/migrations/plan/ta
  * columns first), new columns, changes, and at last generated columns, whose sources then have
  * their types.
  */
-export function columnSteps(table: TableMigration): readonly MigrationStep[] {
+export function columnMigrationSteps(table: TableMigration): readonly MigrationStep[] {
   const missing = table.of("missing-column").map(({ declared }) => declared);
   const again = computedAgain(table);
   const isComputed = ({ existing }: Superfluous) => existing.generated !== null;
@@ -48,7 +48,7 @@ function computedAgain(table: TableMigration): readonly ColumnShape[] {
     const has = table.pair.current.columns.find((one) => one.name === name);
     if (generated === null || has === undefined) return false;
     if (isOf(name, "generated", "type", "collation")) return true;
-    return has.generated !== null && sqlNames(has.generated).some((one) => retyped.has(one));
+    return has.generated !== null && namesInSql(has.generated).some((one) => retyped.has(one));
   });
 }
 
@@ -78,7 +78,7 @@ function partsOf(table: TableMigration, { name }: ColumnShape): readonly Migrati
     ...indexes.filter((one) => isLost(one, one.parts)).map((one) =>
       step(one.sql, `${table.label}: make the index ${one.name} again`)
     ),
-    ...checks.filter((one) => isLost(one, sqlNames(one.sql))).map((one) =>
+    ...checks.filter((one) => isLost(one, namesInSql(one.sql))).map((one) =>
       constrain(one.name, `CHECK (${one.sql}\n)`)
     ),
   ];
@@ -172,7 +172,9 @@ function retyped(table: TableMigration, name: string): MigrationStep {
   const { type = "", collation = null } = wanted ?? {};
   const column = quoteIdentifier(name);
   const collate = collation === null ? "" : ` COLLATE ${quoteIdentifier(collation)}`;
-  const using = has?.type === type ? "" : ` USING ${conversion(column, has?.type ?? "", type)}`;
+  const using = has?.type === type
+    ? ""
+    : ` USING ${columnConversionSql(column, has?.type ?? "", type)}`;
   const isLossy = table.mayLose(name);
   return alter(
     table,

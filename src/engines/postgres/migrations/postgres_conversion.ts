@@ -1,5 +1,5 @@
 /** Returns the SQL expression that converts a column of Postgres from one type to another. */
-export function conversion(column: string, from: string, to: string): string {
+export function columnConversionSql(column: string, from: string, to: string): string {
   const isNumber = /^(?:smallint|integer|bigint|numeric|real|double precision)/;
   if (from === "boolean" && isNumber.test(to)) return `${column}::integer::${to}`;
   if (to === "boolean" && isNumber.test(from)) return `${column} <> 0`;

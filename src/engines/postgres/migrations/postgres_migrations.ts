@@ -1,17 +1,17 @@
 import type { MigrationsEngine } from "../../../db/engine/migrations_engine.ts";
 import { postgresSyntax } from "../sql/syntax.ts";
 import { postgresTypeName } from "../sql/type_names.ts";
-import { postgresRecording } from "./postgres_recording.ts";
-import { postgresShapes } from "./postgres_shapes.ts";
-import { postgresSteps } from "./postgres_steps.ts";
-import { isWiderInPostgres } from "./postgres_types.ts";
-import { writtenByPostgres } from "./written_by_postgres.ts";
+import { postgresRecordingEngine } from "./postgres_recording.ts";
+import { readPostgresShapes } from "./postgres_shapes.ts";
+import { postgresMigrationSteps } from "./postgres_steps.ts";
+import { isWiderPostgresType } from "./postgres_types.ts";
+import { shapesPrintedByPostgres } from "./shapes_printed_by_postgres.ts";
 
 /** The migrations of Postgres databases. */
-export const postgresMigrations: MigrationsEngine = {
+export const postgresMigrationsEngine: MigrationsEngine = {
   comparison: {
     syntax: postgresSyntax,
-    shapes: postgresShapes,
+    shapes: readPostgresShapes,
     declaredShape: (parsed) => ({
       ...parsed,
       columns: parsed.columns.map((column) => ({
@@ -22,10 +22,11 @@ export const postgresMigrations: MigrationsEngine = {
       })),
     }),
     isSameType: (wanted, has) => wanted.toLowerCase() === has.toLowerCase(),
-    written: writtenByPostgres,
+    written: shapesPrintedByPostgres,
   },
   planning: {
-    steps: (_connection, changed, missing) => Promise.resolve(postgresSteps(changed, missing)),
+    steps: (_connection, changed, missing) =>
+      Promise.resolve(postgresMigrationSteps(changed, missing)),
     dropsTogether: true,
     renamesConstraints: true,
     references: {
@@ -33,7 +34,7 @@ export const postgresMigrations: MigrationsEngine = {
       rows: "FROM pg_constraint JOIN pg_class c ON c.oid = confrelid WHERE contype = 'f'",
     },
     mayBeRename: (left, right) => left === right,
-    isWider: isWiderInPostgres,
+    isWider: isWiderPostgresType,
     notNumeric: () => null,
     // Postgres treats a bare literal as a string.
     cast: (value, type) => `CAST(${value} AS ${type})`,
@@ -53,7 +54,7 @@ export const postgresMigrations: MigrationsEngine = {
         : null,
     turnsKeysOff: () => false,
   },
-  recording: postgresRecording,
+  recording: postgresRecordingEngine,
 };
 
 /**

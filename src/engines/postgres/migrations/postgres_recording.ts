@@ -3,11 +3,11 @@ import type { Connection } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { hexToBytes } from "../../../protocol/byte_text.ts";
 import { sqlName, type SqlValue } from "../../../sql/fragment.ts";
-import { recordGap, recordOnServer } from "../changes/set_up_postgres_log.ts";
+import { recordGap, setUpPostgresLogWithin } from "../changes/set_up_postgres_log.ts";
 import { postgresTriggerName } from "../sql/change_log_schema.ts";
 
 /** The change log of Postgres during a migration. */
-export const postgresRecording: RecordingEngine = {
+export const postgresRecordingEngine: RecordingEngine = {
   // A migration need not drop the log's triggers: their arguments name only excluded columns.
   pause: recordedOnServer,
   // A renamed table keeps its triggers, so they are set up as usual.
@@ -23,7 +23,7 @@ export const postgresRecording: RecordingEngine = {
     return trigger === undefined ? null : { hidden: hiddenIn(trigger.args), mode: "triggers" };
   },
   async record(connection, table, { changes, random, startsAgain }) {
-    const described = await recordOnServer(connection, [table], changes, random);
+    const described = await setUpPostgresLogWithin(connection, [table], changes, random);
     if (startsAgain) { for (const one of described) await recordGap(one, connection); }
   },
 };

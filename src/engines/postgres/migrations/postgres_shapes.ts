@@ -15,7 +15,7 @@ import type {
 } from "../../../db/migrations/compare/table_shape.ts";
 
 /** Reads the shapes of Postgres tables from the catalog. */
-export async function postgresShapes(
+export async function readPostgresShapes(
   connection: Connection,
   names: readonly TableName[],
 ): Promise<ExistingShapes> {

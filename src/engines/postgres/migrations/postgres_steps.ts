@@ -3,7 +3,7 @@ import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts"
 import type { ForeignKeyShape, TableShape } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { columnList, foreignKeySql, membersCheck } from "../../../db/migrations/plan/column_sql.ts";
-import { columnSteps } from "./postgres_columns.ts";
+import { columnMigrationSteps } from "./postgres_columns.ts";
 import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
 import {
   addedIndexes,
@@ -19,7 +19,7 @@ import {
  * Returns the steps of a migration on Postgres, which alters its tables. The order is: renames,
  * drops, columns, and at last the constraints and indexes, which refer to columns.
  */
-export function postgresSteps(
+export function postgresMigrationSteps(
   tables: readonly TableMigration[],
   missing: readonly TableShape[],
 ): readonly MigrationStep[] {
@@ -31,7 +31,7 @@ export function postgresSteps(
     ),
     ...tables.flatMap(constraintDrops),
     ...missing.flatMap(creation),
-    ...tables.flatMap(columnSteps),
+    ...tables.flatMap(columnMigrationSteps),
     ...tables.flatMap(constraints),
     ...missing.flatMap(foreignKeys),
     ...retyped.map(([table, key]) =>

@@ -1,7 +1,7 @@
 import { hasRoom, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 
 /** Returns true if the Postgres type `to` can represent every value of the type `from`. */
-export function isWiderInPostgres(from: string, to: string): boolean {
+export function isWiderPostgresType(from: string, to: string): boolean {
   const [one, other] = [typeParts(from), typeParts(to)];
   if (other.name === "text") return !binary.has(one.name);
   if (one.name === other.name) return hasRoom(one, other);

@@ -22,7 +22,7 @@ export interface PostgresSearchOptions {
 const name = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The checks and defaults of {@link PostgresSearchOptions}. */
-export const postgresSearchOptions = group(
+export const postgresSearchOptionRules = group(
   {
     language: textLike('the name of a configuration, like "english"', name).default("simple"),
     tablePrefix: textLike('like "service_fts_"', name).default("service_fts_"),
@@ -40,7 +40,7 @@ export const postgresSearchOptions = group(
  * ```
  */
 export function postgresSearch(options: PostgresSearchOptions = {}): SearchAdapter {
-  const { language, tablePrefix, columns } = postgresSearchOptions.read(options, {
+  const { language, tablePrefix, columns } = postgresSearchOptionRules.read(options, {
     subject: "Cannot search by Postgres",
     path: "",
   });

@@ -10,7 +10,7 @@ import {
   tableName,
   toStatement,
 } from "../../../sql/fragment.ts";
-import { matchKey, matchRank } from "../../../sql/match_names.ts";
+import { matchKeyColumn, matchRankColumn } from "../../../sql/match_names.ts";
 import type { DocumentTable } from "../../../search/database_index.ts";
 import type { IndexDescription } from "../../../search/search_index.ts";
 import type { IndexChange } from "../../../search/search_adapter.ts";
@@ -88,10 +88,10 @@ export class TextSearchTable implements DocumentTable {
 
   matches(query: SearchQuery, within: Fragment | null): Fragment {
     const keys = this.#keys.map((key, position) =>
-      sql`${identifier(key)} AS ${matchKey(position)}`
+      sql`${identifier(key)} AS ${matchKeyColumn(position)}`
     );
     const wanted = compileTextQuery(query, this.#language);
-    const rank = sql`-ts_rank(${rawSql(this.#weights)}, document, wanted) AS ${matchRank}`;
+    const rank = sql`-ts_rank(${rawSql(this.#weights)}, document, wanted) AS ${matchRankColumn}`;
     const documents = within === null ? identifier(this.#name) : this.#documentsOf(within);
     return sql`SELECT ${
       join([...keys, rank], ", ")
@@ -104,7 +104,7 @@ export class TextSearchTable implements DocumentTable {
    */
   #documentsOf(within: Fragment): Fragment {
     const isKey = this.#keys.map((key, position) =>
-      sql`${identifier(key)} = ${matchKey(position)}`
+      sql`${identifier(key)} = ${matchKeyColumn(position)}`
     );
     return sql`(${within} OFFSET 0) AS "_within" CROSS JOIN LATERAL (SELECT * FROM ${
       identifier(this.#name)

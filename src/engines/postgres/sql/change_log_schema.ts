@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 import { shapeOfColumn } from "./stored_values.ts";
-import { structureOfImage } from "./structured_values.ts";
+import { structureFromImage } from "./structured_values.ts";
 
 /** The SQL that creates the Postgres change log, except for its triggers. */
-export interface PostgresLogParts {
+export interface PostgresLogStatements {
   /** The statements that create the log's tables and index. */
   readonly tables: readonly string[];
   /** The statement that creates the epoch's table, which an older version of the log lacks. */
@@ -27,7 +27,7 @@ export const changesChannel = "service_changes";
 export const announcesSetting = "resource_api.announces";
 
 /** Returns the statements that create the change log on Postgres, except for its triggers. */
-export function postgresLogParts(schema: string): PostgresLogParts {
+export function postgresLogStatements(schema: string): PostgresLogStatements {
   const schemaName = quoteIdentifier(schema);
   const whole = [recordChange("", ""), image("")].join();
   const hash = createHash("sha256").update(whole).digest("hex").slice(0, 16);
@@ -91,7 +91,7 @@ export function postgresTriggers(
 }
 
 /** Returns an SQL expression for the full name, as in the log, of a table in the search path. */
-export function logName(name: string): string {
+export function logTableNameSql(name: string): string {
   const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
   return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(${name}))`;
@@ -102,7 +102,7 @@ export function logName(name: string): string {
  * Examples are the bounds of an array, the difference between NULL and JSON null in an array or a
  * composite, and whatever an extension's cast to JSON omits. Images then contain the values' text.
  */
-export const isTextInImages = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
+export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
     WHERE c.castsource OPERATOR(pg_catalog.>=) 16384::oid
     AND c.castsource OPERATOR(pg_catalog.=) ANY (ARRAY[t.oid, t.typbasetype])
@@ -110,9 +110,9 @@ export const isTextInImages = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}
 
 /**
  * Returns the image of `row`, a name in FROM, as a trigger of the Postgres change log creates it.
- * `texts` are the columns of {@link isTextInImages}.
+ * `texts` are the columns of {@link isTextInImagesSql}.
  */
-export function postgresImage(
+export function postgresImageSql(
   row: string,
   columns: readonly ColumnInfo[],
   texts: ReadonlySet<string>,
@@ -136,7 +136,7 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
   const shape = shapeOfColumn(column);
   if (shape.kind !== "text") {
-    return structureOfImage(raw, shape, decodePostgresCell);
+    return structureFromImage(raw, shape, decodePostgresCell);
   }
   if (column.kind === "json") return raw;
   if (column.kind === "boolean" && (raw === "true" || raw === "false")) return raw.charAt(0);
@@ -221,7 +221,7 @@ DECLARE
   list text;
   result json;
 BEGIN
-  SELECT pg_catalog.string_agg(pg_catalog.format(CASE WHEN ${isTextInImages}
+  SELECT pg_catalog.string_agg(pg_catalog.format(CASE WHEN ${isTextInImagesSql}
       THEN '($1).%1$I::pg_catalog.text AS %1$I' ELSE '($1).%1$I' END, a.attname), ', ' ORDER BY a.attnum)
     INTO list FROM pg_catalog.pg_attribute a
     JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid

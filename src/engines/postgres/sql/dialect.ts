@@ -32,7 +32,7 @@ import { distinguished } from "./distinguished.ts";
 import { decodeUntyped } from "./plain_values.ts";
 import { castToType, comparedByType, textOfType } from "./database_types.ts";
 import { decode, encode } from "./stored_values.ts";
-import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
+import { introspectedTypeName, singlePrecisionTypes } from "./introspected_type.ts";
 import { postgresSyntax } from "./syntax.ts";
 import { postgresEngine } from "../postgres_engine.ts";
 
@@ -210,7 +210,9 @@ function castOf(value: unknown, column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return castToType(column.databaseType);
   const type = introspectedTypeName(column);
   if (column.kind === "timestamp" && zonelessTypes.has(type)) return castToZoneless;
-  if (column.kind === "real" && singleTypes.has(type) && isSingle(value)) return castToSingle;
+  if (column.kind === "real" && singlePrecisionTypes.has(type) && isSingle(value)) {
+    return castToSingle;
+  }
   return postgresKinds[column.kind].cast;
 }
 

@@ -9,4 +9,4 @@ export function introspectedTypeName(column: ColumnInfo): string {
 }
 
 /** The introspected types of Postgres that are single-precision reals. */
-export const singleTypes: ReadonlySet<string> = new Set(["real", "float4"]);
+export const singlePrecisionTypes: ReadonlySet<string> = new Set(["real", "float4"]);

@@ -43,7 +43,7 @@ export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
  * Returns true if the text of a document, as a `json` column may store it, has an escaped character
  * that no Postgres string can have.
  */
-export function isUnreadable(document: string): boolean {
+export function isUnreadableDocument(document: string): boolean {
   return document.includes("\\u") && unreadableText.test(document);
 }
 

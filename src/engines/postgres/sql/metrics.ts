@@ -5,7 +5,7 @@ import type { Dialect } from "../../../sql/dialect.ts";
 import type { MetricDialect } from "../../../sql/metric_dialect.ts";
 import { type Fragment, identifier, rawSql, sql } from "../../../sql/fragment.ts";
 import { postgresKinds } from "./postgres_kinds.ts";
-import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
+import { introspectedTypeName, singlePrecisionTypes } from "./introspected_type.ts";
 
 /** Returns the metrics of Postgres, which adds integers and decimals as exact `numeric`s. */
 export function postgresMetrics(
@@ -45,5 +45,5 @@ export function postgresMetrics(
 /** Returns a float4 as the double that clients receive: 0.1, and not 0.10000000149011612. */
 function summand(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
-  return singleTypes.has(introspectedTypeName(column)) ? sql`${name}::text::float8` : name;
+  return singlePrecisionTypes.has(introspectedTypeName(column)) ? sql`${name}::text::float8` : name;
 }

@@ -1,6 +1,6 @@
 import { bytesToBase64, hexToBytes } from "../../../protocol/byte_text.ts";
 import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
-import { asStored, type SqlValue } from "../../../sql/fragment.ts";
+import { type SqlValue, storedValueAsJson } from "../../../sql/fragment.ts";
 
 /** The types, by their numbers, whose values are numbers on every engine. */
 const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
@@ -14,7 +14,7 @@ const bytesType = 17;
  * example, true is 1 and a numeric is a double. Returns undefined for types without a common form.
  */
 export function decodeUntyped(value: SqlValue, type: number | null): unknown {
-  if (typeof value !== "string" || type === null) return asStored(value);
+  if (typeof value !== "string" || type === null) return storedValueAsJson(value);
   if (numbers.has(type)) return numberOf(value);
   if (texts.has(type)) return value;
   if (type === booleanType) return value === "t" ? 1 : 0;

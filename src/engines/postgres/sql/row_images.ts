@@ -2,7 +2,7 @@ import { bytesToHex } from "../../../protocol/byte_text.ts";
 import { isDocument } from "../../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { ImageDialect, RowImages } from "../../../sql/dialect.ts";
-import { isUnreadable } from "./json_path.ts";
+import { isUnreadableDocument } from "./json_path.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../../../sql/fragment.ts";
 
 /** The SQL of Postgres for row images: conditions on rows that need not be in their table. */
@@ -34,7 +34,7 @@ function cell(value: SqlValue, column: ColumnInfo): string {
   if (!isDocument(column)) return JSON.stringify(String(value));
   // Filters find no values in an unreadable document, and `jsonb` does not accept the document.
   const document = String(value);
-  return isUnreadable(document) ? "[]" : withCastableNumbers(document);
+  return isUnreadableDocument(document) ? "[]" : withCastableNumbers(document);
 }
 
 /**

@@ -7,7 +7,7 @@ import { plainDecimal, withScale } from "../../../schema/kinds/decimal_kind.ts";
 import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
 import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
 import type { ColumnInfo, ValueShape } from "../../../schema/table_info.ts";
-import { asStored, bindable, type SqlValue } from "../../../sql/fragment.ts";
+import { requireBindable, type SqlValue, storedValueAsJson } from "../../../sql/fragment.ts";
 import { decodeStructure, encodeStructure, type MemberCodec } from "./structured_values.ts";
 
 /** Encodes a value as text that Postgres reads as a value of the column. */
@@ -17,11 +17,11 @@ export function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (shape.kind !== "text") return encodeStructure(value, shape, memberCodec);
   switch (column.kind) {
     case "boolean":
-      return typeof value === "boolean" ? String(value) : bindable(value);
+      return typeof value === "boolean" ? String(value) : requireBindable(value);
     case "json":
       return writeJson(value);
     case "bytes":
-      return typeof value === "string" ? decodeBase64(value) ?? value : bindable(value);
+      return typeof value === "string" ? decodeBase64(value) ?? value : requireBindable(value);
     case "text":
     case "integer":
     case "bigint":
@@ -30,7 +30,7 @@ export function encode(value: unknown, column: ColumnInfo): SqlValue {
     case "timestamp":
     case "date":
     case "uuid":
-      return bindable(value);
+      return requireBindable(value);
   }
 }
 
@@ -64,7 +64,7 @@ export function decode(
     : decodeStructure(value, shape, memberCodec);
   if (decoded !== undefined) return decoded;
   onInvalidValue(column);
-  return asStored(value);
+  return storedValueAsJson(value);
 }
 
 /** Decoders by kind. They return undefined for invalid values, such as `infinity` and `NaN`. */

@@ -112,7 +112,7 @@ function memberOf(text: string | null, column: ColumnInfo, codec: MemberCodec): 
 }
 
 /** Returns the Postgres text of a structure from its JSON. `cell` decodes a member's JSON. */
-export function structureOfImage(
+export function structureFromImage(
   raw: string,
   shape: Structure,
   cell: (raw: string, column: ColumnInfo) => SqlValue,

@@ -1,9 +1,9 @@
-import { standardTokens } from "../../../sql/statements/normal_sql.ts";
+import { standardSqlTokens } from "../../../sql/statements/normal_sql.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 
 /** The SQL syntax of Postgres. */
 export const postgresSyntax: SqlSyntax = {
-  tokens: standardTokens,
+  tokens: standardSqlTokens,
   // The catalog of Postgres writes casts, and parentheses around comparisons.
   bareWords: (words) => withBareComparisons(withoutCasts(words)),
   scriptTokens:

@@ -1,6 +1,6 @@
-import { afterPrefix, countCodePoints } from "../../../sql/code_points.ts";
+import { countCodePoints, minStringAfterPrefix } from "../../../sql/code_points.ts";
 import type { TextDialect } from "../../../sql/dialect.ts";
-import { fold, foldingTo, isAscii } from "../../../sql/fold.ts";
+import { charactersFoldingTo, fold, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, sql } from "../../../sql/fragment.ts";
 
 /**
@@ -27,7 +27,7 @@ function contains(operand: Fragment, argument: string): Fragment {
 /** Uses a range, so that an index can be used. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} COLLATE "C" >= ${argument}`;
-  const end = afterPrefix(argument);
+  const end = minStringAfterPrefix(argument);
   return end === null ? from : sql`(${from} AND ${operand} COLLATE "C" < ${end})`;
 }
 
@@ -53,7 +53,7 @@ function folded(operand: Fragment, argument: string): Fragment {
   let to = "";
   for (const character of new Set(fold(argument))) {
     if (isAscii(character)) continue;
-    for (const other of foldingTo(character)) {
+    for (const other of charactersFoldingTo(character)) {
       from += other;
       to += character;
     }

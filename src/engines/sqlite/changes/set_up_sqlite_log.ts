@@ -24,11 +24,13 @@ export function setUpSqliteLog(
   changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
   random: Random,
 ): Promise<readonly TableInfo[]> {
-  return driver.transaction((connection) => recordInFile(connection, tables, changes, random));
+  return driver.transaction((connection) =>
+    setUpSqliteLogWithin(connection, tables, changes, random)
+  );
 }
 
 /** Sets up the change log in an open transaction of a SQLite file. */
-export async function recordInFile(
+export async function setUpSqliteLogWithin(
   connection: Connection,
   tables: readonly TableInfo[],
   changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,

@@ -37,7 +37,7 @@ export interface SqliteChangeLogOptions {
 }
 
 /** Opens the change log of a SQLite file that has been set up, to read it step by step. */
-export async function sqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
+export async function openSqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({ text: `SELECT ${meta("secret")}`, values: [] });
   const log = new SqliteChangeLog(options, String(rows[0]?.[0]));
   await log.end();

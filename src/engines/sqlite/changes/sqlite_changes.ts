@@ -10,11 +10,11 @@ import type {
 } from "../../../db/engine/changes_engine.ts";
 import { decodeSqliteCell, parseSqliteImage } from "../sql/image_json.ts";
 import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
-import { sqliteChangeLog } from "./sqlite_change_log.ts";
+import { openSqliteChangeLog } from "./sqlite_change_log.ts";
 import { untrackedWriteDetector } from "./untracked_write_detector.ts";
 
 /** The change log of SQLite, whose entries are written by triggers. */
-export const sqliteChanges: ChangesEngine = {
+export const sqliteChangesEngine: ChangesEngine = {
   async setUp({ driver, tables, changes, random }) {
     const untracked = await setUpSqliteLog(driver, tables, changes, random);
     return {
@@ -22,7 +22,7 @@ export const sqliteChanges: ChangesEngine = {
       findUntracked: async () =>
         driver.isShared ? await untrackedWriteDetector(driver, untracked) : null,
       open: ({ hints, changes }) =>
-        sqliteChangeLog({ driver, tables: new Set(tables), changes, hints, random }),
+        openSqliteChangeLog({ driver, tables: new Set(tables), changes, hints, random }),
       // A table without permanent triggers has temporary triggers, which record its writes.
       recordingDriver: () => driver,
     };

@@ -1,4 +1,4 @@
-import { databaseDefault, incrementedValue, storedValue } from "../../../plan/plan.ts";
+import { databaseDefault, incrementedValue, keepStoredValue } from "../../../plan/plan.ts";
 import type { ColumnInfo, ForeignKey, TableInfo } from "../../../schema/table_info.ts";
 import { identifier, join, sql, tableName, toStatement } from "../../../sql/fragment.ts";
 import type { Driver } from "../../../db/driver.ts";
@@ -8,7 +8,7 @@ import type { RowValues } from "../../../db/engine/constraints_engine.ts";
  * Returns the columns of a row's foreign keys whose referenced row does not exist, for an engine
  * that does not name the violated key.
  */
-export async function brokenReferences(
+export async function columnsOfBrokenReferences(
   values: RowValues,
   table: TableInfo,
   driver: Driver,
@@ -32,7 +32,7 @@ function referencingColumns(
     const column = table.columns.find(({ dbName }) => dbName === name);
     const value = column === undefined ? null : values.get(column) ?? null;
     const isKnown = value !== null && value !== databaseDefault && value !== incrementedValue &&
-      value !== storedValue;
+      value !== keepStoredValue;
     return column !== undefined && isKnown ? [column] : [];
   });
   return found.length === columns.length ? found : null;

@@ -4,14 +4,14 @@ import type { SqliteAdditions } from "../../../db/driver_options.ts";
 import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
 /** The functions and extensions that each connection loads. Threads can receive them. */
-export interface Additions {
+export interface ConnectionAdditions {
   /** The URL of the module with functions of the application, or null if there is none. */
   readonly functions: string | null;
   /** The absolute paths of extensions. SQLite would search its folders for relative paths. */
   readonly extensions: readonly string[];
 }
 
-export function additionsOf({ functions, extensions = [] }: SqliteAdditions): Additions {
+export function additionsOf({ functions, extensions = [] }: SqliteAdditions): ConnectionAdditions {
   return {
     functions: functions === undefined ? null : String(functions),
     extensions: extensions.map((path) => resolve(path)),

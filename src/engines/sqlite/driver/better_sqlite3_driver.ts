@@ -25,7 +25,7 @@ export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Pr
  * Opens the driver of the file that a client of better-sqlite3 has open, with separate connections.
  * The client stays open when the driver closes.
  */
-export async function openBetterSqlite3Of(
+export async function openBetterSqlite3OfClient(
   client: object,
   options: SqliteOptions = {},
 ): Promise<Driver> {

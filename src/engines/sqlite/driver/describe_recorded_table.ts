@@ -6,8 +6,8 @@ import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts"
 import {
   type RecordedColumn,
   type RecordedTable,
+  type RecordedUniqueIndex,
   rowIdNames,
-  type UniqueRule,
 } from "../sql/recorded_table.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
@@ -23,7 +23,7 @@ export async function describeRecordedTable(
   connection: Connection,
 ): Promise<RecordedTable> {
   const { name, hasRowIds } = await findTable(table.name, connection);
-  const uniques = await readUniques(name, connection);
+  const uniques = await readUniqueIndexes(name, connection);
   const found = await readColumns(name, hasRowIds && !uniques.hasKey, connection);
   const { columns, key } = withRowIdKey(found, table);
   const hidden = new Set(
@@ -133,7 +133,7 @@ interface UniqueIndex {
   readonly parts: readonly { readonly column: string | null; readonly collation: string }[];
 }
 
-async function readUniques(
+async function readUniqueIndexes(
   table: string,
   connection: Connection,
 ): Promise<{ readonly indexes: readonly UniqueIndex[]; readonly hasKey: boolean }> {
@@ -169,7 +169,7 @@ function toRule(
   { isPartial, statement, parts }: UniqueIndex,
   table: string,
   names: readonly string[],
-): UniqueRule {
+): RecordedUniqueIndex {
   const columns = parts.flatMap(({ column }) => column ?? []);
   if (statement === null || (!isPartial && columns.length === parts.length)) {
     return { where: null, columns, parts: parts.map((part) => ({ ...part, text: "" })) };

@@ -19,7 +19,7 @@ import {
 } from "../../../db/introspection.ts";
 import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
-import { readSample, sampledColumn } from "./tables/sample_columns.ts";
+import { inferSampledColumn, readColumnSamples } from "./tables/sample_columns.ts";
 import { refusedWrites } from "./tables/refused_writes.ts";
 import {
   reasonWithCollations,
@@ -43,7 +43,7 @@ export async function introspectSqlite(
   const [columns, foreignKeys, uniques] = await Promise.all([
     readColumns(driver),
     readForeignKeys(driver),
-    readUniques(driver),
+    readUniqueIndexes(driver),
   ]);
   const drafts: TableDraft[] = [];
   const leftOut = [...listed.leftOut];
@@ -174,7 +174,7 @@ interface UniqueIndex {
   readonly columns: readonly (string | null)[];
 }
 
-async function readUniques(connection: Connection): Promise<readonly UniqueIndex[]> {
+async function readUniqueIndexes(connection: Connection): Promise<readonly UniqueIndex[]> {
   const rows = await selectNamed(
     connection,
     { owner: "t.name", isKey: "i.origin = 'pk'", columns: "json_group_array(c.name)" },
@@ -204,7 +204,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     .sort((left, right) => left.keyPosition - right.keyPosition);
   const countsUp = key.length === 1 && !uniques.some(({ isKey }) => isKey);
   const [sample, unknown, hasWideKey, hasNullKey] = await Promise.all([
-    readSample(driver, table.name, columns),
+    readColumnSamples(driver, table.name, columns),
     unknownCollations(driver, table.name, columns),
     readHasWideKey(driver, table, key),
     countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
@@ -223,7 +223,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     columns: [...(rowId === null ? [] : [rowId])].concat(
       columns.map((column, index): ColumnDraft => {
         const values = sample.flatMap((row) => row[index] ?? []);
-        const sampled = sampledColumn(column, values, driver.dialect);
+        const sampled = inferSampledColumn(column, values, driver.dialect);
         const isKey = column.keyPosition > 0;
         return {
           ...sampled,
@@ -248,7 +248,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
 async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<TableDraft> {
   const columns = await readColumns(driver, name);
   const sample = await readInTime(
-    () => readSample(connectionForViews(driver), name, columns),
+    () => readColumnSamples(connectionForViews(driver), name, columns),
     [],
   );
   const unknown = await unknownCollations(driver, name, columns);
@@ -259,7 +259,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
     ...{ isView: true, isReadOnly: true, simple: parseSimpleView(sql), hasRowId: false },
     ...{ key: [], isDistinct: false, foreignKeys: [] },
     columns: columns.map((column, index) => ({
-      ...sampledColumn(column, sample.flatMap((row) => row[index] ?? []), driver.dialect),
+      ...inferSampledColumn(column, sample.flatMap((row) => row[index] ?? []), driver.dialect),
       ...{ notNull: false, unique: false, generated: false, defaultSql: null, enumValues: null },
       ...{ varies: true, looseCollation: unknown.has(column.name) },
     })),

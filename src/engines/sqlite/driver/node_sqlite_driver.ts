@@ -19,7 +19,7 @@ export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promi
  * Opens the driver of the file that a client of `node:sqlite` has open, with separate connections.
  * The client stays open when the driver closes.
  */
-export async function openNodeSqliteOf(
+export async function openNodeSqliteOfClient(
   client: object,
   options: SqliteOptions = {},
 ): Promise<Driver> {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { SqlValue } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
-import { statementStart } from "./statement_start.ts";
+import { withoutLeadingComments } from "./statement_start.ts";
 import { resultCodeName } from "./sqlite_errors.ts";
 import {
   loadExtensions,
@@ -121,7 +121,9 @@ function statementOf(
   failed: Failed,
 ): SqliteStatement {
   const text = statement.sourceSQL;
-  const countsChanges = /^(insert|update|delete|replace|with)\b/i.test(statementStart(text));
+  const countsChanges = /^(insert|update|delete|replace|with)\b/i.test(
+    withoutLeadingComments(text),
+  );
   statement.setReturnArrays(true);
   let isExact = false;
   function readAll(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null {
@@ -159,8 +161,8 @@ function statementOf(
 
 /** Returns true if a statement writes. Only its bytecode shows that. */
 function writes(database: DatabaseSync, text: string): boolean {
-  if (/^explain\b/i.test(statementStart(text))) return false;
-  const explain = database.prepare(`EXPLAIN ${statementStart(text)}`);
+  if (/^explain\b/i.test(withoutLeadingComments(text))) return false;
+  const explain = database.prepare(`EXPLAIN ${withoutLeadingComments(text)}`);
   return explain.all().some(({ opcode, p2 }) =>
     opcode === "Transaction" ? p2 !== 0 : typeof opcode === "string" && writing.has(opcode)
   );

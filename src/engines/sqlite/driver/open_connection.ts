@@ -1,9 +1,9 @@
 import type { Clock } from "../../../runtime/runtime.ts";
 import { fold } from "../../../sql/fold.ts";
-import { metricFunctions, restAggregate } from "../sql/metrics.ts";
+import { exactSumAggregate, metricFunctions } from "../sql/metrics.ts";
 import { jsonNumberFunction } from "../sql/json_path.ts";
 import { foldFunctionName, likeFunctionName } from "../sql/text_operators.ts";
-import { rowBytesName, timeCheckName } from "../sql/time_check.ts";
+import { rowBytesFunctionName, timeCheckFunctionName } from "../sql/time_check.ts";
 import { RowBytes, StatementDeadline } from "./read_limits.ts";
 import { matchesWildcards } from "../../../sql/wildcard_pattern.ts";
 import {
@@ -62,11 +62,11 @@ export function openSqliteConnection(
     (value, pattern) =>
       typeof value === "string" ? Number(matchesWildcards(value, String(pattern))) : null,
   );
-  handle.defineCheck(timeCheckName, deadline.check);
-  handle.defineCheck(rowBytesName, rowBytes.check);
+  handle.defineCheck(timeCheckFunctionName, deadline.check);
+  handle.defineCheck(rowBytesFunctionName, rowBytes.check);
   handle.defineFunction(jsonNumberFunction.name, jsonNumberFunction.work);
   for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
-  handle.defineAggregate(restAggregate.name, restAggregate);
+  handle.defineAggregate(exactSumAggregate.name, exactSumAggregate);
   try {
     defineFunctions(handle, functions);
   } catch (error) {

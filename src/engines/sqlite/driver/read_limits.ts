@@ -4,7 +4,7 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
 /** The number of bytes that may still be read from SQLite rows. */
-export interface BytesLeft {
+export interface RemainingBytes {
   left: number;
 }
 
@@ -15,7 +15,7 @@ export class RowBytes {
   #left = 0;
 
   /** Sets the limit for the following rows. */
-  start({ left }: BytesLeft): void {
+  start({ left }: RemainingBytes): void {
     this.isOver = false;
     this.#left = left;
   }
@@ -28,15 +28,15 @@ export class RowBytes {
   };
 }
 
-/** The value of {@link BytesLeft} for reads without a limit. */
-export const unlimitedBytes: BytesLeft = { left: Infinity };
+/** The value of {@link RemainingBytes} for reads without a limit. */
+export const unlimitedBytes: RemainingBytes = { left: Infinity };
 
 /**
  * Converts the cells of SQLite rows in place to the common form of both libraries: safe integers
  * are numbers, and bytes are a plain Uint8Array. Returns false if a number may have lost digits.
  * Throws if there are too many bytes.
  */
-export function resolveCells(rows: SqlValue[][], bytes: BytesLeft): boolean {
+export function normalizeCells(rows: SqlValue[][], bytes: RemainingBytes): boolean {
   let exact = true;
   let count = 0;
   for (const row of rows) {
@@ -65,7 +65,7 @@ export function resolveCells(rows: SqlValue[][], bytes: BytesLeft): boolean {
 /** The number of bytes that each row counts in addition to its strings and binary values. */
 const bytesOfRow = 32;
 
-function takeBytes(count: number, bytes: BytesLeft): void {
+function takeBytes(count: number, bytes: RemainingBytes): void {
   bytes.left -= count;
   if (bytes.left < 0) throw tooLarge();
 }
@@ -178,7 +178,7 @@ const inlineShare = 0.1;
  * each gets less time before it moves to another thread. Otherwise many long reads would together
  * block other requests for many times the limit.
  */
-export class InlineTime implements TimeLimit {
+export class InlineTimeLimit implements TimeLimit {
   #leftMs = maxInlineMs;
   #at = 0;
 

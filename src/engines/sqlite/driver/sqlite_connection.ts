@@ -4,17 +4,17 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import { refuseBoundary } from "../../../db/refuse_boundary.ts";
 import type { Connection, QueryResult, ResultColumn } from "../../../db/driver.ts";
 import { timeInTransaction } from "./reads/time_in_transaction.ts";
-import { countedRows, timeCheckName, withoutRowChecks } from "../sql/time_check.ts";
+import { timeCheckFunctionName, withoutRowChecks, withRowByteCount } from "../sql/time_check.ts";
 import {
-  type BytesLeft,
-  resolveCells,
+  normalizeCells,
+  type RemainingBytes,
   type RowBytes,
   type StatementDeadline,
   type TimeLimit,
   tooLarge,
   unlimitedBytes,
 } from "./read_limits.ts";
-import { statementStart } from "./statement_start.ts";
+import { withoutLeadingComments } from "./statement_start.ts";
 import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
 import { sleep } from "../../../runtime/event_loop.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
@@ -34,13 +34,13 @@ export interface SqliteConnection {
 }
 
 /** The SQL functions that end reads beyond a limit. */
-export interface StatementChecks {
+export interface StatementLimitChecks {
   readonly deadline: StatementDeadline;
   readonly rowBytes: RowBytes;
 }
 
 export interface LimitedRead {
-  readonly bytes: BytesLeft;
+  readonly bytes: RemainingBytes;
   readonly time: TimeLimit;
   /** True if all rows may be in memory before their bytes are counted, which is faster. */
   readonly atOnce: boolean;
@@ -58,7 +58,7 @@ export type StatementKind =
   | "boundary";
 
 /** The maximum number of prepared statements of a connection. */
-export const maxPrepared = 500;
+export const maxPreparedStatements = 500;
 
 /** The maximum size of prepared statements, in bytes. Clients determine how long filters are. */
 const maxPreparedBytes = 32 * 1024 * 1024;
@@ -69,9 +69,9 @@ const bytesPerCharacter = 32;
 /** Adds a statement cache, exact integers and a common form of cells to a SQLite handle. */
 export function sqliteConnection(
   handle: SqliteHandle,
-  { deadline, rowBytes }: StatementChecks,
+  { deadline, rowBytes }: StatementLimitChecks,
 ): SqliteConnection {
-  const cache = boundedMap<string, Prepared>(maxPrepared, {
+  const cache = boundedMap<string, Prepared>(maxPreparedStatements, {
     maxBytes: maxPreparedBytes,
     bytesOf: (text) => bytesPerCharacter * text.length,
   });
@@ -80,7 +80,7 @@ export function sqliteConnection(
   function prepared(text: string): Prepared {
     const known = cache.get(text);
     if (known !== undefined) return known;
-    const start = statementStart(text);
+    const start = withoutLeadingComments(text);
     // node:sqlite would crash with a segmentation fault.
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
@@ -92,7 +92,7 @@ export function sqliteConnection(
       // If a table is altered, the columns of `*` change, although the text is not prepared again.
       columns: text.includes("*") ? null : columnsOf(statement),
       sorts: sorting.test(text),
-      checksTime: text.includes(timeCheckName),
+      checksTime: text.includes(timeCheckFunctionName),
       short: null,
     };
     // SQLite crashes when a prepared EXPLAIN runs after its tables have changed.
@@ -107,7 +107,7 @@ export function sqliteConnection(
 
   function countedBy(text: string, known: Prepared): Prepared {
     if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
-    const counted = prepared(countedRows(text, known.statement.columnNames().length));
+    const counted = prepared(withRowByteCount(text, known.statement.columnNames().length));
     // A second run would count the bytes of the rows twice.
     counted.exact = true;
     return counted;
@@ -195,18 +195,18 @@ function runPrepared(
   prepared: Prepared,
   values: readonly SqlValue[],
   isSingle: boolean,
-  bytes: BytesLeft = unlimitedBytes,
+  bytes: RemainingBytes = unlimitedBytes,
 ): QueryResult {
   const { statement } = prepared;
   if (!statement.returnsRows) return { rows: [], changed: statement.run(values) };
   const read = isSingle ? statement.first : statement.all;
   if (!prepared.exact) {
     const rows = read(values, false);
-    if (rows !== null && resolveCells(rows, bytes)) return { rows, changed: 0 };
+    if (rows !== null && normalizeCells(rows, bytes)) return { rows, changed: 0 };
     prepared.exact = true;
   }
   const rows = read(values, true) ?? [];
-  resolveCells(rows, bytes);
+  normalizeCells(rows, bytes);
   // RETURNING returns one row for each changed row.
   return { rows, changed: statement.readOnly ? 0 : rows.length };
 }

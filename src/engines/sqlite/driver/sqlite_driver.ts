@@ -19,12 +19,12 @@ import { openingPlace, type SqliteOptions, sqliteOptions } from "../../../db/dri
 import { type BusyRetry, retryWhileBusy, type SqliteConnection } from "./sqlite_connection.ts";
 import { FilePresence } from "./file_presence.ts";
 import { GroupCommit } from "./group_commit.ts";
-import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
+import { LimitedReads, type RunLimitedRead } from "./reads/limited_read.ts";
 import { additionsOf, importFunctions } from "./application_functions.ts";
 import { openSqliteConnection, openWriter, removeIdleJournal } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseBoundary } from "../../../db/refuse_boundary.ts";
-import { isBusy, missingPart, toSqliteError } from "./sqlite_errors.ts";
+import { isBusy, missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
@@ -149,7 +149,7 @@ class SqliteDriver implements Driver {
   /** The check that the file is still at its path. Null for a temporary file. */
   readonly #presence: FilePresence | null;
   readonly #limited: LimitedReads;
-  readonly #readFreely: LimitedReadOf;
+  readonly #readFreely: RunLimitedRead;
   #closing: Promise<void> | null = null;
 
   constructor(options: SqliteDriverOptions) {
@@ -194,7 +194,7 @@ class SqliteDriver implements Driver {
     return { query: (statement) => this.#run(statement, read) };
   }
 
-  #run(statement: Statement, read: LimitedReadOf): MaybePromise<QueryResult> {
+  #run(statement: Statement, read: RunLimitedRead): MaybePromise<QueryResult> {
     try {
       this.#guard.check();
       if (this.#closing !== null) throw new DatabaseError("unavailable", new Error("it is closed"));
@@ -242,7 +242,7 @@ class SqliteDriver implements Driver {
     return this.#closing ??= this.#close();
   }
 
-  #read(statement: Statement, read: LimitedReadOf): MaybePromise<QueryResult> {
+  #read(statement: Statement, read: RunLimitedRead): MaybePromise<QueryResult> {
     const { reader } = this.#options;
     this.#presence?.require();
     const result = read(statement);
@@ -254,7 +254,7 @@ class SqliteDriver implements Driver {
     return result;
   }
 
-  async #readWhileBusy(statement: Statement, read: LimitedReadOf): Promise<QueryResult> {
+  async #readWhileBusy(statement: Statement, read: RunLimitedRead): Promise<QueryResult> {
     try {
       const { busyRetry } = this.#options;
       return await retryWhileBusy(busyRetry, () => this.#read(statement, read));
@@ -285,7 +285,7 @@ class SqliteDriver implements Driver {
     const { library, raisedMessages } = this.#options;
     const translated = toSqliteError(error, library.errorName(error), raisedMessages);
     if (!(translated instanceof DatabaseError) || translated.kind !== "other") return translated;
-    const part = missingPart(reasonOf(translated));
+    const part = missingFunctionOrCollation(reasonOf(translated));
     return part !== null && this.#isInSchema(part.name)
       ? new DatabaseError("broken-table", error)
       : translated;

@@ -47,7 +47,7 @@ function otherKind(error: unknown): DatabaseErrorKind {
  * different, or null for other messages. The message for a function is "unknown" in an index, a
  * check or a generated column, and "no such function" in a trigger or a view.
  */
-export function missingPart(
+export function missingFunctionOrCollation(
   message: string,
 ): { readonly name: string; readonly reason: string } | null {
   for (const missing of missingParts) {

@@ -1,23 +1,23 @@
 import type { MigrationsEngine } from "../../../db/engine/migrations_engine.ts";
 import { affinityOfType } from "../sql/column_type.ts";
 import { sqliteSyntax } from "../sql/syntax.ts";
-import { checkFile, fileState } from "./file_state.ts";
-import { sqliteRecording } from "./sqlite_recording.ts";
-import { sqliteShapes } from "./sqlite_shapes.ts";
-import { sqliteSteps } from "./sqlite_steps.ts";
-import { isSameInSqlite, isWiderInSqlite } from "./sqlite_types.ts";
+import { readFileIntegrity, requireFileIntegrity } from "./file_integrity.ts";
+import { sqliteRecordingEngine } from "./sqlite_recording.ts";
+import { readSqliteShapes } from "./sqlite_shapes.ts";
+import { sqliteMigrationSteps } from "./sqlite_steps.ts";
+import { isSameSqliteType, isWiderSqliteType } from "./sqlite_types.ts";
 
 /** The migrations of SQLite. */
-export const sqliteMigrations: MigrationsEngine = {
+export const sqliteMigrationsEngine: MigrationsEngine = {
   comparison: {
     syntax: sqliteSyntax,
-    shapes: sqliteShapes,
+    shapes: readSqliteShapes,
     declaredShape: (parsed) => parsed,
-    isSameType: isSameInSqlite,
+    isSameType: isSameSqliteType,
     written: null,
   },
   planning: {
-    steps: sqliteSteps,
+    steps: sqliteMigrationSteps,
     // SQLite checks foreign keys at the end, so a step can drop a single table.
     dropsTogether: false,
     renamesConstraints: false,
@@ -27,7 +27,7 @@ export const sqliteMigrations: MigrationsEngine = {
         "FROM main.sqlite_schema AS t, pragma_foreign_key_list(t.name) AS k WHERE t.type = 'table'",
     },
     mayBeRename: (left, right) => affinityOfType(left) === affinityOfType(right),
-    isWider: isWiderInSqlite,
+    isWider: isWiderSqliteType,
     notNumeric: (type, column) =>
       /INT|REAL|NUM/i.test(type)
         ? `typeof(${column}) IN ('text', 'blob') AND (${column} = '' OR ${column} GLOB '*[^-+.0-9eE]*')`
@@ -45,12 +45,12 @@ export const sqliteMigrations: MigrationsEngine = {
     },
     hasOneWriter: true,
     async integrity(connection) {
-      const before = await fileState(connection);
-      return (tables, file) => checkFile(connection, before, tables, file);
+      const before = await readFileIntegrity(connection);
+      return (tables, file) => requireFileIntegrity(connection, before, tables, file);
     },
     whyNot: () => null,
     turnsKeysOff: (statement) =>
       /^(?:\s|--[^\n]*\n)*PRAGMA\s+foreign_keys\s*=\s*(?:off|0|false|no)\s*$/i.test(statement),
   },
-  recording: sqliteRecording,
+  recording: sqliteRecordingEngine,
 };

@@ -1,7 +1,7 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 import { affinityOfType } from "../sql/column_type.ts";
 import { rowIdNames } from "../sql/recorded_table.ts";
-import { sqlNames } from "../../../sql/statements/normal_sql.ts";
+import { namesInSql } from "../../../sql/statements/normal_sql.ts";
 import {
   parseCreateTable,
   type ParsedConstraint,
@@ -28,7 +28,7 @@ import {
 } from "../../../db/migrations/plan/table_migration.ts";
 
 /** A trigger of another program. */
-export interface OtherTrigger {
+export interface OtherProgramTrigger {
   readonly name: string;
   readonly table: string;
   readonly sql: string;
@@ -40,7 +40,7 @@ export interface OtherTrigger {
  */
 export function rebuildSteps(
   table: TableMigration,
-  triggers: readonly OtherTrigger[],
+  triggers: readonly OtherProgramTrigger[],
 ): readonly MigrationStep[] {
   const { label, pair } = table;
   const { name } = pair.shape;
@@ -158,7 +158,7 @@ function keptConstraints(
 function namesIn(constraint: ParsedConstraint): readonly string[] {
   switch (constraint.kind) {
     case "check":
-      return sqlNames(constraint.sql);
+      return namesInSql(constraint.sql);
     case "unique":
     case "references":
       return constraint.columns;

@@ -1,13 +1,13 @@
 import type { RecordingEngine } from "../../../db/engine/migrations_engine.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { recordInFile } from "../changes/set_up_sqlite_log.ts";
+import { setUpSqliteLogWithin } from "../changes/set_up_sqlite_log.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
-import { sqliteLiteral, valuesOf } from "../sql/image_json.ts";
-import { sqliteShapes } from "./sqlite_shapes.ts";
+import { columnSqlOf, sqliteLiteral } from "../sql/image_json.ts";
+import { readSqliteShapes } from "./sqlite_shapes.ts";
 
 /** The change log of SQLite during a migration. */
-export const sqliteRecording: RecordingEngine = {
+export const sqliteRecordingEngine: RecordingEngine = {
   // SQLite refuses to drop a column that a trigger names.
   async pause(connection) {
     const triggers = await selectNamed(
@@ -19,7 +19,7 @@ export const sqliteRecording: RecordingEngine = {
     );
     const inserts = triggers.filter(({ name }) => /_[0-9a-f]{16}_insert$/.test(String(name)));
     const names = inserts.map(({ table }) => ({ schema: null, name: String(table) }));
-    const { tables } = await sqliteShapes(connection, names);
+    const { tables } = await readSqliteShapes(connection, names);
     for (const { name } of triggers) {
       const text = `DROP TRIGGER main.${quoteIdentifier(String(name))}`;
       await connection.query({ text, values: [] });
@@ -45,7 +45,7 @@ export const sqliteRecording: RecordingEngine = {
     return { hidden, mode: Number(trigger.isTemporary) === 1 ? "service" : "triggers" };
   },
   async record(connection, table, { changes, random }) {
-    await recordInFile(connection, [table], changes, random);
+    await setUpSqliteLogWithin(connection, [table], changes, random);
   },
 };
 
@@ -53,7 +53,7 @@ function hiddenInTrigger(
   trigger: string,
   columns: readonly { readonly name: string }[],
 ): readonly string[] {
-  const valueOf = valuesOf("NEW");
+  const valueOf = columnSqlOf("NEW");
   return columns.flatMap(({ name }) =>
     trigger.includes(`${sqliteLiteral(name)}, CASE typeof(${valueOf(name)})`) ? [] : [name]
   );

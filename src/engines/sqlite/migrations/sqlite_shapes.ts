@@ -9,7 +9,7 @@ import type {
 } from "../../../db/migrations/compare/table_shape.ts";
 
 /** Reads the shapes of tables of a SQLite file from their stored statements. */
-export async function sqliteShapes(
+export async function readSqliteShapes(
   connection: Connection,
   names: readonly TableName[],
 ): Promise<ExistingShapes> {

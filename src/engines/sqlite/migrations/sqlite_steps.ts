@@ -15,7 +15,7 @@ import {
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { targetSql } from "../../../db/migrations/plan/column_sql.ts";
 import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
-import { type OtherTrigger, rebuildSteps } from "./sqlite_rebuild.ts";
+import { type OtherProgramTrigger, rebuildSteps } from "./sqlite_rebuild.ts";
 import {
   addedIndexes,
   alter,
@@ -30,7 +30,7 @@ import {
  * Returns the steps of a migration on SQLite. ALTER TABLE makes the changes that it supports. Other
  * changes rebuild the table, as https://sqlite.org/lang_altertable.html#otheralter describes.
  */
-export async function sqliteSteps(
+export async function sqliteMigrationSteps(
   connection: Connection,
   tables: readonly TableMigration[],
   missing: readonly TableShape[],
@@ -51,7 +51,7 @@ export async function sqliteSteps(
   ];
 }
 
-async function otherTriggers(connection: Connection): Promise<readonly OtherTrigger[]> {
+async function otherTriggers(connection: Connection): Promise<readonly OtherProgramTrigger[]> {
   const rows = await selectNamed(
     connection,
     { name: "name", table: "tbl_name", sql: "sql" },

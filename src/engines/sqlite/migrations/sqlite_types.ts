@@ -5,7 +5,7 @@ import { affinityOfType } from "../sql/column_type.ts";
  * Returns true if two types keep the same values, by their affinities. SQLite ignores the digits of
  * a decimal, but they document the declaration.
  */
-export function isSameInSqlite(wanted: string, has: string): boolean {
+export function isSameSqliteType(wanted: string, has: string): boolean {
   if (wanted.toLowerCase() === has.toLowerCase()) return true;
   const digits = /\(\s*(\d+)\s*,\s*(\d+)\s*\)/;
   const [one, other] = [digits.exec(wanted), digits.exec(has)];
@@ -15,7 +15,7 @@ export function isSameInSqlite(wanted: string, has: string): boolean {
 }
 
 /** Returns true if a SQLite type keeps every value of another type, as SQLite converts it. */
-export function isWiderInSqlite(from: string, to: string): boolean {
+export function isWiderSqliteType(from: string, to: string): boolean {
   const [one, other] = [affinityOfType(from), affinityOfType(to)];
   const [before, after] = [typeParts(from), typeParts(to)];
   if (one === other) return hasRoom({ ...before, name: "numeric" }, after);

@@ -8,7 +8,7 @@ import type { IndexDescription } from "../../../search/search_index.ts";
 import type { IndexChange } from "../../../search/search_adapter.ts";
 import type { SearchQuery } from "../../../search/search_query.ts";
 import { documentWords } from "../../../search/words.ts";
-import { compileFound, compileRank, markWords, type RankedField } from "./word_rank.ts";
+import { compileContainsAllTerms, compileRank, padWords, type RankedField } from "./word_rank.ts";
 import {
   type Fragment,
   identifier,
@@ -18,7 +18,7 @@ import {
   sql,
   toStatement,
 } from "../../../sql/fragment.ts";
-import { matchKey, matchRank } from "../../../sql/match_names.ts";
+import { matchKeyColumn, matchRankColumn } from "../../../sql/match_names.ts";
 
 /**
  * The FTS5 table of one index. If the key of the rows is not an integer, a second table numbers the
@@ -86,16 +86,16 @@ export class FullTextTable implements DocumentTable {
   #found(query: SearchQuery): Fragment {
     const name = identifier(this.#name);
     const found = sql`${name} MATCH ${matchExpression(query)}`;
-    const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
+    const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRankColumn}`;
     if (this.#isNumbered) {
-      return sql`SELECT rowid AS ${matchKey(0)}, ${rank} FROM ${name} WHERE ${found}`;
+      return sql`SELECT rowid AS ${matchKeyColumn(0)}, ${rank} FROM ${name} WHERE ${found}`;
     }
     const keys = join(
-      this.#keys.map((key, position) => sql`${identifier(key)} AS ${matchKey(position)}`),
+      this.#keys.map((key, position) => sql`${identifier(key)} AS ${matchKeyColumn(position)}`),
       ", ",
     );
     const numbers = sql`SELECT rowid AS "_doc", ${rank} FROM ${name} WHERE ${found}`;
-    return sql`SELECT ${keys}, ${matchRank} FROM (${numbers}) CROSS JOIN ${
+    return sql`SELECT ${keys}, ${matchRankColumn} FROM (${numbers}) CROSS JOIN ${
       identifier(this.#keyTable)
     } WHERE doc = "_doc"`;
   }
@@ -105,18 +105,18 @@ export class FullTextTable implements DocumentTable {
    * all rows that contain the words, even for a single rowid.
    */
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
-    const keys = this.#keys.map((_key, position) => matchKey(position));
-    const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
+    const keys = this.#keys.map((_key, position) => matchKeyColumn(position));
+    const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRankColumn}`;
     // The stored keys have no type, so a comparison with a typed column would use no index.
     const isKey = this.#keys.map((key, position) =>
-      sql`${identifier(key)} = +${matchKey(position)}`
+      sql`${identifier(key)} = +${matchKeyColumn(position)}`
     );
     const numbers = sql`CROSS JOIN ${identifier(this.#keyTable)} ON ${join(isKey, " AND ")}`;
     return sql`SELECT ${join([...keys, rank], ", ")} FROM (${within}) ${
       this.#isNumbered ? rawSql("") : numbers
     } CROSS JOIN ${identifier(this.#name)} AS "_words" ON "_words".rowid = ${
-      this.#isNumbered ? matchKey(0) : identifier("doc")
-    } WHERE ${compileFound(query, this.#ranked)}`;
+      this.#isNumbered ? matchKeyColumn(0) : identifier("doc")
+    } WHERE ${compileContainsAllTerms(query, this.#ranked)}`;
   }
 
   keysAfter(after: Key | null, most: number): Fragment {
@@ -149,7 +149,7 @@ export class FullTextTable implements DocumentTable {
       return;
     }
     const columns = rawSql(this.#fields.join(", "));
-    const words = join(documentWords(texts).map((words) => sql`${markWords(words)}`), ", ");
+    const words = join(documentWords(texts).map((words) => sql`${padWords(words)}`), ", ");
     if (!this.#isNumbered) {
       const keys = rawSql(this.#keys.join(", "));
       await run(sql`INSERT OR IGNORE INTO ${keyTable} (${keys}) VALUES (${stored})`);

@@ -16,7 +16,7 @@ export interface SqliteSearchOptions {
 }
 
 /** The checks and defaults of {@link SqliteSearchOptions}. */
-export const sqliteSearchOptions = group(
+export const sqliteSearchOptionRules = group(
   {
     tablePrefix: textLike('like "service_fts_"', /^[A-Za-z_][A-Za-z0-9_]*$/).default(
       "service_fts_",
@@ -35,7 +35,7 @@ export const sqliteSearchOptions = group(
  * ```
  */
 export function sqliteSearch(options: SqliteSearchOptions = {}): SearchAdapter {
-  const { tablePrefix, columns } = sqliteSearchOptions.read(options, {
+  const { tablePrefix, columns } = sqliteSearchOptionRules.read(options, {
     subject: "Cannot search by SQLite",
     path: "",
   });

@@ -8,7 +8,7 @@ export interface RankedField {
 }
 
 /** Returns the words of a document for {@link compileRank}, each between its own spaces. */
-export function markWords(words: string): string {
+export function padWords(words: string): string {
   return words === "" ? "" : ` ${words.replaceAll(" ", "  ")} `;
 }
 
@@ -29,7 +29,10 @@ export function compileRank({ terms }: SearchQuery, fields: readonly RankedField
 }
 
 /** Compiles a condition for documents that contain all terms, by the indexed words only. */
-export function compileFound({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
+export function compileContainsAllTerms(
+  { terms }: SearchQuery,
+  fields: readonly RankedField[],
+): Fragment {
   const found = phrasesOf(terms).map((phrase) =>
     sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`
   );

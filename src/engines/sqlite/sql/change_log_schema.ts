@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
 import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
-import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./replaced_rows.ts";
+import { columnSqlOf, imageJson, sqliteLiteral } from "./image_json.ts";
+import {
+  type ReplacementTrigger,
+  replacementTriggers,
+  sqliteReplacedRowsTable,
+} from "./replaced_rows.ts";
 import type { RecordedTable } from "./recorded_table.ts";
 
 /**
@@ -24,7 +28,7 @@ export const sqliteLogTables: readonly string[] = [
   at INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
   ${sqliteMarkColumn}
 )`,
-  sqliteReplacedTable,
+  sqliteReplacedRowsTable,
 ];
 
 /** The prefix of the names of the change log's triggers on SQLite. */
@@ -48,7 +52,7 @@ export function sqliteTriggers(
 ): readonly SqliteTrigger[] {
   // Without a schema, a temporary trigger would first look for the table among temporary tables.
   const schemaPrefix = lifetime === "temporary" ? "main." : "";
-  const parts = [...recordingTriggers(table), ...replacedTriggers(table, schemaPrefix)];
+  const parts = [...recordingTriggers(table), ...replacementTriggers(table, schemaPrefix)];
   const hash = createHash("sha256").update(JSON.stringify([table.name, parts])).digest("hex");
   const create = lifetime === "temporary" ? "CREATE TEMP TRIGGER" : "CREATE TRIGGER";
   return parts.map(({ label, moment, when, body }) => {
@@ -63,10 +67,10 @@ ${body.map((statement) => `  ${statement};\n`).join("")}END`,
   });
 }
 
-function recordingTriggers({ name, recorded }: RecordedTable): readonly TriggerPart[] {
+function recordingTriggers({ name, recorded }: RecordedTable): readonly ReplacementTrigger[] {
   const [before, after] = [
-    imageJson(recorded, valuesOf("OLD")),
-    imageJson(recorded, valuesOf("NEW")),
+    imageJson(recorded, columnSqlOf("OLD")),
+    imageJson(recorded, columnSqlOf("NEW")),
   ];
   const images = {
     insert: `NULL, ${after}`,

@@ -13,15 +13,15 @@ import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
 import { certifiedOperators } from "../../../sql/certified_operators.ts";
 import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../../../sql/dialect.ts";
 import {
-  asStored,
-  bindable,
   columnOf,
   type Fragment,
   identifier,
   join,
   rawSql,
+  requireBindable,
   sql,
   type SqlValue,
+  storedValueAsJson,
 } from "../../../sql/fragment.ts";
 import { type Affinity, affinityOf, sqliteColumnType } from "./column_type.ts";
 import { listed } from "./listed_keys.ts";
@@ -54,7 +54,8 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     check,
     encode,
     decode,
-    decodeUntyped: (value) => typeof value === "bigint" ? shortestInteger(value) : asStored(value),
+    decodeUntyped: (value) =>
+      typeof value === "bigint" ? shortestInteger(value) : storedValueAsJson(value),
     roundTrips: isRestored,
     // An existing table may store values in any storage class, and timestamps in any format.
     hasOtherForms: (value, { existingType, kind }) =>
@@ -113,10 +114,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/**
- * Replaces a collation that this process may lack. SQLite looks up the collations of subqueries,
- * even if nothing is compared.
- */
+/** Replaces a collation that this process may lack: subqueries need it even to read values. */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
@@ -167,25 +165,27 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
   }
   switch (column.kind) {
     case "boolean":
-      return typeof value === "boolean" ? Number(value) : bindable(value);
+      return typeof value === "boolean" ? Number(value) : requireBindable(value);
     case "bigint":
-      return typeof value === "string" && /^-?\d+$/.test(value) ? BigInt(value) : bindable(value);
+      return typeof value === "string" && /^-?\d+$/.test(value)
+        ? BigInt(value)
+        : requireBindable(value);
     case "decimal":
-      return typeof value === "string" ? encodeDecimal(value) : bindable(value);
+      return typeof value === "string" ? encodeDecimal(value) : requireBindable(value);
     case "timestamp":
       return typeof value === "string" && isInstant(value)
         ? encodeTimestamp(value, column.timestampFormat)
-        : bindable(value);
+        : requireBindable(value);
     case "json":
       return writeJson(value);
     case "bytes":
-      return typeof value === "string" ? decodeBase64(value) ?? value : bindable(value);
+      return typeof value === "string" ? decodeBase64(value) ?? value : requireBindable(value);
     case "text":
     case "integer":
     case "real":
     case "date":
     case "uuid":
-      return bindable(value);
+      return requireBindable(value);
   }
 }
 
@@ -196,7 +196,7 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
   if (typeof value !== "string" || affinity === "BLOB" || affinity === "TEXT") {
-    return bindable(value);
+    return requireBindable(value);
   }
   const text = value.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
   if (!looksLikeNumber(text)) return value;
@@ -228,11 +228,13 @@ function decode(
   onInvalidValue: (column: ColumnInfo) => void,
 ): unknown {
   if (value === null) return null;
-  if (isAny(column)) return typeof value === "bigint" ? shortestInteger(value) : asStored(value);
+  if (isAny(column)) {
+    return typeof value === "bigint" ? shortestInteger(value) : storedValueAsJson(value);
+  }
   const decoded = decoders[column.kind](value, column);
   if (decoded !== undefined) return decoded;
   onInvalidValue(column);
-  return asStored(value);
+  return storedValueAsJson(value);
 }
 
 function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
@@ -292,10 +294,7 @@ const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
 
 type Stored = Exclude<SqlValue, null>;
 
-/**
- * Decoders by kind. They return `undefined` for invalid values. Existing rows may contain values of
- * any storage class.
- */
+/** Decoders by kind. They return `undefined` for invalid values, of any storage class. */
 const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
   text: (value) => typeof value === "string" ? value : undefined,
   integer: (value) =>

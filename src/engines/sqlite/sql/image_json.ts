@@ -24,7 +24,7 @@ export function imageJson(
 }
 
 /** Returns a function that returns the SQL of a column of `row` by the column's name. */
-export function valuesOf(row: string): (name: string) => string {
+export function columnSqlOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }
 

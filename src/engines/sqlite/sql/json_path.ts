@@ -5,11 +5,11 @@ import {
   type JsonPath,
   type JsonPathDialect,
 } from "../../../sql/json_path_dialect.ts";
-import { toSortable } from "../../../sql/sortable_decimal.ts";
+import { toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 
 /**
  * The SQL function for numbers in JSON documents, which every SQLite driver registers on each
- * connection. It converts the text of a number to a {@link toSortable} string, because SQLite
+ * connection. It converts the text of a number to a {@link toSortableDecimal} string, because SQLite
  * itself would compare doubles. The result is NULL for a number with more than 1,000 digits without
  * an exponent.
  */
@@ -17,7 +17,7 @@ export const jsonNumberFunction = {
   name: "service_json_number",
   work(text: unknown): string | null {
     const plain = typeof text === "string" ? plainDecimal(text) : null;
-    return plain === null ? null : toSortable(plain);
+    return plain === null ? null : toSortableDecimal(plain);
   },
 } as const;
 
@@ -47,7 +47,7 @@ export const sqliteJsonPaths: JsonPathDialect = {
       boolean: sql`(CASE WHEN ${type} IN ('true', 'false') THEN ${raw} END)`,
     };
   },
-  boundNumber: (plain) => sql`${toSortable(plain)}`,
+  boundNumber: (plain) => sql`${toSortableDecimal(plain)}`,
 };
 
 /** Returns `$."a"[0]` and `$."a"."0"` for `["a", "0"]`. */

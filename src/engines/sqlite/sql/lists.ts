@@ -1,6 +1,6 @@
 import { type Fragment, identifier, join, rawSql, sql } from "../../../sql/fragment.ts";
 import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
-import { toSortable } from "../../../sql/sortable_decimal.ts";
+import { toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 import { jsonNumberFunction } from "./json_path.ts";
 
 /** The SQL of SQLite for the items of lists, which are JSON documents. */
@@ -22,5 +22,5 @@ function isItem(item: DocumentItem, document: Fragment): Fragment {
   if (typeof item === "boolean") return sql`_item.type = ${String(item)}`;
   if (typeof item === "string") return sql`_item.type = 'text' AND _item.value = ${item}`;
   const number = sql`${rawSql(jsonNumberFunction.name)}(${document} -> _item.fullkey)`;
-  return sql`_item.type IN ('integer', 'real') AND ${number} = ${toSortable(item.number)}`;
+  return sql`_item.type IN ('integer', 'real') AND ${number} = ${toSortableDecimal(item.number)}`;
 }

@@ -3,14 +3,14 @@ import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { MetricDialect, QuickMetrics } from "../../../sql/metric_dialect.ts";
 import {
-  addExact,
-  divideExact,
+  addExactDecimals,
+  divideExactDecimal,
   type ExactDecimal,
-  parseExact,
-  printExact,
+  parseExactDecimal,
+  printExactDecimal,
 } from "../../../sql/exact_decimal.ts";
 import { type Fragment, identifier, rawSql, sql } from "../../../sql/fragment.ts";
-import { fromSortable, toSortable } from "../../../sql/sortable_decimal.ts";
+import { fromSortableDecimal, toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 import { affinityOf } from "./column_type.ts";
 
 /**
@@ -34,8 +34,8 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
 
 /**
  * The aggregate metrics of SQLite, whose `sum()` fails beyond 64 bits and adds decimals as doubles.
- * The engine adds the high and low halves of integers separately. {@link restAggregate} adds all
- * other values. The sums are combined once for each group. An exact number is a {@link toSortable}
+ * The engine adds the high and low halves of integers separately. {@link exactSumAggregate} adds all
+ * other values. The sums are combined once for each group. An exact number is a {@link toSortableDecimal}
  * string until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
@@ -58,10 +58,10 @@ export const sqliteMetrics: MetricDialect = {
       : sql`service_mean(${exactSum(column)}, count(${name}))`;
   },
   quick: quickMetrics,
-  boundExact: (plain) => sql`${toSortable(plain)}`,
+  boundExact: (plain) => sql`${toSortableDecimal(plain)}`,
   decodeExact(value, onInvalidValue) {
     if (typeof value !== "string") return String(value);
-    const [plain, mark] = unmarked(value, fromSortable);
+    const [plain, mark] = unmarked(value, fromSortableDecimal);
     if (mark !== "") onInvalidValue();
     return plain;
   },
@@ -82,27 +82,30 @@ export const metricFunctions: readonly (readonly [
   ["service_total", (high, low, rest) => {
     if (high === null && rest === null) return null;
     const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
-    if (rest === null) return toSortable(String(integers));
+    if (rest === null) return toSortableDecimal(String(integers));
     const [others, mark] = unmarked(String(rest), (text) => text);
-    if (integers === 0n) return toSortable(others) + mark;
-    const sum = addExact({ units: integers, scale: 0 }, parseExact(others));
-    return toSortable(printExact(sum)) + mark;
+    if (integers === 0n) return toSortableDecimal(others) + mark;
+    const sum = addExactDecimals({ units: integers, scale: 0 }, parseExactDecimal(others));
+    return toSortableDecimal(printExactDecimal(sum)) + mark;
   }],
   ["service_average", (total, count, digits) => {
     if (total === null) return null;
-    const [sum, mark] = unmarked(String(total), (text) => parseExact(fromSortable(text)));
-    const average = divideExact(sum, BigInt(Number(count)), Number(digits));
-    return toSortable(printExact(average)) + mark;
+    const [sum, mark] = unmarked(
+      String(total),
+      (text) => parseExactDecimal(fromSortableDecimal(text)),
+    );
+    const average = divideExactDecimal(sum, BigInt(Number(count)), Number(digits));
+    return toSortableDecimal(printExactDecimal(average)) + mark;
   }],
   ["service_mean", (total, count) => {
     if (total === null) return null;
-    const [sum] = unmarked(String(total), (text) => Number(fromSortable(text)));
+    const [sum] = unmarked(String(total), (text) => Number(fromSortableDecimal(text)));
     return sum / Number(count);
   }],
 ];
 
-/** The state of a metric on SQLite: the sum of {@link restAggregate} so far. */
-export interface RestSum {
+/** The state of a metric on SQLite: the sum of {@link exactSumAggregate} so far. */
+export interface ExactSumState {
   exact: ExactDecimal;
   /** Millionths that are not yet in `exact`, as an integer that a double represents exactly. */
   millionths: number;
@@ -116,10 +119,10 @@ export interface RestSum {
  * form, and of numbers that are stored as text. A value that is not a number counts as 0, as in
  * SQLite's sum, but adds {@link oddMark} to the result.
  */
-export const restAggregate = {
+export const exactSumAggregate = {
   name: "service_rest",
-  start: (): RestSum => ({ exact: nothing, millionths: 0, isEmpty: true, isOdd: false }),
-  step(sum: RestSum, value: unknown): RestSum {
+  start: (): ExactSumState => ({ exact: nothing, millionths: 0, isEmpty: true, isOdd: false }),
+  step(sum: ExactSumState, value: unknown): ExactSumState {
     sum.isEmpty = false;
     if (typeof value === "number") {
       const millionths = Math.round(value * 1e6);
@@ -133,15 +136,15 @@ export const restAggregate = {
     const isNumeric = typeof value === "number" || typeof value === "string";
     const plain = isNumeric ? plainDecimal(String(value)) : null;
     if (plain === null) sum.isOdd = true;
-    else sum.exact = addExact(sum.exact, parseExact(plain));
+    else sum.exact = addExactDecimals(sum.exact, parseExactDecimal(plain));
     return sum;
   },
-  result(sum: RestSum): string | null {
+  result(sum: ExactSumState): string | null {
     if (sum.isEmpty) return null;
     // If a double's shortest form has at most fifteen digits, it is the exact decimal.
     const isShort = sum.exact === nothing && Math.abs(sum.millionths) < 1e15;
     if (!isShort) flushMillionths(sum);
-    const plain = isShort ? String(sum.millionths / 1e6) : printExact(sum.exact);
+    const plain = isShort ? String(sum.millionths / 1e6) : printExactDecimal(sum.exact);
     return plain + (sum.isOdd ? oddMark : "");
   },
 };
@@ -156,13 +159,13 @@ function exactSum(column: ColumnInfo): Fragment {
   const integers = sql`FILTER (WHERE typeof(${name}) = 'integer')`;
   const high = sql`CAST(sum(${name} >> 32) ${integers} AS TEXT)`;
   const low = sql`CAST(sum(${name} & 4294967295) ${integers} AS TEXT)`;
-  const rest = sql`${rawSql(restAggregate.name)}(${name}) FILTER (
+  const rest = sql`${rawSql(exactSumAggregate.name)}(${name}) FILTER (
     WHERE typeof(${name}) IN ('real', 'text', 'blob'))`;
   return sql`service_total(${high}, ${low}, ${rest})`;
 }
 
-function flushMillionths(sum: RestSum): void {
-  sum.exact = addExact(sum.exact, { units: BigInt(sum.millionths), scale: 6 });
+function flushMillionths(sum: ExactSumState): void {
+  sum.exact = addExactDecimals(sum.exact, { units: BigInt(sum.millionths), scale: 6 });
   sum.millionths = 0;
 }
 

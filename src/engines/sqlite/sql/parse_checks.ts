@@ -1,4 +1,4 @@
-import { tokens, unquoted } from "../../../sql/statements/sql_tokens.ts";
+import { tokens, unquoteIdentifier } from "../../../sql/statements/sql_tokens.ts";
 
 /**
  * Returns the columns that a failed CHECK of a CREATE TABLE statement names, in the spelling of
@@ -50,7 +50,7 @@ function parenthesized(all: readonly string[], open: number): string {
 /** Returns the first quoted name, because SQLite strips its quotes and the text after it. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = tokensOf(text);
-  return quoted.test(first) ? unquoted(first) : null;
+  return quoted.test(first) ? unquoteIdentifier(first) : null;
 }
 
 function tokensOf(text: string): readonly string[] {
@@ -62,7 +62,7 @@ function isName(token: string): boolean {
 }
 
 function nameOf(token: string): string {
-  return quoted.test(token) ? unquoted(token) : token;
+  return quoted.test(token) ? unquoteIdentifier(token) : token;
 }
 
 const quoted = /^["`[]/;

@@ -16,7 +16,7 @@ export interface RecordedTable {
   /** True if triggers may write while a foreign key's action deletes a row. */
   readonly mayBeInterrupted: boolean;
   /** The unique indexes, except for the row id. */
-  readonly uniques: readonly UniqueRule[];
+  readonly uniques: readonly RecordedUniqueIndex[];
 }
 
 /** A column of a SQLite table whose changes are recorded. */
@@ -29,8 +29,8 @@ export interface RecordedColumn extends ImageColumn {
 }
 
 /** A unique index of a SQLite table whose changes are recorded. */
-export interface UniqueRule {
-  readonly parts: readonly UniquePart[];
+export interface RecordedUniqueIndex {
+  readonly parts: readonly UniqueIndexPart[];
   /** The condition of a partial index, or null for a complete index. */
   readonly where: string | null;
   /** All columns that the index depends on. */
@@ -38,7 +38,7 @@ export interface UniqueRule {
 }
 
 /** A column or an expression in a unique index of a SQLite table whose changes are recorded. */
-export interface UniquePart {
+export interface UniqueIndexPart {
   /** The column, or null if the part is an expression. */
   readonly column: string | null;
   /** The expression over the columns of the table. */

@@ -1,17 +1,17 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
-import { type RecordedTable, rowIdNames, type UniqueRule } from "./recorded_table.ts";
+import { columnSqlOf, imageJson, sqliteLiteral } from "./image_json.ts";
+import { type RecordedTable, type RecordedUniqueIndex, rowIdNames } from "./recorded_table.ts";
 
 /**
  * The SQLite table of rows that may be replaced, because they conflict with a row that is being
  * written. REPLACE deletes them without running a delete trigger, unless the connection has
  * recursive triggers on. The column `rival` contains the key of the conflict.
  */
-export const sqliteReplacedTable =
+export const sqliteReplacedRowsTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
 
 /** The trigger that finds replaced rows on SQLite, without its name and its table. */
-export interface TriggerPart {
+export interface ReplacementTrigger {
   /** Distinguishes the trigger from the other triggers of its table. */
   readonly label: string;
   /** The event and its time, for example `AFTER INSERT`. */
@@ -29,10 +29,10 @@ export interface TriggerPart {
  * If the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL), notes remain. These
  * notes are harmless, because they are kept up to date, and only the latest are kept.
  */
-export function replacedTriggers(
+export function replacementTriggers(
   table: RecordedTable,
   schemaPrefix: string,
-): readonly TriggerPart[] {
+): readonly ReplacementTrigger[] {
   const isNoted = `EXISTS (SELECT 1 FROM ${notesOf(table)})`;
   const uniques = updatesOfUniques(table);
   const isOther = `${rowText(quoteIdentifier(table.name), table)} IS NOT ${rowText("OLD", table)}`;
@@ -71,7 +71,7 @@ function note(
   table: RecordedTable,
   schemaPrefix: string,
   conditions: readonly string[],
-): Pick<TriggerPart, "when" | "body"> {
+): Pick<ReplacementTrigger, "when" | "body"> {
   const notes = notesOf(table);
   const found = candidates(table, schemaPrefix, conditions);
   const name = quoteIdentifier(table.name);
@@ -89,7 +89,7 @@ function note(
       ...found.map(({ from, conflictKey }) =>
         `INSERT INTO "_service_replaced" ("table", "row", rival, image)
     SELECT ${sqliteLiteral(table.name)}, ${rowText(name, table)}, ${conflictKey}, ${
-          imageJson(table.recorded, valuesOf(name))
+          imageJson(table.recorded, columnSqlOf(name))
         } ${from}`
       ),
       `DELETE FROM "_service_replaced" WHERE id <= (SELECT max(id) FROM "_service_replaced") - ${maxNotes}`,
@@ -110,7 +110,10 @@ function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonl
 }
 
 /** Handles a deleted row whose key exists again, because a trigger wrote the new row first. */
-function touchesOfTakenRows(table: RecordedTable, schemaPrefix: string): readonly TriggerPart[] {
+function touchesOfTakenRows(
+  table: RecordedTable,
+  schemaPrefix: string,
+): readonly ReplacementTrigger[] {
   const { key, uniques, rowId, hasStableIdentity: isRowLasting } = table;
   const names = rowId !== null && isRowLasting ? [rowId] : key.map(({ name }) => name);
   const isKey = isRowLasting ||
@@ -175,7 +178,7 @@ function recordReplaced(
 function updateNote(table: RecordedTable): string {
   if (table.rowId === null) return deleteNote(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${
-    imageJson(table.recorded, valuesOf("NEW"))
+    imageJson(table.recorded, columnSqlOf("NEW"))
   } WHERE "table" = ${sqliteLiteral(table.name)} AND "row" = ${rowText("OLD", table)}`;
 }
 
@@ -202,7 +205,7 @@ function decidingColumns({ uniques }: RecordedTable): Set<string> {
 }
 
 function rowText(row: string, { key, rowId }: RecordedTable): string {
-  return rowId === null ? imageJson(key, valuesOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
+  return rowId === null ? imageJson(key, columnSqlOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
 }
 
 /**
@@ -252,7 +255,7 @@ function candidates(
 }
 
 /** Compares as the index does: with its collations, and without equality of NULLs. */
-function conflict({ parts, where }: UniqueRule, table: RecordedTable): readonly string[] {
+function conflict({ parts, where }: RecordedUniqueIndex, table: RecordedTable): readonly string[] {
   const name = quoteIdentifier(table.name);
   const values = table.columns.map((column) =>
     `${newValue("NEW", column.name, table)} AS ${quoteIdentifier(column.name)}`

@@ -1,10 +1,10 @@
-import { afterPrefix, countCodePoints } from "../../../sql/code_points.ts";
+import { countCodePoints, minStringAfterPrefix } from "../../../sql/code_points.ts";
 import type { TextDialect } from "../../../sql/dialect.ts";
 import { fold, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 import { plainPattern } from "../../../sql/plain_pattern.ts";
 import { maxPartLength } from "../../../sql/wildcard_pattern.ts";
-import { textCheck } from "./time_check.ts";
+import { textTimeCheck } from "./time_check.ts";
 
 /**
  * The SQL function of case folding, `fold` of `fold.ts`, which every SQLite driver registers on
@@ -50,7 +50,7 @@ export const sqliteText: TextDialect = {
 
 /** Adds a time check, because a row may have many conditions on long strings. */
 function checked(operand: Fragment, condition: Fragment): Fragment {
-  return sql`(${textCheck(operand)} AND ${condition})`;
+  return sql`(${textTimeCheck(operand)} AND ${condition})`;
 }
 
 function like(operand: Fragment, pattern: string): Fragment {
@@ -75,7 +75,7 @@ const maxGlobPart = 12;
 /** Uses a range, so that an index can be used. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} >= ${argument}`;
-  const end = afterPrefix(argument);
+  const end = minStringAfterPrefix(argument);
   return end === null ? from : sql`(${from} AND ${operand} < ${end})`;
 }
 

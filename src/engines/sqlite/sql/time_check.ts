@@ -5,10 +5,10 @@ import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
  * function is not deterministic. It returns 1, or {@link overTheLimit} once a statement has run too
  * long. Its argument is the number of bytes that the next condition examines, or NULL for rows.
  */
-export const timeCheckName = "service_time_check";
+export const timeCheckFunctionName = "service_time_check";
 
-/** The SQL function that counts the bytes of a SQLite row, for {@link countedRows}. */
-export const rowBytesName = "service_row_bytes";
+/** The SQL function that counts the bytes of a SQLite row, for {@link withRowByteCount}. */
+export const rowBytesFunctionName = "service_row_bytes";
 
 /**
  * The result of a check that ends a SQLite statement, because abs() of this number is an error.
@@ -41,28 +41,28 @@ export function withoutRowChecks(text: string): string {
 }
 
 /** Returns a check of the time before a condition that takes longer for longer strings. */
-export function textCheck(operand: Fragment): Fragment {
+export function textTimeCheck(operand: Fragment): Fragment {
   return sql`abs(${name}(octet_length(${operand})))`;
 }
 
 /**
- * Returns the SQL of a SELECT that counts the bytes of each row by {@link rowBytesName} before the
+ * Returns the SQL of a SELECT that counts the bytes of each row by {@link rowBytesFunctionName} before the
  * next row is read. Otherwise all rows would be in memory before the first row is counted.
  */
-export function countedRows(text: string, columns: number): string {
+export function withRowByteCount(text: string, columns: number): string {
   const names = Array.from({ length: columns }, (_, index) => `c${index}`);
   const bytes = names.map((name) => `ifnull(octet_length(${name}), 0)`).join(" + ");
   return `WITH q(${
     names.join(", ")
-  }) AS (${text}) SELECT * FROM q WHERE abs(${rowBytesName}(${bytes}))`;
+  }) AS (${text}) SELECT * FROM q WHERE abs(${rowBytesFunctionName}(${bytes}))`;
 }
 
 const rowCheckPattern = String
-  .raw`\((?:"(?:[^"]|"")*" % 61|random\(\) & 15) OR abs\(${timeCheckName}\(NULL\)\)\)`;
+  .raw`\((?:"(?:[^"]|"")*" % 61|random\(\) & 15) OR abs\(${timeCheckFunctionName}\(NULL\)\)\)`;
 const rowChecks = new RegExp(rowCheckPattern, "g");
 const groupChecks = new RegExp(
   String.raw` HAVING count\(\*\) FILTER \(WHERE ${rowCheckPattern}\) >= 0`,
   "g",
 );
-const name = rawSql(timeCheckName);
-const rowCheck = rawSql(`(random() & 15 OR abs(${timeCheckName}(NULL)))`);
+const name = rawSql(timeCheckFunctionName);
+const rowCheck = rawSql(`(random() & 15 OR abs(${timeCheckFunctionName}(NULL)))`);

@@ -13,7 +13,7 @@ import {
 import type { SqlValue } from "../../../sql/fragment.ts";
 
 /** The format of timestamps in a SQLite column without rows: the format of CURRENT_TIMESTAMP. */
-export const defaultTimestamps: TimestampText = "date time[.fff]";
+export const defaultTimestampFormat: TimestampText = "date time[.fff]";
 
 /** Encodes a canonical timestamp in the format of a SQLite column's rows. Never rounds. */
 export function encodeTimestamp(instant: string, format: TimestampFormat): SqlValue {

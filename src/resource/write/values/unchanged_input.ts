@@ -1,5 +1,5 @@
 import { GivenValue, hasUnchangedInput } from "../../../plan/given_value.ts";
-import { type Assignments, storedValue } from "../../../plan/plan.ts";
+import { type Assignments, keepStoredValue } from "../../../plan/plan.ts";
 import { writeJson } from "../../../schema/exact_json.ts";
 import { mayBeRounded, safeValue } from "../../../schema/safe_numbers.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
@@ -56,7 +56,7 @@ export function changedValues(
   const isPlain = ({ dbName }: ColumnInfo) => !references.has(dbName);
   const plain = [...values.keys()].find(isPlain) ??
     [...writable].find((column) => isPlain(column) && !column.primaryKey && !column.generated);
-  return new Map(plain === undefined ? [] : [[plain, storedValue]]);
+  return new Map(plain === undefined ? [] : [[plain, keepStoredValue]]);
 }
 
 /** Returns the foreign key columns, which an update sets only if their values change. */
@@ -73,7 +73,7 @@ export function referencesOf({ columns, foreignKeys }: TableInfo): ReadonlySet<s
  * undefined.
  */
 export function isStoredAlready(value: unknown, stored: unknown): boolean {
-  if (value === storedValue || Object.is(value, stored)) return true;
+  if (value === keepStoredValue || Object.is(value, stored)) return true;
   if (typeof value !== "object" || typeof stored !== "object") return false;
   return value !== null && stored !== null && writeJson(value) === writeJson(stored);
 }
@@ -90,7 +90,7 @@ function withoutGiven(
   const errors: FieldError[] = [];
   const all = [...values].map(([column, value]): [ColumnInfo, unknown] => {
     if (!(value instanceof GivenValue)) return [column, value];
-    if (isStored(column, value)) return [column, storedValue];
+    if (isStored(column, value)) return [column, keepStoredValue];
     if (value.fault !== null) {
       errors.push({ path: column.name.slice(0, 100), message: value.fault });
     }

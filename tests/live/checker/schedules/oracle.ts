@@ -1,4 +1,4 @@
-import { exactText, parseExact } from "../exact_text.ts";
+import { exactText, parseExactDecimal } from "../exact_text.ts";
 import type { Client, Interest } from "./client.ts";
 import type { Instance } from "./instance.ts";
 import { send } from "./api_writes.ts";
@@ -30,7 +30,7 @@ function difference(
   const held = new Map<string, string>();
   for (const [id, text] of rows) {
     // The tag stands in events and in no list.
-    const { _etag: tag, ...item } = parseExact(text) as Record<string, unknown>;
+    const { _etag: tag, ...item } = parseExactDecimal(text) as Record<string, unknown>;
     held.set(id, exactText(item));
     if (place !== "things" || tag === `W/"${String(item["version"]).slice(1)}"`) continue;
     return `${id} has the tag ${tag}: ${text}`;
@@ -61,7 +61,7 @@ async function listAll(
     const { status, body } = await send(instance, user, "GET", path);
     if (status !== 200) throw new Error(`The list was answered ${status} ${body}`);
     // The answer of a list has these members.
-    const page = parseExact(String(body)) as {
+    const page = parseExactDecimal(String(body)) as {
       readonly items: readonly Record<string, unknown>[];
       readonly nextCursor: string | null;
     };

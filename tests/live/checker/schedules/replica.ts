@@ -1,6 +1,6 @@
 import { hiddenMark } from "../../../support/http.ts";
 import type { Block } from "../event_source_parser.ts";
-import { exactText, parseExact } from "../exact_text.ts";
+import { exactText, parseExactDecimal } from "../exact_text.ts";
 import { type Place, undoneMark } from "./world.ts";
 
 /** An event of a change, as it came. */
@@ -106,7 +106,7 @@ export class Replica {
     if (event.data.includes(hiddenMark)) this.#fault(`a hidden value: ${event.data}`);
     if (event.data.includes(undoneMark)) this.#fault(`what was taken back: ${event.data}`);
     // The stream's own events are objects.
-    const data = parseExact(event.data) as Record<string, unknown>;
+    const data = parseExactDecimal(event.data) as Record<string, unknown>;
     if (data["type"] !== event.type) this.#fault(`the data of ${event.type} say ${data["type"]}`);
     switch (event.type) {
       case "invalidate":

@@ -3,7 +3,7 @@ import type { Position } from "../../../../src/db/changes/log_position.ts";
 import type { Filter } from "../../../../src/filter/filter.ts";
 import { rowMatches } from "../../../../src/filter/match/row_matches.ts";
 import type { Row } from "../../../../src/schema/table_info.ts";
-import { parseExact } from "../exact_text.ts";
+import { parseExactDecimal } from "../exact_text.ts";
 import { writeJson } from "../../../../src/schema/exact_json.ts";
 import { exactText } from "../exact_text.ts";
 import type { Heard } from "./replica.ts";
@@ -149,5 +149,5 @@ export class Truth {
 
 /** As a replica names it. */
 function idOf(row: Row, place: Place): string {
-  return exactText(parseExact(writeJson(row[place === "things" ? "id" : "code"])));
+  return exactText(parseExactDecimal(writeJson(row[place === "things" ? "id" : "code"])));
 }

@@ -1,5 +1,5 @@
 import type { Block } from "../event_source_parser.ts";
-import { exactText, parseExact } from "../exact_text.ts";
+import { exactText, parseExactDecimal } from "../exact_text.ts";
 import { Follower, type FollowerOptions } from "./follower.ts";
 import type { History, Row } from "./history.ts";
 import { type Question, questionQuery } from "./interests.ts";
@@ -93,7 +93,7 @@ export class AggregateFollower extends Follower {
 /** An answer without its name, digit by digit. */
 export function answerText(json: string): string {
   // An answer is an object.
-  const { type: _type, ...answer } = parseExact(json) as Record<string, unknown>;
+  const { type: _type, ...answer } = parseExactDecimal(json) as Record<string, unknown>;
   return exactText(answer);
 }
 

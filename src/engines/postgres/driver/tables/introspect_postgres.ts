@@ -14,11 +14,11 @@ import {
   type CatalogueColumn,
   type CatalogueConstraint,
   type CatalogueTable,
-  type CatalogueUnique,
+  type CatalogueUniqueIndex,
   listTables,
   readColumns,
   readConstraints,
-  readUniques,
+  readUniqueIndexes,
 } from "./postgres_catalogue.ts";
 import { EnumLabels } from "./enum_labels.ts";
 import { parseSimpleView } from "../../../../db/views/simple_view.ts";
@@ -38,7 +38,7 @@ export async function introspectPostgres(
     listTables(driver, chosen),
     readColumns(driver, schemas),
     readTypes(driver, schemas, enums),
-    readUniques(driver, schemas),
+    readUniqueIndexes(driver, schemas),
     readConstraints(driver, schemas),
   ]);
   const drafts = await Promise.all(listed.tables.map(async (table) => {
@@ -94,7 +94,7 @@ function typedColumns(
 function draftTable(
   table: CatalogueTable,
   columns: readonly TypedColumn[],
-  uniques: readonly CatalogueUnique[],
+  uniques: readonly CatalogueUniqueIndex[],
   constraints: readonly CatalogueConstraint[],
 ): TableDraft {
   const isView = table.view !== null;
@@ -151,7 +151,7 @@ function draftTable(
  * Columns of a view are never NOT NULL.
  */
 function keyOf(
-  uniques: readonly CatalogueUnique[],
+  uniques: readonly CatalogueUniqueIndex[],
   columns: readonly CatalogueColumn[],
   isView: boolean,
 ): readonly string[] {

@@ -2,10 +2,10 @@ import type { SqlValue } from "../../../../sql/fragment.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import { type ForeignKeyDraft, isInternal, type LeftOut } from "../../../../db/introspection.ts";
 import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
-import { type ChosenSchemas, labelOf } from "./postgres_schemas.ts";
+import { type ChosenSchemas, tableLabel } from "./postgres_schemas.ts";
 
 /** A query for the ids of all tables and views in the schemas of the JSON list `$1`. */
-export const chosenTables =
+export const chosenTablesQuery =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
 
@@ -50,7 +50,7 @@ export async function listTables(
         WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'this user may not read it' END`,
     },
     `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.oid IN (${chosenTables}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+     WHERE c.oid IN (${chosenTablesQuery}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
        AND NOT c.relispartition
      ORDER BY array_position(ARRAY(SELECT json_array_elements_text($1::json)), n.nspname::text),
        c.relname`,
@@ -58,7 +58,7 @@ export async function listTables(
   );
   const listed = rows.filter(({ name }) => !isInternal(String(name))).map((row) => {
     const [name, schema] = [String(row.name), String(row.namespace)];
-    return { ...row, name, label: labelOf({ schema, name }, schemas) };
+    return { ...row, name, label: tableLabel({ schema, name }, schemas) };
   });
   return {
     tables: listed.flatMap(({ id, name, label, schema, view, isStored, isInherited, reason }) => {
@@ -116,7 +116,7 @@ export async function readColumns(
      JOIN pg_type t ON t.oid = a.atttypid
      JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-     WHERE a.attrelid IN (${chosenTables}) AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE a.attrelid IN (${chosenTablesQuery}) AND a.attnum > 0 AND NOT a.attisdropped
      ORDER BY a.attrelid, a.attnum`,
     schemas,
   );
@@ -135,7 +135,7 @@ export async function readColumns(
 }
 
 /** A unique index, as the catalog of Postgres describes it. */
-export interface CatalogueUnique {
+export interface CatalogueUniqueIndex {
   readonly owner: string;
   readonly isKey: boolean;
   /** True if the index is always enforced. A deferrable constraint may be checked at the end. */
@@ -144,10 +144,10 @@ export interface CatalogueUnique {
 }
 
 /** Reads the unique indexes of all tables from the catalog of Postgres. */
-export async function readUniques(
+export async function readUniqueIndexes(
   connection: Connection,
   schemas: string,
-): Promise<readonly CatalogueUnique[]> {
+): Promise<readonly CatalogueUniqueIndex[]> {
   const rows = await selectNamed(
     connection,
     {
@@ -157,7 +157,7 @@ export async function readUniques(
       columns: columnNames("i.indrelid", "i.indkey", "i.indnkeyatts"),
     },
     `FROM pg_index i
-     WHERE i.indrelid IN (${chosenTables}) AND i.indisunique AND i.indisvalid
+     WHERE i.indrelid IN (${chosenTablesQuery}) AND i.indisunique AND i.indisvalid
        AND i.indpred IS NULL AND i.indexprs IS NULL
      ORDER BY i.indexrelid`,
     schemas,
@@ -197,7 +197,7 @@ export async function readConstraints(
     `FROM pg_constraint k
      LEFT JOIN pg_class f ON f.oid = k.confrelid
      LEFT JOIN pg_namespace m ON m.oid = f.relnamespace
-     WHERE k.conrelid IN (${chosenTables}) AND k.conparentid = 0
+     WHERE k.conrelid IN (${chosenTablesQuery}) AND k.conparentid = 0
        AND (k.contype = 'c' OR k.contype = 'f' AND f.oid IS NOT NULL)
      ORDER BY k.oid`,
     schemas,

@@ -104,7 +104,7 @@ function requireOpen(name: string, schemas: readonly SchemaRow[]): void {
  * Returns the name of a table in paths: `table` in the first schema, and `schema.table` in any
  * other schema. The name does not depend on other tables, so adding a table never changes it.
  */
-export function labelOf(
+export function tableLabel(
   { schema, name }: { readonly schema: string; readonly name: string },
   { first, areSeveral }: ChosenSchemas,
 ): string {

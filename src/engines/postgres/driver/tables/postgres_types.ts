@@ -10,7 +10,7 @@ import { quoteIdentifier, type SqlValue } from "../../../../sql/fragment.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
 import type { EnumLabels } from "./enum_labels.ts";
-import { chosenTables } from "./postgres_catalogue.ts";
+import { chosenTablesQuery } from "./postgres_catalogue.ts";
 
 /** The properties of a Postgres column that follow from its type. */
 export interface PostgresType {
@@ -40,7 +40,7 @@ export async function readTypes(
       element: `CASE WHEN ${isArray} THEN t.typelem END`,
       delimiter: "(SELECT e.typdelim FROM pg_type e WHERE e.oid = t.typelem)",
       dimensions: `greatest(t.typndims, (SELECT max(a.attndims) FROM pg_attribute a
-        WHERE a.atttypid = t.oid AND a.attrelid IN (${chosenTables})))`,
+        WHERE a.atttypid = t.oid AND a.attrelid IN (${chosenTablesQuery})))`,
       members: `(SELECT json_agg(json_build_object('name', a.attname, 'type', a.atttypid::text)
         ORDER BY a.attnum) FROM pg_attribute a WHERE t.typtype = 'c' AND a.attrelid = t.typrelid
         AND a.attnum > 0 AND NOT a.attisdropped)`,
@@ -73,7 +73,7 @@ const isArray = "EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typ
 const usedTypes = `
   WITH RECURSIVE used(oid) AS (
     SELECT a.atttypid FROM pg_attribute a
-    WHERE a.attrelid IN (${chosenTables}) AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE a.attrelid IN (${chosenTablesQuery}) AND a.attnum > 0 AND NOT a.attisdropped
     UNION
     SELECT part.oid FROM used JOIN pg_type t ON t.oid = used.oid CROSS JOIN LATERAL (
       SELECT t.typbasetype WHERE t.typtype = 'd'

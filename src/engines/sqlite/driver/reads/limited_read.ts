@@ -10,7 +10,12 @@ import {
 } from "../../../../sql/fragment.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { QueryResult, ReadLimits } from "../../../../db/driver.ts";
-import { type BytesLeft, fixedLimit, InlineTime, unlimitedBytes } from "../read_limits.ts";
+import {
+  fixedLimit,
+  InlineTimeLimit,
+  type RemainingBytes,
+  unlimitedBytes,
+} from "../read_limits.ts";
 import type { ReaderThreads } from "./reader_threads.ts";
 import { ShortScans } from "./short_scans.ts";
 import type { SqliteConnection } from "../sqlite_connection.ts";
@@ -29,7 +34,7 @@ export interface LimitedReadsOptions {
 }
 
 /** A read of one request. Returns the rows, or a promise of the rows if the read is slow. */
-export type LimitedReadOf = (statement: Statement) => QueryResult | Promise<QueryResult>;
+export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
  * Runs the reads of a SQLite file that may examine many rows. Each read starts in the main thread,
@@ -39,7 +44,7 @@ export type LimitedReadOf = (statement: Statement) => QueryResult | Promise<Quer
  */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
-  readonly #inline: InlineTime = new InlineTime();
+  readonly #inline: InlineTimeLimit = new InlineTimeLimit();
   readonly #widths: RowWidths;
   readonly #shortScans: ShortScans;
 
@@ -63,15 +68,15 @@ export class LimitedReads {
   }
 
   /** Returns the function for the reads of one request, which share a limit of bytes. */
-  of(limits: ReadLimits): LimitedReadOf {
-    const bytes: BytesLeft = { left: limits.maxBytes };
+  of(limits: ReadLimits): RunLimitedRead {
+    const bytes: RemainingBytes = { left: limits.maxBytes };
     return (statement) => this.#read(statement, limits, bytes);
   }
 
   #read(
     statement: Statement,
     limits: ReadLimits,
-    bytes: BytesLeft,
+    bytes: RemainingBytes,
   ): QueryResult | Promise<QueryResult> {
     const { reader } = this.#options;
     if (limits.isLong === true) return this.#readElsewhere(statement, limits, bytes);
@@ -94,7 +99,7 @@ export class LimitedReads {
   #readElsewhere(
     statement: Statement,
     limits: ReadLimits,
-    bytes: BytesLeft,
+    bytes: RemainingBytes,
     atOnce = false,
   ): Promise<QueryResult> {
     const { reader, threads } = this.#options;

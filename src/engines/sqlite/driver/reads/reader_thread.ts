@@ -4,8 +4,8 @@ import type { Clock } from "../../../../runtime/runtime.ts";
 import { hasSpareDescriptors } from "../../../../runtime/spare_descriptors.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
-import type { Additions } from "../application_functions.ts";
-import type { ReaderAnswer, ReaderData, ThreadRead } from "./serve_reads.ts";
+import type { ConnectionAdditions } from "../application_functions.ts";
+import type { ReaderAnswer, ReaderStartData, ThreadRead } from "./serve_reads.ts";
 
 /** A thread that reads a SQLite file on its own connection, one statement at a time. */
 export interface ReaderThread {
@@ -21,7 +21,7 @@ export interface ReaderThread {
 export interface ReaderThreadOptions {
   readonly path: string;
   readonly library: SqliteLibrary["source"];
-  readonly additions: Additions;
+  readonly additions: ConnectionAdditions;
   readonly clock: Clock;
   /** Aborts the start of the thread. The start then rejects. */
   readonly signal: AbortSignal;
@@ -55,7 +55,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
     throw new DatabaseError("overloaded", new Error("Too few file descriptors are free"));
   }
   const cancelled = new Int32Array(new SharedArrayBuffer(4));
-  const data: ReaderData = { path, library, additions, cancelled };
+  const data: ReaderStartData = { path, library, additions, cancelled };
   const worker: Worker = new threads.Worker(program(), { workerData: data });
   // Reads keep the process alive, but threads that wait for reads do not.
   worker.unref();

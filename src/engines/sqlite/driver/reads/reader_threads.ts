@@ -8,9 +8,9 @@ import type { DriverThreads, QueryResult, ReadLimits } from "../../../../db/driv
 import { maxWaitingReads } from "../../../../db/read_limiter.ts";
 import { watchRead } from "../../../../db/watch_read.ts";
 import { type ReaderThread, startReaderThread } from "./reader_thread.ts";
-import type { BytesLeft } from "../read_limits.ts";
+import type { RemainingBytes } from "../read_limits.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
-import type { Additions } from "../application_functions.ts";
+import type { ConnectionAdditions } from "../application_functions.ts";
 import type { ReaderAnswer } from "./serve_reads.ts";
 
 /** Options of the reader threads of a SQLite file. */
@@ -19,7 +19,7 @@ export interface ReaderThreadsOptions {
   /** The name of the database in observations. */
   readonly label: string;
   readonly library: SqliteLibrary["source"];
-  readonly additions: Additions;
+  readonly additions: ConnectionAdditions;
   readonly maxThreads: number;
   readonly clock: Clock;
 }
@@ -28,7 +28,7 @@ export interface ReaderThreadsOptions {
 export interface SlowRead {
   readonly statement: Statement;
   readonly limits: ReadLimits;
-  readonly bytes: BytesLeft;
+  readonly bytes: RemainingBytes;
   /** Runs the read in the main thread, if no other thread can be started. */
   readonly inline: () => QueryResult;
 }

@@ -4,7 +4,7 @@ import type { Statement } from "../../../../sql/fragment.ts";
 import { DatabaseError, type DatabaseErrorKind, reasonOf } from "../../../../db/database_error.ts";
 import type { QueryResult } from "../../../../db/driver.ts";
 import { retryWhileBusy } from "../sqlite_connection.ts";
-import { type Additions, importFunctions } from "../application_functions.ts";
+import { type ConnectionAdditions, importFunctions } from "../application_functions.ts";
 import { openSqliteConnection } from "../open_connection.ts";
 import { isBusy, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
@@ -13,10 +13,10 @@ import { fixedLimit } from "../read_limits.ts";
 // The program of a reader thread: it runs reads of one SQLite file on its own connection.
 
 /** The start data of a thread that reads a SQLite file. */
-export interface ReaderData {
+export interface ReaderStartData {
   readonly path: string;
   readonly library: SqliteLibrary["source"];
-  readonly additions: Additions;
+  readonly additions: ConnectionAdditions;
   /** Contains the number of the read that must end. */
   readonly cancelled: Int32Array;
 }
@@ -41,7 +41,7 @@ export type ReaderAnswer =
   | { readonly kind: DatabaseErrorKind | null; readonly reason: string };
 
 // Only the driver starts this module, and it passes this data.
-const { path, library: { module, name }, additions, cancelled } = workerData as ReaderData;
+const { path, library: { module, name }, additions, cancelled } = workerData as ReaderStartData;
 // The driver passes the module and the name that the library itself contains.
 const { [name]: found } = await import(module) as { readonly [name: string]: SqliteLibrary };
 if (found === undefined) throw new Error(`${module} has no ${name}`);

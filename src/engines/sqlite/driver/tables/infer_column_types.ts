@@ -3,7 +3,7 @@ import { anyType, type ColumnInfo, type TimestampFormat } from "../../../../sche
 import { type Affinity, affinityOfType } from "../../sql/column_type.ts";
 import type { ColumnKind } from "../../../../schema/kind.ts";
 import type { SqlValue } from "../../../../sql/fragment.ts";
-import { defaultTimestamps, isTimestampFormat } from "../../sql/timestamps.ts";
+import { defaultTimestampFormat, isTimestampFormat } from "../../sql/timestamps.ts";
 
 /** The type of a SQLite column, inferred from its declaration or its rows. */
 export type InferredType = Pick<
@@ -53,7 +53,7 @@ const plain: InferredType = {
   precision: null,
   scale: null,
   maxLength: null,
-  timestampFormat: defaultTimestamps,
+  timestampFormat: defaultTimestampFormat,
 };
 
 const any: InferredType = { ...plain, databaseType: anyType };
@@ -123,7 +123,7 @@ function timestampFormat(
 /** Returns the formats that the values may have, likeliest first. */
 function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
   const [first] = sample;
-  if (first === undefined) return [defaultTimestamps];
+  if (first === undefined) return [defaultTimestampFormat];
   if (typeof first === "string") {
     const separator = first.charAt(10) === "T" ? "T" : " ";
     const zone = first.endsWith("Z") ? "Z" : first.endsWith("+00:00") ? "+00:00" : "";

@@ -3,7 +3,7 @@ import { DatabaseError, reasonOf } from "../../../../db/database_error.ts";
 import type { Connection, Driver } from "../../../../db/driver.ts";
 import type { LeftOut } from "../../../../db/introspection.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
-import { missingPart } from "../sqlite_errors.ts";
+import { missingFunctionOrCollation } from "../sqlite_errors.ts";
 
 interface WrittenTable {
   readonly table: { readonly name: string };
@@ -57,7 +57,9 @@ async function whyRefused(
     try {
       await connection.query(toStatement(sql`EXPLAIN ${statement}`, () => "?"));
     } catch (error) {
-      const part = error instanceof DatabaseError ? missingPart(reasonOf(error)) : null;
+      const part = error instanceof DatabaseError
+        ? missingFunctionOrCollation(reasonOf(error))
+        : null;
       if (part !== null) parts.add(part.reason + await placesOf(connection, table, part.name));
     }
   }

@@ -2,7 +2,7 @@ import { type ColumnInfo, plainColumn } from "../../../../schema/table_info.ts";
 import type { Dialect } from "../../../../sql/dialect.ts";
 import { identifier, join, sql, type SqlValue, toStatement } from "../../../../sql/fragment.ts";
 import { affinityOfType } from "../../sql/column_type.ts";
-import { defaultTimestamps } from "../../sql/timestamps.ts";
+import { defaultTimestampFormat } from "../../sql/timestamps.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import type { ColumnDraft } from "../../../../db/introspection.ts";
 import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
@@ -20,7 +20,7 @@ type SampledColumn =
   & Pick<ColumnDraft, "name" | "dbName" | "existingType">;
 
 /** Infers the type of a column from its declared type and a sample of values. */
-export function sampledColumn(
+export function inferSampledColumn(
   { name, type }: DeclaredColumn,
   values: readonly SqlValue[],
   dialect: Dialect,
@@ -60,7 +60,7 @@ function typicalValues(declared: string, values: readonly SqlValue[]): readonly 
 }
 
 /** Reads a sample of each column. Of long values, reads only the beginning. */
-export async function readSample(
+export async function readColumnSamples(
   connection: Connection,
   table: string,
   columns: readonly DeclaredColumn[],
@@ -94,5 +94,5 @@ function fittingType(
 const bareColumn: ColumnInfo = {
   ...plainColumn,
   ...{ name: "", dbName: "", kind: "text", existingType: "" },
-  timestampFormat: defaultTimestamps,
+  timestampFormat: defaultTimestampFormat,
 };

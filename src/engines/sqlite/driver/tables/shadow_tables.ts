@@ -1,5 +1,5 @@
 /** A table, view or virtual table as in `pragma_table_list`. */
-export interface ListedName {
+export interface TableListEntry {
   readonly name: string;
   /** The type of the table: `table`, `view`, `virtual` or `shadow`. */
   readonly type: string;
@@ -13,14 +13,14 @@ export interface ListedName {
  * ordinary tables, and this function recognizes the names that common modules use.
  */
 export function shadowTables(
-  listed: readonly ListedName[],
+  listed: readonly TableListEntry[],
   modules: ReadonlySet<string>,
 ): ReadonlySet<string> {
   const unknown = listed
     .filter(({ type }) => type === "virtual")
     .map(({ name, sql }) => ({ name: name.toLowerCase(), module: moduleOf(sql) }))
     .filter(({ module }) => module === null || !modules.has(module));
-  const isShadow = ({ name, type }: ListedName) =>
+  const isShadow = ({ name, type }: TableListEntry) =>
     type === "shadow" || type === "table" && unknown.some((owner) => isNamedBy(owner, name));
   return new Set(listed.filter(isShadow).map(({ name }) => name));
 }

@@ -2,7 +2,7 @@ import { DatabaseError, reasonOf } from "../../../../db/database_error.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
 import { type Fragment, identifier, join, sql, toStatement } from "../../../../sql/fragment.ts";
-import { missingPart } from "../sqlite_errors.ts";
+import { missingFunctionOrCollation } from "../sqlite_errors.ts";
 
 /**
  * Returns the generated columns of a table that use a function of another program, with reasons. No
@@ -72,7 +72,9 @@ async function missingIn(connection: Connection, statement: Fragment): Promise<s
     await connection.query(toStatement(statement, () => "?"));
     return null;
   } catch (error) {
-    const part = error instanceof DatabaseError ? missingPart(reasonOf(error)) : null;
+    const part = error instanceof DatabaseError
+      ? missingFunctionOrCollation(reasonOf(error))
+      : null;
     if (part === null) throw error;
     return part.reason;
   }

@@ -8,7 +8,7 @@ import type { Connection } from "../../../db/driver.ts";
  * include writes by triggers and functions. Only INSERT, UPDATE, DELETE, MERGE and WITH can be
  * explained. Returns null if the server returns no readable plan.
  */
-export async function plannedTargets(
+export async function readTargetTables(
   { text, values }: Statement,
   connection: Connection,
 ): Promise<ReadonlySet<string> | null> {

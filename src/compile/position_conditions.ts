@@ -7,7 +7,7 @@ import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
  * Compiles the condition for the rows at or after a position in an order. NULLs come last. Returns
  * null if all rows meet the condition.
  */
-export function compileReached(
+export function compileAtOrAfterPosition(
   order: readonly OrderKey[],
   { values }: OffsetPosition,
   dialect: Dialect,

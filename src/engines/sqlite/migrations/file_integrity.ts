@@ -5,7 +5,7 @@ import type { Connection } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
 /** The broken references and readable views of a file. A rebuild must not break more of them. */
-export interface FileState {
+export interface FileIntegrity {
   /** The number of rows that refer to a missing row. */
   readonly broken: number;
   /** The references to missing tables, in the form `notes refers to users`. */
@@ -15,7 +15,7 @@ export interface FileState {
 }
 
 /** Reads the broken references and readable views of a SQLite file before a migration. */
-export async function fileState(connection: Connection): Promise<FileState> {
+export async function readFileIntegrity(connection: Connection): Promise<FileIntegrity> {
   const views = await selectNamed(
     connection,
     { name: "name" },
@@ -36,9 +36,9 @@ export async function fileState(connection: Connection): Promise<FileState> {
  * Checks the foreign keys, the views and the triggers of rebuilt tables, which SQLite does not
  * check. Throws an Error that names the broken part, and the `file` of SQL that broke it.
  */
-export async function checkFile(
+export async function requireFileIntegrity(
   connection: Connection,
-  before: FileState,
+  before: FileIntegrity,
   tables: readonly TableInfo[],
   file: string | null = null,
 ): Promise<void> {

@@ -3,14 +3,14 @@ import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts"
 import { inSavepoint } from "../../../db/database_handle.ts";
 import type { Connection } from "../../../db/driver.ts";
 import type { DeclaredTable } from "../../../db/migrations/compare/compare_tables.ts";
-import { postgresShapes } from "./postgres_shapes.ts";
+import { readPostgresShapes } from "./postgres_shapes.ts";
 import { isSameName, type TableShape } from "../../../db/migrations/compare/table_shape.ts";
 
 /**
  * Returns declared tables with their expressions as Postgres prints them. In this form, expressions
  * can be compared with those of the catalog. The temporary tables for this are rolled back.
  */
-export async function writtenByPostgres(
+export async function shapesPrintedByPostgres(
   connection: Connection,
   declared: readonly DeclaredTable[],
 ): Promise<readonly DeclaredTable[]> {
@@ -21,7 +21,7 @@ export async function writtenByPostgres(
       for (const text of temporaryTable(shape)) await connection.query({ text, values: [] });
     }
     const names = declared.map(({ table: { name } }) => ({ schema: "pg_temp", name }));
-    shapes.push(...(await postgresShapes(connection, names)).tables);
+    shapes.push(...(await readPostgresShapes(connection, names)).tables);
     throw rollBack;
   };
   await inSavepoint(connection, "written_tables", read).catch((error) => {

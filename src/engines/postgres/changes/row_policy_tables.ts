@@ -2,20 +2,20 @@ import { sqlName } from "../../../sql/fragment.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 
 /** Called when the set of tables whose row policies restrict the role has changed. */
-export type OnSecured = (tables: ReadonlySet<TableInfo>) => void;
+export type OnRowPolicyTablesChange = (tables: ReadonlySet<TableInfo>) => void;
 
 /**
  * The recorded tables in which row policies hide rows from the role. Each statement that reads the
  * change log updates this set.
  */
-export class SecuredTables {
+export class RowPolicyTables {
   /** SQL of a select-list column that returns the indexes of the tables with row policies. */
   readonly column: string;
   readonly #tables: readonly TableInfo[];
-  readonly #onChange: OnSecured;
+  readonly #onChange: OnRowPolicyTablesChange;
   #known = "";
 
-  constructor(tables: readonly TableInfo[], onChange: OnSecured) {
+  constructor(tables: readonly TableInfo[], onChange: OnRowPolicyTablesChange) {
     const names = JSON.stringify(tables.map(sqlName)).replaceAll("'", "''");
     this.column = securedColumn(names);
     this.#tables = tables;

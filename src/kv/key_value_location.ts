@@ -1,18 +1,18 @@
 import { isLoopback } from "../protocol/loopback.ts";
 
-/** Throws a plain Error for a path or URL with a {@link placeMistake}. */
-export function requirePlace(kv: string): void {
-  const mistake = placeMistake(kv);
+/** Throws a plain Error for a path or URL with a {@link storeLocationMistake}. */
+export function requireStoreLocation(kv: string): void {
+  const mistake = storeLocationMistake(kv);
   if (mistake !== null) throw new Error(`Cannot open the key-value store: kv ${mistake}`);
 }
 
 /** Returns the mistake in the path or URL of a key-value store, or null for a valid one. */
-export function placeMistake(kv: string): string | null {
+export function storeLocationMistake(kv: string): string | null {
   if (kv === "") return "is an empty text: give it a path";
   // Also rejects a scheme without slashes: SQLite would open the database that `file:shop.db`
   // names. A single letter before the colon is a Windows drive.
   const [, scheme] = /^([a-z][a-z0-9+.-]+:(?:\/\/)?)/i.exec(kv) ?? [];
-  if (scheme === undefined) return companionMistake(kv);
+  if (scheme === undefined) return companionFileMistake(kv);
   if (/^https:\/\//i.test(kv)) return null;
   if (!/^http:\/\//i.test(kv)) {
     return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}`;
@@ -26,7 +26,7 @@ export function placeMistake(kv: string): string | null {
  * database, such as `-wal`. SQLite reads and deletes such a file when the database next to it is
  * opened. Returns null for any other path.
  */
-export function companionMistake(path: string): string | null {
+export function companionFileMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];
   return end === undefined
     ? null

@@ -11,7 +11,7 @@ const listenAgainMs = 1_000;
  * Creates the signals between the processes that use a Postgres database, by LISTEN and NOTIFY.
  * Each listener has a separate connection.
  */
-export function notifySignals(options: PostgresJsConnectionOptions): Signals {
+export function createPostgresSignals(options: PostgresJsConnectionOptions): Signals {
   return {
     listen(onSignal) {
       let isClosed = false;

@@ -2,9 +2,9 @@ import { equals } from "../filter/operators/value_operators.ts";
 import type { SearchPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
-import { matchKey, matchRank } from "../sql/match_names.ts";
+import { matchKeyColumn, matchRankColumn } from "../sql/match_names.ts";
 import { compileOrder } from "./read_rows.ts";
-import { checkedFirst, compileFilter } from "./where.ts";
+import { compileFilter, withCheckBefore } from "./where.ts";
 
 const total = identifier("_total");
 
@@ -13,23 +13,23 @@ const total = identifier("_total");
  * counts all matches in one pass. The outer statement reads the rows of the page. The matches are
  * first in a CROSS JOIN, because SQLite keeps its order and cannot estimate the number of matches.
  */
-export function compileFoundRows(
+export function compileSearchRows(
   { table, columns, where, matches, limit, offset }: SearchPlan,
   dialect: Dialect,
   check: Fragment | null,
 ): Fragment {
   const { primaryKey } = table;
   const isMatch = join(
-    primaryKey.map((column, index) => equals(column, dialect, sql`= ${matchKey(index)}`)),
+    primaryKey.map((column, index) => equals(column, dialect, sql`= ${matchKeyColumn(index)}`)),
     " AND ",
   );
-  const keys = join(primaryKey.map((_column, index) => matchKey(index)), ", ");
-  const order = sql`${matchRank}, ${
+  const keys = join(primaryKey.map((_column, index) => matchKeyColumn(index)), ", ");
+  const order = sql`${matchRankColumn}, ${
     compileOrder(primaryKey.map((column) => ({ column, descending: false })), dialect)
   }`;
-  const passing = checkedFirst(check, compileFilter(where, dialect));
+  const passing = withCheckBefore(check, compileFilter(where, dialect));
   const page =
-    sql`SELECT ${keys}, ${matchRank}, count(*) OVER () AS ${total} FROM (${matches}) AS "_match" CROSS JOIN ${
+    sql`SELECT ${keys}, ${matchRankColumn}, count(*) OVER () AS ${total} FROM (${matches}) AS "_match" CROSS JOIN ${
       tableName(table)
     } WHERE ${isMatch} AND ${passing} ORDER BY ${order} LIMIT ${rawSql(String(limit))} OFFSET ${
       rawSql(String(offset))
