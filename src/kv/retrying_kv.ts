@@ -29,7 +29,7 @@ export class RetryingKv {
   /** The claims whose records are treated as expired. */
   readonly abandonedClaims = new AbandonedClaims();
 
-  /** Creates the wrapper of `kv`. It owns `kv`: `close` closes both. */
+  /** Takes over the Deno KV: `close` also closes `kv`. */
   constructor(kv: DenoKv, options: RetryingKvOptions) {
     this.#kv = kv;
     this.#options = options;

@@ -1,6 +1,6 @@
 import { Problem } from "../problem/problem.ts";
 
-/** The kind of an error of the key-value store. Only some kinds exclude an effect. */
+/** The kind of an error of the key-value store, by the possible effect of the operation. */
 export type StoreErrorKind =
   /** The operation had no effect: the store is closed, unreachable, or busy past the deadline. */
   | "unavailable"

@@ -94,7 +94,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
   );
 }
 
-/** Returns the SQL for the value of omitted cells. The SQL may end with a comment. */
+/** Returns the generation or DEFAULT clause of a column. Its SQL may end with a comment. */
 function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   if (column.generatedSql !== null) {
     const value = dialect.definitions.generatedValue(column, column.generatedSql);

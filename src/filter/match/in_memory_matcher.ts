@@ -80,7 +80,7 @@ function decideComparison(comparison: Comparison, allowance: WorkAllowance): InM
   const work = comparisonWork(comparison);
   const { name } = column;
   const fits = kindTest(column);
-  // Few column names are inherited members. Only these names need the slower check for own members.
+  // Few column names are members of `Object.prototype`. Only these need the slower check.
   const isInherited = name in Object.prototype;
   return ({ row }) => {
     const value = isInherited ? columnValue(row, column) : row[name] ?? null;

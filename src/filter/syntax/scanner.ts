@@ -194,7 +194,7 @@ function fieldWidth(text: string, at: number, wanted: number): number {
   return belongs.test(letter) ? letter.length : 0;
 }
 
-/** Compares character codes one by one, because the parser calls this function most often. */
+/** Compares character codes for speed, because the parser calls this function most often. */
 function symbolAt(text: string, at: number): string | null {
   const next = text.charCodeAt(at + 1);
   switch (text.charCodeAt(at)) {

@@ -112,7 +112,7 @@ export class WriteRecorder {
     return { rows: returning.length === 0 ? [] : rows, changed: rows.length };
   }
 
-  /** Runs an update and records its changes. Reads and locks the rows before, for their images. */
+  /** Runs an update and records its changes. First locks and reads the rows for their images. */
   async #update(
     plan: UpdatePlan,
     { name, texts }: PostgresLogTable,

@@ -44,7 +44,7 @@ export interface PostgresJsConnectionOptions {
   readonly waitLimitMs: number;
   /** The number of listeners. If there is at least one, this process signals after its commits. */
   readonly listeners: { count: number };
-  /** A shared counter. It increases when all prepared statements may be stale. */
+  /** A counter of all connections. It increases when their prepared statements may be stale. */
   readonly alterations: { count: number };
   /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;

@@ -28,7 +28,7 @@ export function createPostgresSignals(options: PostgresJsConnectionOptions): Sig
           await fresh.opening;
           await fresh.run(`LISTEN ${changesChannel}`, []);
           ownBackend = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
-          // The listener polls now, because it may have missed signals without a connection.
+          // The listener polls now, because it may have missed signals while it had no connection.
           onSignal(false);
         } catch {
           // The error is ignored: listeners also poll, and a lost connection causes a new attempt.

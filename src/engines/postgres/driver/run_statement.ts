@@ -42,7 +42,7 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates the error of a statement, which may be an error of a bound value. */
+/** Translates the error of a statement. The cause may be a bound value. */
 export function translated(
   error: unknown,
   { values }: Statement,

@@ -160,7 +160,7 @@ export class TextSearchTable implements DocumentTable {
   }
 }
 
-/** The version of the conversion of strings to words. The service rebuilds other indexes. */
+/** The version of the conversion of strings to words. An index of another version is rebuilt. */
 const shapeVersion = 1;
 
 const changesPerStatement = 100;

@@ -30,7 +30,7 @@ export const sqliteChangesEngine: ChangesEngine = {
   images: { parse: parseSqliteImage, decodeCell: decodeSqliteCell },
   polling: sqlitePolling,
   mark: `SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'`,
-  // There is only one writer at a time, so later changes than `mark` are of this transaction.
+  // There is only one writer at a time, so changes after `mark` belong to this transaction.
   changesSince: (table, mark) => ({
     text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
       WHERE seq > ? AND "table" = ? COLLATE NOCASE AND coalesce(after, before) IS NOT NULL`,

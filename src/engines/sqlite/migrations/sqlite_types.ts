@@ -14,7 +14,7 @@ export function isSameSqliteType(wanted: string, has: string): boolean {
   return affinityOfType(wanted) === affinityOfType(has) && isSameNumber;
 }
 
-/** Returns true if a SQLite type keeps every value of another type, as SQLite converts it. */
+/** Returns true if a SQLite column of type `to` keeps every value of a column of type `from`. */
 export function isWiderSqliteType(from: string, to: string): boolean {
   const [one, other] = [affinityOfType(from), affinityOfType(to)];
   const [before, after] = [typeParts(from), typeParts(to)];

@@ -114,7 +114,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Replaces a collation that this process may lack: subqueries need it even to read values. */
+/** Replaces a collation that this process may lack, because all subqueries look it up. */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;

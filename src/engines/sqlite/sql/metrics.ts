@@ -149,7 +149,7 @@ export const exactSumAggregate = {
   },
 };
 
-/** Follows a sum if an invalid value counted as 0. It precedes the digits, so sums sort alike. */
+/** Appended to a sum if an invalid value counted as 0. A `!` precedes digits in the order. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

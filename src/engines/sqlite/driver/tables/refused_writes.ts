@@ -11,8 +11,8 @@ interface WrittenTable {
 }
 
 /**
- * Returns the tables whose writes SQLite cannot prepare, with reasons: a trigger, an index, a check
- * or a generated column uses a function or a collation that only another program defines.
+ * Returns the tables whose writes SQLite cannot prepare, with reasons. For example, a trigger, an
+ * index or a generated column uses a function or a collation that only another program defines.
  */
 export async function refusedWrites(
   driver: Driver,
