@@ -69,8 +69,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
       );
     case "broken-table":
       return new Problem(
-        // A read fails like this if the request sorts or filters by a column with a missing
-        // collation.
+        // A read fails like this if it sorts or filters by a column with a missing collation.
         access === "read" ? "invalid-parameter" : "conflict",
         `Cannot ${access}: a part of the table, such as a trigger, names a table, a function or a collation that is missing`,
         { cause },

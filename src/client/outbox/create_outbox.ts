@@ -52,7 +52,6 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     });
     return abortOf(signal); // Closing does not wait for a storage that never responds.
   }
-
   function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
     const job = newJob(wanted, resource[handle], known);
     if (!identity) tokens.set(job.id, transport.tokens.current().catch(() => ({})));

@@ -20,7 +20,6 @@ export function createTransport(options: CreateClientOptions): Transport {
   const tokens = createTokens(options.token);
 
   async function send(request: ClientRequest): Promise<Response> {
-    // Undefined for a request without a body.
     const body: string | undefined = JSON.stringify(request.body);
     let token = await tokens.current();
     let isRefreshed = false;
@@ -83,6 +82,5 @@ export function createTransport(options: CreateClientOptions): Transport {
       cancel?.();
     }
   }
-
   return { baseUrl, basePath, environment, tokens, send, parts: new Map() };
 }
