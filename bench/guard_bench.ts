@@ -3,7 +3,7 @@
  * the same one without, in turns within one run; how seldom the store is called; and how long 64 callers
  * wait that share one bucket on disk and are near its limit, so that each calls the store.
  */
-import { tokenBucket } from "../src/guard/budget/token_bucket.ts";
+import { tokenBucketPolicy } from "../src/guard/budget/token_bucket.ts";
 import { BucketStore } from "../src/guard/budget/bucket_store.ts";
 import { RateLimiter } from "../src/guard/budget/rate_limiter.ts";
 import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
@@ -120,6 +120,6 @@ async function measureHotKey(): Promise<void> {
 
 function limiterOver(store: KeyValue, capacity: number, refillPerMinute: number) {
   const limits = new BucketStore(store, runtime);
-  const limit = tokenBucket("budget", { capacity, refillPerMinute });
+  const limit = tokenBucketPolicy("budget", { capacity, refillPerMinute });
   return { limits, limiter: new RateLimiter("bench", limit, limits, runtime.clock) };
 }

@@ -8,7 +8,7 @@ import { createCredentials } from "../src/auth/credentials.ts";
 import { parseUser } from "../src/auth/user.ts";
 import { jwtAuth } from "../exports/auth.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
-import type { AuthParts } from "../src/identity/auth_parts.ts";
+import type { AuthenticatorDependencies } from "../src/identity/authenticator_dependencies.ts";
 import { median } from "./figures.ts";
 import { measure } from "./load.ts";
 import { type BenchServer, startServer } from "./start_server.ts";
@@ -83,7 +83,9 @@ async function sessionOf({ port }: BenchServer): Promise<string> {
 async function measureIdentification(): Promise<void> {
   const runtime = systemRuntime(() => {});
   // The other parts are for authenticators with a store.
-  const authenticator = await jwtAuth({ secret }).open({ runtime } as AuthParts as never);
+  const authenticator = await jwtAuth({ secret }).open(
+    { runtime } as AuthenticatorDependencies as never,
+  );
   const credentials = createCredentials([authenticator], parseUser);
   const request = new Request("http://localhost/", {
     headers: { authorization: `Bearer ${token}` },

@@ -7,7 +7,7 @@
 import { createChallenge, solveChallenge, verifySolution } from "altcha-lib/v1";
 import { nonceRange } from "../src/client/pow/nonce_range.ts";
 import { createPlainScan } from "../src/client/pow/plain_scan.ts";
-import { compileSearch, createSimdScan } from "../src/client/pow/simd_scan.ts";
+import { compileSimdScan, createSimdScan } from "../src/client/pow/simd_scan.ts";
 import { solve } from "../src/client/pow/solve.ts";
 import { createProofOfWork } from "../src/guard/pow/proof_of_work.ts";
 import { powHeaders } from "../src/protocol/pow_protocol.ts";
@@ -47,7 +47,7 @@ const message = new Uint8Array(200);
 const best = new Map<string, number>();
 const range = nonceRange(token, 0);
 const plain = createPlainScan();
-const module = await compileSearch(range.at);
+const module = await compileSimdScan(range.at);
 const simd = module === null ? null : await createSimdScan(module);
 
 for (let round = 0; round < rounds; round++) {

@@ -5,7 +5,7 @@
  *
  * `deno task docs:options` writes the documents, `--check` only compares.
  */
-import { serviceOptions } from "../src/app/config_options.ts";
+import { serviceOptionDescriptions } from "../src/app/config_options.ts";
 import { openDatabaseOptionRules } from "../src/engines/open_driver.ts";
 import { postgresOptionRules } from "../src/engines/postgres/driver/postgres_options.ts";
 import type { Option } from "../src/options/option.ts";
@@ -23,7 +23,7 @@ export const optionPages = {
 type Subject = keyof typeof optionPages;
 
 const described: Readonly<Record<Subject, Members>> = {
-  service: membersOf(serviceOptions),
+  service: membersOf(serviceOptionDescriptions),
   resource: membersOf(resourceOptions),
   database: { ...membersOf(openDatabaseOptionRules), ...membersOf(postgresOptionRules) },
 };

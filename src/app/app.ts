@@ -17,7 +17,7 @@ import {
   type IdempotentAnswers,
 } from "../resource/routes/idempotent_answers.ts";
 import { createRouteTable } from "../resource/routes/route_table.ts";
-import { describing, openapiFacts } from "./openapi_facts.ts";
+import { openapiSource, schemaMethods } from "./openapi_source.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { ServiceSchema } from "../openapi/service_schema.ts";
@@ -222,7 +222,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const authRoutes = routersOf(routers, resolved, table);
   await hubs.open(resources);
   await searchIndexes.start();
-  const databases = driversOf(config);
+  const databases = databasesOf(config);
   const outbox = searchIndexes.outbox?.outbox ?? null;
   observability.measure({ hubs, databases, outbox });
   const idempotency = idempotentAnswers(context, guard);
@@ -230,7 +230,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   for (const database of databases) database.observeBy?.(runtime.observe);
   let draining = false;
   const hono = (): Hono<AppEnv> => routes.hono;
-  const facts = openapiFacts({ config, resolved, resources, authenticators, hono });
+  const facts = openapiSource({ config, resolved, resources, authenticators, hono });
   const isDraining = () => draining;
   const pages = pagesOf({ table, databases, facts, isDraining, searchIndexes, ...context });
   const problems = resolved.dashboard === null ? null : new ProblemLog(runtime.clock);
@@ -269,7 +269,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     },
     resources: resources.map(summarizeResource),
     ...{ metrics, searchOutbox: outbox },
-    ...describing(facts, resolved.mountedAt),
+    ...schemaMethods(facts, resolved.mountedAt),
   };
 }
 
@@ -314,7 +314,7 @@ function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {
 }
 
 /** Returns the databases of an app: the database of the app, and those of its resources. */
-export function driversOf({ db, resources }: OpenConfig): ReadonlySet<Driver> {
+export function databasesOf({ db, resources }: OpenConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 

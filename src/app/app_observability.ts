@@ -1,6 +1,6 @@
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { ReadConfig } from "./resolve_resources.ts";
+import type { ParsedConfig } from "./resolve_resources.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HonoApp } from "../service/hono_app.ts";
@@ -13,7 +13,7 @@ import { RequestMetrics } from "../service/observability/request_metrics.ts";
 import { openTracing, type Tracing } from "../service/observability/open_telemetry.ts";
 import { createTransactionMetrics } from "../service/observability/transaction_metrics.ts";
 import { createRouteFinder } from "../service/observability/route_finder.ts";
-import { watchDatabases } from "./watch_databases.ts";
+import { observeDatabases } from "./observe_databases.ts";
 
 /** The metrics, logs and measurements of an app. */
 export interface AppObservability {
@@ -22,7 +22,7 @@ export interface AppObservability {
   /** The runtime of the app. The metrics count its observations. */
   readonly runtime: Runtime;
   /** Returns the configuration, with databases that metrics and spans observe if they are on. */
-  watching<Config extends ReadConfig>(config: Config): Promise<Config>;
+  watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
   /** Returns a `fetch` that observes requests, or the app's `fetch` if nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Registers the metrics of these components of the app. */
@@ -55,7 +55,7 @@ export function openObservability(
       if (observability.openTelemetry) tracing = await openTracing();
       const spans = tracing;
       if (spans === null && watches.length === 0) return config;
-      return await watchDatabases(config, (driver) => [
+      return await observeDatabases(config, (driver) => [
         ...watches,
         ...(spans === null ? [] : [spans.watch(driver)]),
       ]);

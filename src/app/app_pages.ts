@@ -16,7 +16,7 @@ import {
 } from "../service/service_pages.ts";
 
 /** The dependencies of {@link pagesOf}. */
-export interface AppPageParts {
+export interface AppPagesDependencies {
   readonly table: RouteTable;
   readonly databases: ReadonlySet<Driver>;
   readonly facts: ServiceFacts;
@@ -29,7 +29,8 @@ export interface AppPageParts {
 
 /** Returns the pages of an app. Throws a plain Error if a resource has the path of a page. */
 export function pagesOf(
-  { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }: AppPageParts,
+  { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }:
+    AppPagesDependencies,
 ): readonly ServicePage[] {
   const pages = [
     ...createServicePages({

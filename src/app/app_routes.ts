@@ -29,7 +29,7 @@ import { createResponder } from "../service/responder.ts";
 import type { ServicePage } from "../service/service_pages.ts";
 
 /** The dependencies of {@link createAppRoutes}. */
-export interface RouteParts {
+export interface AppRoutesDependencies {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
   readonly guard: Guard;
@@ -53,7 +53,7 @@ export interface AppRoutes {
 }
 
 /** Creates the routes of an app: its Hono app, with every handler that a request passes. */
-export function createAppRoutes(parts: RouteParts): AppRoutes {
+export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { problems } = parts;
   const { observe, clock } = runtime;

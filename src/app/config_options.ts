@@ -2,7 +2,7 @@ import type { Authenticator, Router } from "../auth/authenticator.ts";
 import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
 import { changesOptions } from "../db/changes/changes_options.ts";
 import { appDatabaseOption } from "../db/require_database.ts";
-import { abuseProtectionOptions } from "../guard/abuse_protection_options.ts";
+import { abuseProtectionOptionDescriptions } from "../guard/abuse_protection_options.ts";
 import { idempotencyOptionRules } from "../idempotency/idempotency_options.ts";
 import { keyValueOptionRule } from "../kv/key_value_option.ts";
 import { type ListenOptions, listenOptions } from "../listen/listener.ts";
@@ -19,8 +19,8 @@ import {
   whole,
 } from "../options/option_kinds.ts";
 import type { ResourceDefinition } from "../resource/define/resource_definition.ts";
-import { envOption } from "../runtime/production.ts";
-import { secretOption } from "../runtime/resolve_secrets.ts";
+import { envOptionDescription } from "../runtime/production.ts";
+import { describeSecretOption } from "../runtime/resolve_secrets.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { isTableLike } from "../schema/table_like.ts";
 import { searchOutboxOptions } from "../search/outbox/search_outbox_options.ts";
@@ -37,15 +37,15 @@ const path = textLike(
 );
 
 /** The descriptions of all options of a service, including the options of its listener. */
-export const serviceOptions = group(
+export const serviceOptionDescriptions = group(
   {
     db: appDatabaseOption().required(),
     resources: listOf("what resource(table, options) gives", definitionOption()).required(),
     basePath: path.default("/api"),
     mountedAt: path.default(""),
-    secret: secretOption(),
+    secret: describeSecretOption(),
     kv: keyValueOptionRule(),
-    abuseProtection: abuseProtectionOptions,
+    abuseProtection: abuseProtectionOptionDescriptions,
     idempotency: idempotencyOptionRules,
     auth: group(
       {
@@ -79,7 +79,7 @@ export const serviceOptions = group(
         maxPerAddress: whole({ from: 1 }).default(50),
       } satisfies Described<SubscribeOptions>,
     ).default({}),
-    env: envOption,
+    env: envOptionDescription,
     runtime: having<Runtime>(
       "an object with clock, random, observe and environment",
       ...["clock", "random", "observe", "environment"],

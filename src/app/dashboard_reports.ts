@@ -1,5 +1,5 @@
 import type { AppConfig } from "./config.ts";
-import { serviceOptions } from "./config_options.ts";
+import { serviceOptionDescriptions } from "./config_options.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
@@ -21,8 +21,8 @@ import { createServiceReport } from "../service/dashboard/reports/service_report
 import { createStreamsReport } from "../service/dashboard/reports/streams_report.ts";
 import { createWebhooksReport } from "../service/dashboard/reports/webhooks_report.ts";
 
-/** The dependencies of {@link dashboardReports}. */
-export interface DashboardReportParts {
+/** The dependencies of {@link createDashboardReports}. */
+export interface DashboardReportsDependencies {
   /** The configuration as the caller passed it. */
   readonly config: AppConfig;
   readonly resolved: ResolvedConfig;
@@ -35,7 +35,7 @@ export interface DashboardReportParts {
 }
 
 /** Creates the reports and actions of an app's dashboard. */
-export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
+export function createDashboardReports(parts: DashboardReportsDependencies): readonly Report[] {
   const { resources, hubs, problems, outbox, guard, resolved: { basePath }, runtime: { clock } } =
     parts;
   const { credits = null, billing = null } = parts.resolved.dashboard ?? {};
@@ -55,7 +55,7 @@ export function dashboardReports(parts: DashboardReportParts): readonly Report[]
 }
 
 function serviceReport(
-  { config, resolved, resources, hubs, outbox }: DashboardReportParts,
+  { config, resolved, resources, hubs, outbox }: DashboardReportsDependencies,
 ): Report {
   const { title, version } = resolved.openapi.info;
   const { credits = null, billing = null } = resolved.dashboard ?? {};
@@ -77,6 +77,6 @@ function serviceReport(
     resources,
     basePath: resolved.basePath,
     prefix: resolved.mountedAt,
-    configuration: maskedConfiguration(serviceOptions, options),
+    configuration: maskedConfiguration(serviceOptionDescriptions, options),
   });
 }

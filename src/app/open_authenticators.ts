@@ -1,13 +1,13 @@
 import type { Authenticator, AuthenticatorDefinition } from "../auth/authenticator.ts";
 import type { OpenConfig } from "./config.ts";
 import type { Guard } from "../guard/guard.ts";
-import type { AuthParts } from "../identity/auth_parts.ts";
+import type { AuthenticatorDependencies } from "../identity/authenticator_dependencies.ts";
 import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** The dependencies that an app passes to its authenticators. */
-export interface OpenedParts {
+/** The dependencies of {@link openAuthenticators}. */
+export interface OpenAuthenticatorsDependencies {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
   readonly store: AppStore;
@@ -17,11 +17,11 @@ export interface OpenedParts {
 /** Opens the authenticators of an app, in their order. Rejects if one of them cannot be opened. */
 export async function openAuthenticators(
   { auth, db }: Pick<OpenConfig, "auth" | "db">,
-  { resolved, guard, store, runtime }: OpenedParts,
+  { resolved, guard, store, runtime }: OpenAuthenticatorsDependencies,
 ): Promise<readonly Authenticator[]> {
   const { recheckMs, trustedOrigins, isProduction, abuse } = resolved;
   const trustedProxies = abuse.trustProxy;
-  const parts: AuthParts = {
+  const parts: AuthenticatorDependencies = {
     runtime,
     store,
     guard,

@@ -1,5 +1,5 @@
 import type { AppConfig } from "./config.ts";
-import { serviceOptions } from "./config_options.ts";
+import { serviceOptionDescriptions } from "./config_options.ts";
 import type { ChangesOptions } from "../db/changes/changes_options.ts";
 import {
   resolveAbuseProtection,
@@ -68,7 +68,7 @@ export interface ResolvedConfig {
 
 /** Validates the configuration and sets defaults. Throws a plain Error for an invalid option. */
 export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConfig {
-  const read = serviceOptions.read(config, { subject: "Cannot start", path: "" });
+  const read = serviceOptionDescriptions.read(config, { subject: "Cannot start", path: "" });
   const { maxAnswerBytes, queryTimeoutMs, idempotency, cors } = read;
   const isProduction = isInProduction(read.env, runtime);
   return {

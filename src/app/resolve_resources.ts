@@ -25,7 +25,7 @@ import type { SearchIndexes } from "../search/search_indexes.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
 /** The dependencies of {@link resolveResources} besides the configuration. */
-export interface ResourceParts {
+export interface ResolveResourcesDependencies {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
   readonly hubs: LiveHubs;
@@ -41,7 +41,7 @@ export interface ResourceParts {
 }
 
 /** The configuration of an app, with the options of its resources parsed. */
-export interface ReadConfig extends OpenConfig {
+export interface ParsedConfig extends OpenConfig {
   readonly resources: readonly ReadDefinition[];
 }
 
@@ -54,8 +54,9 @@ export interface ResolvedResources {
 
 /** Returns the resources of an app. Relations find resources after all resources are resolved. */
 export function resolveResources(
-  config: ReadConfig,
-  { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }: ResourceParts,
+  config: ParsedConfig,
+  { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }:
+    ResolveResourcesDependencies,
 ): ResolvedResources {
   const { conflicting, roleRights, runtime } = parts;
   const relations = resolveRelations(config.resources, config.db.driver);

@@ -1,9 +1,9 @@
 import type { Hono } from "@hono/hono";
 import type { Credentials } from "../auth/credentials.ts";
 import type { User } from "../auth/user.ts";
-import { createAppRoutes, type RouteParts } from "./app_routes.ts";
+import { type AppRoutesDependencies, createAppRoutes } from "./app_routes.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { type DashboardReportParts, dashboardReports } from "./dashboard_reports.ts";
+import { createDashboardReports, type DashboardReportsDependencies } from "./dashboard_reports.ts";
 import { createRouteTable, type RouteTable } from "../resource/routes/route_table.ts";
 import { ReceivingBodies } from "../resource/http/receiving_bodies.ts";
 import { createSealer } from "../runtime/sealer.ts";
@@ -21,12 +21,12 @@ import { createProblemPages } from "../service/service_pages.ts";
 import { createResponder } from "../service/responder.ts";
 
 /** The dependencies of {@link serveDashboard}. */
-export interface ServedDashboard extends
+export interface DashboardDependencies extends
   Pick<
-    RouteParts,
+    AppRoutesDependencies,
     "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
   >,
-  DashboardReportParts {
+  DashboardReportsDependencies {
   readonly credentials: Pick<Credentials, "accept">;
   /** The metrics, or null if the app collects none. */
   readonly metrics: Metrics | null;
@@ -34,7 +34,7 @@ export interface ServedDashboard extends
 }
 
 /** Serves the dashboard in an app that has one. */
-export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashboard): void {
+export function serveDashboard(served: DashboardDependencies, dashboard: ResolvedDashboard): void {
   const { resolved, runtime, resources, metrics, credentials, parseUser, hono } = served;
   const { basePath, secrets } = resolved;
   const { clock, observe } = runtime;
@@ -53,7 +53,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
       createAuditReport(audit),
       createExplainAction({ resources: own, basePath: operatorBasePath }),
       ...(metrics === null ? [] : [createMetricsReport(metrics, clock)]),
-      ...dashboardReports(served),
+      ...createDashboardReports(served),
     ],
     operator: innerApp(served, createRouteTable(own), dashboardPath, users),
     viewed: {
@@ -73,7 +73,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
 
 /** Returns an app that serves some resources to the user that the dashboard has identified. */
 function innerApp(
-  served: ServedDashboard,
+  served: DashboardDependencies,
   table: RouteTable,
   path: string,
   users: WeakMap<Request, User | null>,

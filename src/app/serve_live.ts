@@ -9,7 +9,7 @@ import { mountLive } from "../service/live/mount_live.ts";
 import type { Responder } from "../service/responder.ts";
 
 /** The dependencies of {@link serveLive}. */
-export interface LiveRouteParts extends BodyRoutes {
+export interface LiveRoutesDependencies extends BodyRoutes {
   readonly table: RouteTable;
   readonly hubs: LiveHubs;
   readonly resolved: ResolvedConfig;
@@ -21,7 +21,7 @@ export interface LiveRouteParts extends BodyRoutes {
 /** Serves multiplexed streams if a resource is subscribable. Returns the app. */
 export function serveLive(
   { hono, fetch, prefixOf }: HonoApp,
-  served: LiveRouteParts,
+  served: LiveRoutesDependencies,
 ): Pick<HonoApp, "hono" | "fetch"> {
   const { table, hubs, resolved } = served;
   if (!table.routes.some(({ resource }) => resource.isSubscribable)) return { hono, fetch };

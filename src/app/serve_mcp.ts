@@ -10,7 +10,7 @@ import type { BodyRoutes } from "../service/body_routes.ts";
 import type { AppEnv } from "../service/middleware.ts";
 
 /** The dependencies of {@link serveMcp}. */
-export interface ServedMcp {
+export interface McpDependencies {
   readonly facts: ServiceFacts;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
@@ -24,7 +24,7 @@ export interface ServedMcp {
 
 /** Serves MCP in an app if MCP is configured. */
 export async function serveMcp(
-  { facts, resolved, runtime, parseUser, ofTools, bodies, hono, fetch }: ServedMcp,
+  { facts, resolved, runtime, parseUser, ofTools, bodies, hono, fetch }: McpDependencies,
 ): Promise<void> {
   const { mcp, mountedAt, bodyLimit, trustedOrigins } = resolved;
   if (mcp === null) return;

@@ -1,6 +1,6 @@
 import { allRows, type Filter, noRows, or } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
-import { awaitable, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
+import { chain, type MaybePromise, toMaybePromise } from "../runtime/maybe_promise.ts";
 import type { Access, AccessPolicy } from "./scope.ts";
 import type { User } from "./user.ts";
 
@@ -82,11 +82,11 @@ function grantedRows(
   { publicScopes, scopes, resolve }: AccessPolicy,
 ): MaybePromise<Filter> {
   const publicScope = publicScopes.get(access);
-  const open = publicScope === undefined ? noRows : chain(awaitable(publicScope()), resolve);
+  const open = publicScope === undefined ? noRows : chain(toMaybePromise(publicScope()), resolve);
   const scope = user === null ? undefined : scopes.get(access);
   return chain(open, (rows) => {
     if (user === null || scope === undefined || rows.kind === "all") return rows;
-    return chain(awaitable(scope(user)), (own) => or(rows, resolve(own)));
+    return chain(toMaybePromise(scope(user)), (own) => or(rows, resolve(own)));
   });
 }
 

@@ -1,16 +1,16 @@
 import type { Hono } from "@hono/hono";
 import { BucketStore } from "../guard/budget/bucket_store.ts";
 import { RateLimiter } from "../guard/budget/rate_limiter.ts";
-import { fixedWindow } from "../guard/budget/token_bucket.ts";
+import { fixedWindowPolicy } from "../guard/budget/token_bucket.ts";
 import type { RateLimitOptions } from "../guard/resource_protection_options.ts";
 import { keyValueOptionRule } from "../kv/key_value_option.ts";
 import { type KeyValueOption, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { callback, flag, having, other, whole } from "../options/option_kinds.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
-import { envOption, isInProduction } from "../runtime/production.ts";
+import { envOptionDescription, isInProduction } from "../runtime/production.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { findSecrets, secretOption } from "../runtime/resolve_secrets.ts";
+import { describeSecretOption, findSecrets } from "../runtime/resolve_secrets.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { type BillingPlan, BillingPlans, plansOption } from "./billing_plan.ts";
 import type { BillingSubscription } from "./billing_event.ts";
@@ -96,7 +96,7 @@ export const billingOptions = group(
       }),
     ),
     anyPrice: flag().default(false),
-    secret: secretOption(),
+    secret: describeSecretOption(),
     allowUnsigned: flag().default(false),
     rateLimit: either(
       other<false>("false", (given) => given === false),
@@ -109,7 +109,7 @@ export const billingOptions = group(
     ).default({ windowMs: 60_000, maxRequests: 30 }),
     onEvent: callback<NonNullable<WebhookCallbacks["onEvent"]>>(),
     resolveAccount: callback<NonNullable<WebhookCallbacks["resolveAccount"]>>(),
-    env: envOption,
+    env: envOptionDescription,
     runtime: runtimeOption(),
   } satisfies Described<BillingOptions>,
 ).required();
@@ -225,7 +225,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     returnOrigins: read.returnOrigins ?? null,
     rateLimiter: rateLimit === false
       ? null
-      : new RateLimiter("billing", fixedWindow("requests", rateLimit), buckets, clock),
+      : new RateLimiter("billing", fixedWindowPolicy("requests", rateLimit), buckets, clock),
     clock,
   });
   return {

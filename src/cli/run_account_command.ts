@@ -1,15 +1,15 @@
 import type { ServiceConfig } from "../app/config.ts";
 import { openConfiguredDatabase } from "../engines/drizzle/open_configured_database.ts";
 import { openDatabase } from "../engines/open_database.ts";
-import { type Account, type Accounts, switchAccount } from "../identity/accounts/account.ts";
-import { knownEmail, normalEmail } from "../identity/signups/normal_email.ts";
-import { AccountFields, readName } from "../identity/accounts/account_call.ts";
+import { type Account, type Accounts, setAccountDisabled } from "../identity/accounts/account.ts";
+import { normalEmail, normalExistingEmail } from "../identity/signups/normal_email.ts";
+import { AccountFields, readName } from "../identity/accounts/account_request.ts";
 import {
-  type Administration,
+  type AccountAdministration,
   passwordAuth,
   type PasswordAuthDefinition,
 } from "../identity/accounts/password_auth.ts";
-import { newPassword, requireGoodPassword } from "../identity/accounts/password_rules.ts";
+import { readNewPassword, requireGoodPassword } from "../identity/accounts/password_rules.ts";
 import { type ApiKey, ApiKeys } from "../identity/keys/api_keys.ts";
 import {
   type AppStore,
@@ -97,7 +97,7 @@ const outOfReach: AppStore = {
 async function withAccounts(
   config: ServiceConfig | null,
   { store, runtime }: { readonly store: AppStore; readonly runtime: Runtime },
-  work: (opened: Administration) => Promise<void>,
+  work: (opened: AccountAdministration) => Promise<void>,
 ): Promise<void> {
   const definition = config === null
     ? passwordAuth({ users: "kv" })
@@ -155,7 +155,7 @@ async function keyRows(keys: ApiKeys): Promise<readonly (readonly string[])[]> {
 
 async function runUsers(
   { action }: UsersCommand,
-  opened: Administration,
+  opened: AccountAdministration,
   runtime: Runtime,
 ): Promise<void> {
   const { accounts } = opened;
@@ -177,7 +177,7 @@ async function runUsers(
     case "disable":
     case "enable": {
       const account = await requireAccount(action.email, accounts);
-      await switchAccount(account, action.verb === "disable", opened);
+      await setAccountDisabled(account, action.verb === "disable", opened);
       return console.error(`${account.email} is ${action.verb}d`);
     }
   }
@@ -185,7 +185,7 @@ async function runUsers(
 
 async function addUser(
   action: Extract<UsersCommand["action"], { readonly verb: "add" }>,
-  { accounts, passwords, rules }: Administration,
+  { accounts, passwords, rules }: AccountAdministration,
   { random }: Pick<Runtime, "random">,
 ): Promise<void> {
   const email = requireEmail(action.email);
@@ -194,7 +194,7 @@ async function addUser(
   const fields = new AccountFields({ name: action.name, password: given });
   const name = readName(fields);
   if (given !== null) {
-    const password = newPassword(fields, rules);
+    const password = readNewPassword(fields, rules);
     await requireGoodPassword(fields, { password, email, action: "add the account" }, rules);
   }
   fields.requireValid("add the account");
@@ -226,7 +226,7 @@ function decoded(bytes: ArrayBuffer): string {
 }
 
 async function requireAccount(given: string, accounts: Accounts): Promise<Account> {
-  const email = requireEmail(given, knownEmail);
+  const email = requireEmail(given, normalExistingEmail);
   const account = await accounts.findByEmail(email);
   if (account !== null) return account;
   throw new Error(`There is no account of ${email} (see users list)`);

@@ -1,16 +1,20 @@
 import { type Described, group } from "../options/option.ts";
 import { whole } from "../options/option_kinds.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { type BudgetOptions, budgetOptions, checkBudget } from "./budget/budget_options.ts";
 import {
+  budgetOptionDescriptions,
+  type BudgetOptions,
+  checkBudgetOptions,
+} from "./budget/budget_options.ts";
+import {
+  captchaOptionDescriptions,
   type CaptchaOptions,
-  captchaOptions,
   resolveCaptchaOptions,
   type ResolvedCaptchaOptions,
 } from "./captcha/captcha_options.ts";
 import {
+  powOptionDescriptions,
   type PowOptions,
-  powOptions,
   type ResolvedPowOptions,
   resolvePowOptions,
 } from "./pow/pow_options.ts";
@@ -31,11 +35,11 @@ export interface AbuseProtectionOptions {
 }
 
 /** The descriptions of the options of abuse protection. */
-export const abuseProtectionOptions = group(
+export const abuseProtectionOptionDescriptions = group(
   {
-    budget: budgetOptions,
-    pow: powOptions,
-    captcha: captchaOptions,
+    budget: budgetOptionDescriptions,
+    pow: powOptionDescriptions,
+    captcha: captchaOptionDescriptions,
     trustProxy: whole({ from: 0 }).default(0),
   } satisfies Described<AbuseProtectionOptions>,
 ).default({});
@@ -56,11 +60,11 @@ export function resolveAbuseProtection(
   isProduction: boolean,
   runtime: Runtime,
 ): ResolvedAbuseProtection {
-  const { budget, pow, captcha, trustProxy } = abuseProtectionOptions.read(options, {
+  const { budget, pow, captcha, trustProxy } = abuseProtectionOptionDescriptions.read(options, {
     subject: "Cannot start",
     path: "abuseProtection",
   });
-  if (budget !== undefined) checkBudget(budget);
+  if (budget !== undefined) checkBudgetOptions(budget);
   let resolvedPow = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,

@@ -4,17 +4,21 @@ import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { anonymousClass } from "./budget/budget_options.ts";
 import { requireCaptchaAction } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
-import { checkCost, type OperationProtection, powGate } from "./operation_protection.ts";
+import {
+  type OperationProtection,
+  requirePayableCost,
+  resolvePowGate,
+} from "./operation_protection.ts";
 import type { PowGateOptions } from "./resource_protection_options.ts";
 
 /** The options of the proof of work that an account route always requires. */
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 
 /** The default budget of a client address for account routes, against guessing of passwords. */
-export const accountBudget = { capacity: 20, refillPerMinute: 10 } as const;
+export const defaultAccountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
 /** The description of the proof-of-work gate of an account route. */
-export const accountPowOption = either(
+export const accountPowOptionDescription = either(
   flag(),
   group(
     {
@@ -43,12 +47,12 @@ export function resolveAccountProtection(
   abuse: ResolvedAbuseProtection,
 ): OperationProtection {
   const subject = "Cannot start";
-  checkCost(`${path}.cost`, cost, { subject, url: "" }, abuse);
+  requirePayableCost(`${path}.cost`, cost, { subject, url: "" }, abuse);
   const hasOwn = abuse.budget?.classes[anonymousClass] === undefined;
-  if (hasOwn && cost > accountBudget.capacity) {
+  if (hasOwn && cost > defaultAccountBudget.capacity) {
     throw new Error(
       `${subject}: ${path}.cost is ${cost}, and the budget of these routes holds ` +
-        `${accountBudget.capacity} (set abuseProtection.budget)`,
+        `${defaultAccountBudget.capacity} (set abuseProtection.budget)`,
     );
   }
   if (captcha !== null) {
@@ -65,7 +69,7 @@ export function resolveAccountProtection(
   return {
     rateLimit: null,
     cost,
-    pow: pow === false ? null : powGate(pow === true ? {} : pow, abuse),
+    pow: pow === false ? null : resolvePowGate(pow === true ? {} : pow, abuse),
     captcha,
     overflowsToCaptcha: false,
     isStream: false,

@@ -6,12 +6,12 @@ import type { Reply } from "../protocol/reply.ts";
 import { chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import {
-  type AdmissionFacts,
+  type AdmissionInput,
   type AdmissionVerdict,
-  admissionVerdict,
+  decideAdmission,
 } from "./admission_verdict.ts";
 import type { Debit, EmbeddedItems } from "./budget/debit.ts";
-import { limitProblem, withRateHeaders } from "./budget/rate_limit_headers.ts";
+import { rateLimitProblem, withRateHeaders } from "./budget/rate_limit_headers.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 import { RequestBudget } from "./budget/request_budget.ts";
 import type { TakeResult } from "./budget/local_token_allowance.ts";
@@ -34,14 +34,14 @@ export interface AdmissionOptions extends RequestWorkOptions {
  * Passes one request through the limits. Call {@link countRequest} first, then {@link admit}, and
  * {@link charge} when the number of items is known. Each of them throws a 428 or 429, and returns a
  * promise only if it has to wait. At the end, {@link finishReply} or {@link finishError} adds the
- * headers and refunds the unused budget. {@link admissionVerdict} defines the order of the limits.
+ * headers and refunds the unused budget. {@link decideAdmission} defines the order of the limits.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
   readonly #protection: OperationProtection;
   readonly #guarded: GuardedRequest;
   readonly #caller: string;
-  readonly #facts: { -readonly [Name in keyof AdmissionFacts]: AdmissionFacts[Name] };
+  readonly #facts: { -readonly [Name in keyof AdmissionInput]: AdmissionInput[Name] };
   #rate: TakeResult | null = null;
   /** The limiter of the caller's budget. Undefined until the class of the caller is determined. */
   #limiter: MaybePromise<RateLimiter | null> | undefined;
@@ -83,7 +83,7 @@ export class Admission implements IdempotentAdmission, Debit {
     return chain(rateLimit.take(this.#caller, 1), (taken) => {
       this.#rate = taken;
       this.#facts.isRateLimited = !taken.isGranted;
-      const verdict = admissionVerdict(this.#facts);
+      const verdict = decideAdmission(this.#facts);
       if (verdict.kind === "refuse") throw this.#refusal(verdict.limit);
     });
   }
@@ -195,7 +195,7 @@ export class Admission implements IdempotentAdmission, Debit {
 
   /** Carries out the verdict on the request. A passed challenge leads to another verdict. */
   #enforce(): MaybePromise<void> {
-    const verdict = admissionVerdict(this.#facts);
+    const verdict = decideAdmission(this.#facts);
     switch (verdict.kind) {
       case "refuse":
         throw this.#refusal(verdict.limit);
@@ -238,9 +238,9 @@ export class Admission implements IdempotentAdmission, Debit {
 
   #refusal(limit: "rateLimit" | "budget"): Problem {
     const now = this.#options.runtime.clock.now();
-    if (limit === "rateLimit") return limitProblem("rate-limit-exceeded", this.#rate, 1, now);
+    if (limit === "rateLimit") return rateLimitProblem("rate-limit-exceeded", this.#rate, 1, now);
     const { lastTake = null, due = 0 } = this.#budget ?? {};
-    return limitProblem("budget-exhausted", lastTake, due, now);
+    return rateLimitProblem("budget-exhausted", lastTake, due, now);
   }
 
   #withHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

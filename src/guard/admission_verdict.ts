@@ -1,5 +1,5 @@
 /** The properties of a request that determine its admission. */
-export interface AdmissionFacts {
+export interface AdmissionInput {
   /** True for a live stream, which cannot be challenged after it has started. */
   readonly isStream: boolean;
   /** True if the resource's `rateLimit` is used up for the caller. */
@@ -22,7 +22,7 @@ export interface AdmissionFacts {
   readonly hasPassedCaptcha: boolean;
 }
 
-/** The result of {@link admissionVerdict}: the next step for the request. */
+/** The result of {@link decideAdmission}: the next step for the request. */
 export type AdmissionVerdict =
   /** Serves the request. `floor` takes only the remaining tokens, after a solved challenge. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
@@ -40,7 +40,7 @@ export type AdmissionVerdict =
  * the rate limit, then the budget, then the gates. A CAPTCHA precedes proof of work. One solution
  * is valid both for a gate and for missing tokens.
  */
-export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
+export function decideAdmission(facts: AdmissionInput): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };
   const isShort = facts.budget === "short";
   const substitute = isShort ? substituteFor(facts) : "none";
@@ -59,14 +59,14 @@ type ChallengeKind = "none" | "pow" | "captcha";
 
 /** Returns the challenge that replaces missing tokens, or `none`. */
 function substituteFor(
-  { isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionFacts,
+  { isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionInput,
 ): ChallengeKind {
   if (isStream) return "none";
   if (overflowsToCaptcha && captchaIsOn) return "captcha";
   return powIsOn ? "pow" : "none";
 }
 
-function gateOf({ isStream, hasCaptchaGate, hasPowGate }: AdmissionFacts): ChallengeKind {
+function gateOf({ isStream, hasCaptchaGate, hasPowGate }: AdmissionInput): ChallengeKind {
   if (isStream) return "none";
   if (hasCaptchaGate) return "captcha";
   return hasPowGate ? "pow" : "none";

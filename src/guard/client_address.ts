@@ -17,16 +17,16 @@ export function clientAddress(
  * IPv6 address, which providers assign to a single customer. All invalid addresses are one group.
  */
 export function addressGroup(address: string | null): string {
-  if (address === null) return unknownGroup;
+  if (address === null) return unknownAddressGroup;
   if (ipv4.test(address)) return address;
   const groups = ipv6Groups(address);
-  if (groups === null) return unknownGroup;
+  if (groups === null) return unknownAddressGroup;
   const mapped = mappedIpv4(groups);
   return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
 }
 
 /** The group of all clients whose address is unknown. */
-export const unknownGroup = "unknown";
+export const unknownAddressGroup = "unknown";
 
 function forwardedFor(headers: Headers, trustedProxies: number): string | null {
   const entries = headers.get("x-forwarded-for")?.split(",") ?? [];

@@ -5,20 +5,20 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import type { AnswerStorageShares } from "../idempotency/answer_shares.ts";
-import { createAnswerShares } from "./budget/answer_shares.ts";
+import { createAnswerStorageShares } from "./budget/answer_shares.ts";
 import {
-  accountBudget,
   type AccountProtectionOptions,
+  defaultAccountBudget,
   resolveAccountProtection,
 } from "./account_protection.ts";
 import {
   anonymousClass,
   authenticatedClass,
   type BudgetClassOptions,
-  toolClass,
+  mcpClass,
 } from "./budget/budget_options.ts";
 import { createCaptchaChallenge } from "./captcha/captcha_challenge.ts";
-import { type BucketPolicy, fixedWindow, tokenBucket } from "./budget/token_bucket.ts";
+import { type BucketPolicy, fixedWindowPolicy, tokenBucketPolicy } from "./budget/token_bucket.ts";
 import { BucketStore } from "./budget/bucket_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
@@ -90,7 +90,8 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
     abuse,
     rateLimitOf(url: string, options: RateLimitOptions): RateLimiter {
       const known = rateLimits.get(url);
-      const rateLimiter = known ?? rateLimiterOf(`rate ${url}`, fixedWindow("requests", options));
+      const rateLimiter = known ??
+        rateLimiterOf(`rate ${url}`, fixedWindowPolicy("requests", options));
       rateLimits.set(url, rateLimiter);
       return rateLimiter;
     },
@@ -116,10 +117,10 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
         chain(parts.budgetOf(request, user), (budget) => budget ?? own());
       return new Admission({ ...parts, budgetOf }, protection, guarded);
     },
-    counter: (id, options) => rateLimiterOf(id, tokenBucket("accounts", options)),
+    counter: (id, options) => rateLimiterOf(id, tokenBucketPolicy("accounts", options)),
     admission: (protection, guarded) => new Admission(parts, protection, guarded),
     answerShares: (ttlMs) =>
-      createAnswerShares(ttlMs, (policy) => rateLimiterOf("answers", policy)),
+      createAnswerStorageShares(ttlMs, (policy) => rateLimiterOf("answers", policy)),
     limits: () => [...budgets.values(), ...rateLimits.values()],
     async close() {
       await buckets?.close();
@@ -127,7 +128,7 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
   };
 }
 
-const accountPolicy = tokenBucket("accounts", accountBudget);
+const accountPolicy = tokenBucketPolicy("accounts", defaultAccountBudget);
 
 function budgetFinder(
   { budget }: ResolvedAbuseProtection,
@@ -139,7 +140,7 @@ function budgetFinder(
   const classes = new Map(
     Object.entries(budget.classes).map(([name, options]) => [
       name,
-      rateLimiterOf(`budget ${name}`, tokenBucket("budget", options)),
+      rateLimiterOf(`budget ${name}`, tokenBucketPolicy("budget", options)),
     ]),
   );
   const anonymous = classes.get(anonymousClass) ?? null;
@@ -163,7 +164,7 @@ function budgetFinder(
       return failed(error);
     }
   };
-  const tools = classes.get(toolClass);
+  const tools = classes.get(mcpClass);
   if (tools === undefined || ofTools === undefined) return ofOthers;
   return (request, user) => ofTools.has(request) ? tools : ofOthers(request, user);
 }

@@ -54,7 +54,7 @@ export function resolveProtections(
   context: ProtectionContext,
 ): ReadonlyMap<Access, OperationProtection> {
   for (const kind of ["read", "create", "update", "delete"] as const) {
-    checkCost(`cost.${kind}`, options.cost?.[kind] ?? 1, target, context.abuse);
+    requirePayableCost(`cost.${kind}`, options.cost?.[kind] ?? 1, target, context.abuse);
   }
   checkGate(options, target, context.abuse);
   const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
@@ -84,7 +84,7 @@ export function resolveProcedureProtection(
     pow,
     ...(cost === undefined ? {} : { cost: { create: cost } }),
   };
-  checkCost("cost", cost ?? 1, target, context.abuse);
+  requirePayableCost("cost", cost ?? 1, target, context.abuse);
   return protectionOf("create", options, target, context);
 }
 
@@ -101,7 +101,7 @@ function protectionOf(
   const protection = {
     rateLimit: rateLimit === undefined ? null : rateLimitOf(url, rateLimit),
     cost: abuse.budget === null ? 0 : options.cost?.[kind] ?? 1,
-    pow: gate === null || isStream ? null : powGate(gate, abuse),
+    pow: gate === null || isStream ? null : resolvePowGate(gate, abuse),
     captcha: captcha === undefined || isStream || !covers(captcha, kind)
       ? null
       : { action: captcha.action },
@@ -119,7 +119,7 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
 }
 
 /** Returns a proof-of-work gate. Missing settings are taken from `abuseProtection.pow`. */
-export function powGate(
+export function resolvePowGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
 ): OperationProtection["pow"] {
@@ -128,7 +128,7 @@ export function powGate(
 }
 
 /** Throws if a cost exceeds the capacity of every bucket, so no caller could pay it. */
-export function checkCost(
+export function requirePayableCost(
   option: string,
   cost: number,
   { subject }: ProtectedResource,

@@ -2,7 +2,7 @@ import type { Access } from "../auth/scope.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { callback, flag, number, oneOf, whole } from "../options/option_kinds.ts";
 import { minTokens } from "./budget/budget_options.ts";
-import { headerText } from "./captcha/captcha_options.ts";
+import { headerTextDescription } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 
 /** The kind of an operation, for which costs and gates are set. Live streams are reads. */
@@ -61,7 +61,7 @@ export interface ProtectionOptions {
 }
 
 /** Describes an option for the cost of one item. */
-export const costOption = number({ from: 0 }).fitting(
+export const costOptionDescription = number({ from: 0 }).fitting(
   `0, or a number from ${minTokens} on`,
   (cost) => cost === 0 || cost >= minTokens,
 );
@@ -72,7 +72,7 @@ const operations = listOf(
 );
 
 /** The description of the proof-of-work gate of a resource or procedure. */
-export const powGateOption = either(
+export const powGateOptionDescription = either(
   flag(),
   group(
     {
@@ -84,7 +84,7 @@ export const powGateOption = either(
 );
 
 /** The descriptions of the protection options of a resource. */
-export const protectionOptions = {
+export const protectionOptionDescriptions = {
   rateLimit: group(
     {
       windowMs: whole({ from: 1 }).required(),
@@ -93,14 +93,16 @@ export const protectionOptions = {
   ),
   cost: group(
     {
-      read: costOption,
-      create: costOption,
-      update: costOption,
-      delete: costOption,
+      read: costOptionDescription,
+      create: costOptionDescription,
+      update: costOptionDescription,
+      delete: costOptionDescription,
     } satisfies Described<CostOptions>,
   ),
-  pow: powGateOption,
-  captcha: group({ operations, action: headerText } satisfies Described<CaptchaGateOptions>),
+  pow: powGateOptionDescription,
+  captcha: group(
+    { operations, action: headerTextDescription } satisfies Described<CaptchaGateOptions>,
+  ),
   overflow: oneOf("captcha"),
 } satisfies Described<ProtectionOptions>;
 

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import type { SchemaPart } from "../runtime/files/deno_kv_tables.ts";
+import type { SchemaObject } from "../runtime/files/deno_kv_tables.ts";
 
 /**
  * Reads the tables and indexes of a SQLite file, with the library of the host. Deno KV uses this
  * library, too. Another library, or a plain read, would release the file locks of this process when
  * it closes the file.
  */
-export function readSqliteFileSchema(path: string): readonly SchemaPart[] {
+export function readSqliteFileSchema(path: string): readonly SchemaObject[] {
   const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });
   const isAtRest = !existsSync(`${path}-wal`) && !existsSync(`${path}-journal`);
   // Without a journal, the file contains all data, and `immutable` prevents other files next to it.

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { type ClaimedFile, claimFile } from "../runtime/files/claimed_files.ts";
 import { companionFileMistake } from "./key_value_location.ts";
-import { denoKvParts } from "../runtime/files/deno_kv_tables.ts";
+import { denoKvObjectNames } from "../runtime/files/deno_kv_tables.ts";
 
 /** Claims the file of a store. Throws an Error if this process has it open as a database. */
 export function claimStoreFile(path: string): ClaimedFile {
@@ -22,7 +22,7 @@ export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<
   }
   const { readSqliteFileSchema } = await import("./read_schema.ts");
   const schema = readSqliteFileSchema(path);
-  const own = denoKvParts(schema);
+  const own = denoKvObjectNames(schema);
   const foreign = schema.find(({ name }) => !own.has(name));
   if (foreign === undefined) return;
   throw new Error(`it is a database, with "${foreign.name}" in it: give kv a file of its own`);

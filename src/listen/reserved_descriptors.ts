@@ -1,4 +1,8 @@
-import { closeSpare, mayOpenSpare, openSpare } from "../runtime/spare_descriptors.ts";
+import {
+  closeSpareDescriptors,
+  mayOpenNullDevice,
+  openSpareDescriptors,
+} from "../runtime/spare_descriptors.ts";
 
 /**
  * A reserve of file descriptors, which is released when the process has no other descriptors left.
@@ -15,7 +19,7 @@ export interface ReservedDescriptors {
 
 /** Holds a few descriptors, or none if the process may not open the null device. */
 export function holdDescriptors(): ReservedDescriptors {
-  if (!mayOpenSpare()) return noReserve;
+  if (!mayOpenNullDevice()) return noReserve;
   let held: readonly number[] = [];
   // A process with a low limit reserves fewer descriptors.
   const size = sizes.find((count) => {
@@ -26,7 +30,7 @@ export function holdDescriptors(): ReservedDescriptors {
   return {
     size,
     release() {
-      closeSpare(held);
+      closeSpareDescriptors(held);
       held = [];
     },
     take() {
@@ -42,7 +46,7 @@ const noReserve: ReservedDescriptors = { size: 0, release() {}, take: () => true
 
 /** Opens this number of descriptors and keeps half of them. Keeps none if not all can be opened. */
 function takeHalfOf(count: number): readonly number[] {
-  const opened = openSpare(count) ?? [];
-  closeSpare(opened.slice(count / 2));
+  const opened = openSpareDescriptors(count) ?? [];
+  closeSpareDescriptors(opened.slice(count / 2));
   return opened.slice(0, count / 2);
 }

@@ -5,24 +5,24 @@ import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
 import {
   type AccountObservation,
-  describeAccount,
+  describeAccountObservation,
   isAboutAccounts,
 } from "./observations/account_observation.ts";
 import {
   type BillingObservation,
-  describeBilling,
+  describeBillingObservation,
   isAboutBilling,
 } from "./observations/billing_observation.ts";
-import { describeOperator } from "./observations/operator_observation.ts";
+import { describeOperatorObservation } from "./observations/operator_observation.ts";
 import {
-  describeOutbox,
+  describeOutboxObservation,
   isAboutOutbox,
   type OutboxObservation,
 } from "./observations/outbox_observation.ts";
-import { describeTables } from "./observations/tables_observation.ts";
-import { describeRequest } from "./observations/request_observation.ts";
+import { describeTablesObservation } from "./observations/tables_observation.ts";
+import { describeRequestObservation } from "./observations/request_observation.ts";
 import {
-  describeSearch,
+  describeSearchObservation,
   isAboutSearch,
   type SearchObservation,
 } from "./observations/search_observation.ts";
@@ -40,7 +40,7 @@ export interface ConsoleObserverOptions {
 }
 
 /** Describes the options of the console observer. */
-export const consoleObserverOptions = group(
+export const consoleObserverOptionDescriptions = group(
   {
     format: oneOf("text", "json"),
     write: callback<(line: string) => void>(),
@@ -59,7 +59,7 @@ export function consoleObserver(options: ConsoleObserverOptions = {}): Observer 
     write = (line: string) => console.error(line),
     now = Date.now,
     worker,
-  } = consoleObserverOptions.read(options, { subject: "Cannot observe", path: "" });
+  } = consoleObserverOptionDescriptions.read(options, { subject: "Cannot observe", path: "" });
   return (observation) => {
     write(format === "text" ? toText(observation, worker) : toJson(observation, worker, now()));
   };
@@ -136,10 +136,10 @@ function toText(observation: Observation, worker: number | undefined): string {
 }
 
 function describe(observation: Observation): string {
-  if (isAboutBilling(observation)) return describeBilling(observation);
-  if (isAboutOutbox(observation)) return describeOutbox(observation);
-  if (isAboutAccounts(observation)) return describeAccount(observation);
-  if (isAboutSearch(observation)) return describeSearch(observation);
+  if (isAboutBilling(observation)) return describeBillingObservation(observation);
+  if (isAboutOutbox(observation)) return describeOutboxObservation(observation);
+  if (isAboutAccounts(observation)) return describeAccountObservation(observation);
+  if (isAboutSearch(observation)) return describeSearchObservation(observation);
   // The cast is safe: the function of a kind accepts observations of that kind.
   const sentence = sentences[observation.kind] as ((one: Observation) => string) | undefined;
   // An observer must not throw, so an observation of an unknown kind is printed as an object.
@@ -177,7 +177,7 @@ const sentences: Sentences = {
     `a live aggregate of ${one.resource} had drifted from the database, which was read again`,
   schema_left_out: (one) => `the schema ${one.schema} is left out: ${one.reason}`,
   table_left_out: (one) => `the table ${one.table} is left out: ${one.reason}`,
-  tables_changed: describeTables,
+  tables_changed: describeTablesObservation,
   tables_unread: () => "the tables were looked at again, and could not be served as they are now",
   proof_of_work_refused: (one) => `a proof of work was refused: ${one.reason}`,
   captcha_refused: (one) => `a CAPTCHA of ${one.provider} was refused: ${one.reason}`,
@@ -199,8 +199,8 @@ const sentences: Sentences = {
     `${one.purpose} are kept in the memory of this process, end with it and are ` +
     `shared with no other: ${one.reason}`,
   draining: () => "stopping: requests in flight are finished first",
-  request: describeRequest,
-  operator_write: describeOperator,
+  request: describeRequestObservation,
+  operator_write: describeOperatorObservation,
   changes_unread: (one) =>
     `the log of changes could not be read, and is read again in ${one.retryInMs} ms`,
   live_upkeep_failed: () => "old changes could not be forgotten, or open streams not be looked at",

@@ -46,7 +46,7 @@ export function createYieldTurn(clock: Clock): YieldTurn {
  * Counts turns of the event loop while work is watched. Work that used only SQLite is synchronous,
  * so it ends in the turn in which it began.
  */
-export class EventLoopTurns {
+export class EventLoopTurnCounter {
   #count = 0;
   #isScheduled = false;
 

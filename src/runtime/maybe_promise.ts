@@ -26,7 +26,7 @@ export function catching<T>(
 }
 
 /** Converts the result of an application's function. Every thenable counts as a promise. */
-export function awaitable<T>(value: T | PromiseLike<T>): MaybePromise<T> {
+export function toMaybePromise<T>(value: T | PromiseLike<T>): MaybePromise<T> {
   const isThenable = typeof value === "object" && value !== null && "then" in value;
   return isThenable ? Promise.resolve(value) : value;
 }

@@ -3,7 +3,7 @@ import { isOnDenoDeploy } from "./deno_deploy.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** The description of the option `env`. The variable `SERVICE_ENV` accepts the same values. */
-export const envOption = oneOf("development", "production");
+export const envOptionDescription = oneOf("development", "production");
 
 /**
  * Returns true in production. The option `env` decides, or `SERVICE_ENV` if the option is not set.
@@ -16,6 +16,7 @@ export function isInProduction(
   const variable = "SERVICE_ENV";
   // Many shell scripts set a variable to the empty string to unset it.
   const inherited = runtime.environment(variable) || undefined;
-  const found = env ?? envOption.read(inherited, { subject: "Cannot start", path: variable });
+  const found = env ??
+    envOptionDescription.read(inherited, { subject: "Cannot start", path: variable });
   return found === "production" || isOnDenoDeploy(runtime);
 }

@@ -20,7 +20,7 @@ export interface SecretSource {
 const minSecretLength = 16;
 
 /** Describes an option that is a secret or a list of secrets. The first secret of a list seals. */
-export function secretOption(): Option<string | readonly string[] | undefined> {
+export function describeSecretOption(): Option<string | readonly string[] | undefined> {
   return other<string | readonly string[]>(
     `a text of ${minSecretLength} characters or more, or a list of such texts`,
     (given) => Array.isArray(given) ? given.length > 0 && given.every(isSecret) : isSecret(given),
@@ -55,7 +55,7 @@ export function findSecrets(
   // Many shell scripts set a variable to the empty string to unset it.
   const inherited = runtime.environment(variable) || undefined;
   const path = given === undefined ? variable : option;
-  const found = secretOption().read(given ?? inherited, { subject: "Cannot start", path });
+  const found = describeSecretOption().read(given ?? inherited, { subject: "Cannot start", path });
   return found === undefined ? null : [found].flat();
 }
 

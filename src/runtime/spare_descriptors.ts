@@ -4,33 +4,33 @@ import { isDeno } from "./host.ts";
 
 /** Returns true if `count` more files can be opened, or if the process may not test this. */
 export function hasSpareDescriptors(count: number): boolean {
-  if (!mayOpenSpare()) return true;
-  const opened = openSpare(count);
+  if (!mayOpenNullDevice()) return true;
+  const opened = openSpareDescriptors(count);
   if (opened === null) return false;
-  closeSpare(opened);
+  closeSpareDescriptors(opened);
   return true;
 }
 
 /** Returns true if the process may open the null device without asking the user. */
-export function mayOpenSpare(): boolean {
+export function mayOpenNullDevice(): boolean {
   // Windows has another null device, and no limit of descriptors like Unix.
   if (devNull !== "/dev/null") return false;
   return !isDeno || Deno.permissions.querySync({ name: "read", path: devNull }).state === "granted";
 }
 
 /** Opens `count` file descriptors. Returns null, and leaves none open, if too few are free. */
-export function openSpare(count: number): readonly number[] | null {
+export function openSpareDescriptors(count: number): readonly number[] | null {
   const opened: number[] = [];
   try {
     while (opened.length < count) opened.push(openSync(devNull, "r"));
     return opened;
   } catch {
     // The cause of the failure does not matter. The opened descriptors are closed again.
-    closeSpare(opened);
+    closeSpareDescriptors(opened);
     return null;
   }
 }
 
-export function closeSpare(descriptors: readonly number[]): void {
+export function closeSpareDescriptors(descriptors: readonly number[]): void {
   for (const descriptor of descriptors) closeSync(descriptor);
 }

@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import {
-  type AdmissionFacts,
+  type AdmissionInput,
   type AdmissionVerdict,
-  admissionVerdict,
+  decideAdmission,
 } from "../../src/guard/admission_verdict.ts";
 
 /** Every combination of the facts. */
-function allFacts(): readonly AdmissionFacts[] {
+function allFacts(): readonly AdmissionInput[] {
   const flags = [
     "isStream",
     "isRateLimited",
@@ -22,17 +22,17 @@ function allFacts(): readonly AdmissionFacts[] {
     Array.from({ length: 2 ** flags.length }, (_, bits) => ({
       budget,
       ...Object.fromEntries(flags.map((flag, index) => [flag, (bits >> index & 1) === 1])),
-    } as AdmissionFacts))
+    } as AdmissionInput))
   );
 }
 
 type Rule = readonly [
   sentence: string,
-  when: (facts: AdmissionFacts) => boolean,
-  then: (facts: AdmissionFacts) => AdmissionVerdict,
+  when: (facts: AdmissionInput) => boolean,
+  then: (facts: AdmissionInput) => AdmissionVerdict,
 ];
 
-const paysInFull = ({ budget }: AdmissionFacts): AdmissionVerdict => ({
+const paysInFull = ({ budget }: AdmissionInput): AdmissionVerdict => ({
   kind: "serve",
   debit: budget === "none" ? "none" : "whole",
 });
@@ -48,8 +48,8 @@ const askedFor =
     gate,
     overflow,
   });
-const isShort = ({ budget }: AdmissionFacts) => budget === "short";
-const valveIsCaptcha = ({ overflowsToCaptcha, captchaIsOn }: AdmissionFacts) =>
+const isShort = ({ budget }: AdmissionInput) => budget === "short";
+const valveIsCaptcha = ({ overflowsToCaptcha, captchaIsOn }: AdmissionInput) =>
   overflowsToCaptcha && captchaIsOn;
 
 /**
@@ -131,7 +131,7 @@ Deno.test("every combination of facts has the verdict that the specification giv
     const rule = rules.find(([, when]) => when(facts));
     used.add(rule?.[0] ?? "none");
     assertEquals(
-      admissionVerdict(facts),
+      decideAdmission(facts),
       rule?.[2](facts),
       `${rule?.[0]}: ${JSON.stringify(facts)}`,
     );
@@ -142,7 +142,7 @@ Deno.test("every combination of facts has the verdict that the specification giv
 
 Deno.test("a request served without a challenge would not have been challenged for anything else", () => {
   for (const facts of allFacts()) {
-    const verdict = admissionVerdict({ ...facts, hasWorked: true, hasPassedCaptcha: true });
+    const verdict = decideAdmission({ ...facts, hasWorked: true, hasPassedCaptcha: true });
     assertEquals(verdict.kind === "challenge", false, JSON.stringify(facts));
   }
 });

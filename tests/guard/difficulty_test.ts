@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { solve } from "../../src/client/pow/solve.ts";
 import {
-  callTrust,
+  callTrustHook,
   maxDifficulty,
   overflowDifficulty,
   type Trust,
@@ -75,6 +75,6 @@ async function difficultyBy(trust: Trust | undefined): Promise<[number, boolean]
     base: 20,
   } as const;
   const runtime = systemRuntime((observation) => observations.push(observation));
-  const difficulty = await callTrust(trust, question, runtime);
+  const difficulty = await callTrustHook(trust, question, runtime);
   return [difficulty, observations.some(({ kind }) => kind === "trust_failed")];
 }

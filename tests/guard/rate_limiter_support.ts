@@ -1,7 +1,7 @@
 import {
   type BucketPolicy,
-  fixedWindow,
-  tokenBucket,
+  fixedWindowPolicy,
+  tokenBucketPolicy,
 } from "../../src/guard/budget/token_bucket.ts";
 import { BucketStore } from "../../src/guard/budget/bucket_store.ts";
 import type { TakeResult } from "../../src/guard/budget/local_token_allowance.ts";
@@ -93,10 +93,10 @@ async function drainEvents(): Promise<void> {
 
 /** A budget that is refilled `perSecond`. */
 export function bucket(capacity: number, perSecond = 0): BucketPolicy {
-  return tokenBucket("budget", { capacity, refillPerMinute: perSecond * 60 });
+  return tokenBucketPolicy("budget", { capacity, refillPerMinute: perSecond * 60 });
 }
 
 /** So many in a window of a minute. */
 export function window(maxRequests: number): BucketPolicy {
-  return fixedWindow("requests", { windowMs: 60_000, maxRequests });
+  return fixedWindowPolicy("requests", { windowMs: 60_000, maxRequests });
 }

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { roundingTolerance } from "../../src/guard/budget/token_bucket.ts";
-import { secondsUntil } from "../../src/guard/budget/rate_limit_headers.ts";
+import { secondsUntilTokens } from "../../src/guard/budget/rate_limit_headers.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
 import { bucket, limitWorld, window } from "./rate_limiter_support.ts";
@@ -187,7 +187,7 @@ Deno.test("tokens are available after the wait that Retry-After says", async () 
     await granted(20);
     for (const amount of [1, 3, 20]) {
       const { left } = await limiter.take("ann", amount);
-      const seconds = secondsUntil(
+      const seconds = secondsUntilTokens(
         amount,
         { limit: limiter.limit, left },
         world.runtime.clock.now(),

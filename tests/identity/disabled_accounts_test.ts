@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { passwordAuth } from "../../exports/auth.ts";
 import type { PasswordAuthOptions } from "../../exports/auth.ts";
-import { type Account, switchAccount } from "../../src/identity/accounts/account.ts";
+import { type Account, setAccountDisabled } from "../../src/identity/accounts/account.ts";
 import type {
-  Administration,
+  AccountAdministration,
   PasswordAuthDefinition,
 } from "../../src/identity/accounts/password_auth.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
@@ -16,7 +16,7 @@ async function withAdministration(
   users: PasswordAuthOptions["users"],
   work: (
     service: AccountsUnderTest,
-    opened: Administration,
+    opened: AccountAdministration,
     account: () => Promise<Account>,
   ) => Promise<void>,
 ): Promise<void> {
@@ -51,8 +51,8 @@ for (const [place, users] of [["the store", "kv"], ["a table", undefined]] as co
     await withAdministration(users, async (service, opened, account) => {
       const cookie = await service.logIn();
       assertEquals(await statusOf(service, cookie), 200);
-      await switchAccount(await account(), true, opened);
-      await switchAccount(await account(), false, opened);
+      await setAccountDisabled(await account(), true, opened);
+      await setAccountDisabled(await account(), false, opened);
       assertEquals(await statusOf(service, cookie), 401);
       assertEquals(await statusOf(service, await service.logIn()), 200);
     });
@@ -62,13 +62,13 @@ for (const [place, users] of [["the store", "kv"], ["a table", undefined]] as co
     await withAdministration(users, async (service, opened, account) => {
       const cookie = await service.logIn();
       const killed = { ...opened, endSessions: () => Promise.reject(new Error("killed")) };
-      const disabling = async () => await switchAccount(await account(), true, killed);
+      const disabling = async () => await setAccountDisabled(await account(), true, killed);
       await assertRejects(disabling, Error, "killed");
       assertEquals(await statusOf(service, cookie), 401);
-      const enabling = async () => await switchAccount(await account(), false, killed);
+      const enabling = async () => await setAccountDisabled(await account(), false, killed);
       await assertRejects(enabling, Error, "killed");
       assertEquals((await account()).isDisabled, true);
-      await switchAccount(await account(), false, opened);
+      await setAccountDisabled(await account(), false, opened);
       assertEquals(await statusOf(service, cookie), 401);
     });
   });
@@ -77,7 +77,7 @@ for (const [place, users] of [["the store", "kv"], ["a table", undefined]] as co
 Deno.test("to enable an account that is not disabled ends no session", async () => {
   await withAdministration("kv", async (service, opened, account) => {
     const cookie = await service.logIn();
-    await switchAccount(await account(), false, opened);
+    await setAccountDisabled(await account(), false, opened);
     assertEquals(await statusOf(service, cookie), 200);
   });
 });

@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { solve, solveOptions } from "../../src/client/pow/solve.ts";
+import { solve, solveOptionDescriptions } from "../../src/client/pow/solve.ts";
 import { createApp } from "../../src/app/app.ts";
 import type { AppConfig } from "../../src/app/config.ts";
-import { serviceOptions } from "../../src/app/config_options.ts";
+import { serviceOptionDescriptions } from "../../src/app/config_options.ts";
 import { introspectOptions } from "../../src/db/introspection.ts";
 import { billingOptions, openBilling } from "../../src/billing/open_billing.ts";
 import {
@@ -26,18 +26,21 @@ import { openBetterSqlite3 } from "../../src/engines/sqlite/driver/better_sqlite
 import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
 import { sqliteOptions } from "../../src/db/driver_options.ts";
 import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
-import { recaptcha, recaptchaOptions } from "../../src/guard/captcha/recaptcha.ts";
-import { siteVerifyOptions } from "../../src/guard/captcha/siteverify_protocol.ts";
+import { recaptcha, recaptchaOptionDescriptions } from "../../src/guard/captcha/recaptcha.ts";
+import { siteVerifyOptionDescriptions } from "../../src/guard/captcha/siteverify_protocol.ts";
 import { turnstile } from "../../src/guard/captcha/turnstile.ts";
 import { passwordAuth } from "../../src/identity/accounts/password_auth.ts";
-import { passwordAuthOptions } from "../../src/identity/accounts/password_auth_options.ts";
+import { passwordAuthOptionDescriptions } from "../../src/identity/accounts/password_auth_options.ts";
 import { usersTable } from "../../src/identity/accounts/users_table.ts";
 import { jwtAuth } from "../../src/identity/jwt/jwt_auth.ts";
-import { jwtAuthOptions } from "../../src/identity/jwt/jwt_auth_options.ts";
-import { apiKeyAuth, apiKeyAuthOptions } from "../../src/identity/keys/api_key_auth.ts";
+import { jwtAuthOptionDescriptions } from "../../src/identity/jwt/jwt_auth_options.ts";
+import { apiKeyAuth, apiKeyAuthOptionDescriptions } from "../../src/identity/keys/api_key_auth.ts";
 import { group, type Option } from "../../src/options/option.ts";
 import { resourceOptions } from "../../src/resource/define/read_definition.ts";
-import { consoleObserver, consoleObserverOptions } from "../../src/runtime/console_observer.ts";
+import {
+  consoleObserver,
+  consoleObserverOptionDescriptions,
+} from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { openSearch } from "../../src/search/opensearch/open_search.ts";
 import { openSearchOptions } from "../../src/search/opensearch/open_search_options.ts";
@@ -137,7 +140,7 @@ const start = (service: object, options: unknown) =>
 const subjects: readonly Subject[] = [
   {
     name: "Cannot start",
-    description: serviceOptions,
+    description: serviceOptionDescriptions,
     base: { db, resources: [{ table: notes, options: { id: notes.id } }], ...serviceBase },
     start: (options) => start(Object(options), { id: notes.id }),
   },
@@ -177,7 +180,9 @@ const verifiers: readonly Subject[] = Object.entries({ turnstile, hcaptcha, reca
   ([root, verifier]) => ({
     name: "Cannot start",
     root,
-    description: group(root === "recaptcha" ? recaptchaOptions : siteVerifyOptions),
+    description: group(
+      root === "recaptcha" ? recaptchaOptionDescriptions : siteVerifyOptionDescriptions,
+    ),
     base: { siteKey: "key", secret: "key", hostnames: ["example.com"] },
     start: (options) => Promise.try(() => verifier(Object(options))),
   }),
@@ -187,21 +192,21 @@ const authenticators: readonly Subject[] = [
   {
     name: "Cannot start",
     root: "jwtAuth",
-    description: jwtAuthOptions,
+    description: jwtAuthOptionDescriptions,
     base: { secret: "sixteen or more characters", algorithms: ["HS256"] },
     start: (options) => Promise.try(() => jwtAuth(Object(options))),
   },
   {
     name: "Cannot start",
     root: "apiKeyAuth",
-    description: apiKeyAuthOptions,
+    description: apiKeyAuthOptionDescriptions,
     base: {},
     start: (options) => Promise.try(() => apiKeyAuth(Object(options))),
   },
   {
     name: "Cannot start",
     root: "passwordAuth",
-    description: passwordAuthOptions,
+    description: passwordAuthOptionDescriptions,
     base: {
       users: { table: usersTable, db },
       signup: { roles: ["reader"] },
@@ -354,13 +359,13 @@ const all: readonly Subject[] = [
   },
   {
     name: "Cannot observe",
-    description: consoleObserverOptions,
+    description: consoleObserverOptionDescriptions,
     base: {},
     start: (options) => Promise.try(() => consoleObserver(Object(options))),
   },
   {
     name: "Cannot solve the challenge",
-    description: solveOptions,
+    description: solveOptionDescriptions,
     base: {},
     start: (options) => solve({ token: "x", difficulty: 0 }, Object(options)),
   },

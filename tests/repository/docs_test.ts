@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { readPages } from "../../dev/docs_options.ts";
 import { helpText } from "../../src/cli/arguments.ts";
-import { serviceOptions } from "../../src/app/config_options.ts";
+import { serviceOptionDescriptions } from "../../src/app/config_options.ts";
 import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
-import { passwordAuthOptions } from "../../src/identity/accounts/password_auth_options.ts";
-import { jwtAuthOptions } from "../../src/identity/jwt/jwt_auth_options.ts";
-import { apiKeyAuthOptions } from "../../src/identity/keys/api_key_auth.ts";
+import { passwordAuthOptionDescriptions } from "../../src/identity/accounts/password_auth_options.ts";
+import { jwtAuthOptionDescriptions } from "../../src/identity/jwt/jwt_auth_options.ts";
+import { apiKeyAuthOptionDescriptions } from "../../src/identity/keys/api_key_auth.ts";
 import type { Option } from "../../src/options/option.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
 import { futureProblems, problemExplanations } from "../../src/protocol/problem_explanations.ts";
@@ -61,7 +61,7 @@ Deno.test("docs/configuration has a row or a heading for every option", async ()
 
 for (
   const [subject, description] of [
-    ["service", serviceOptions],
+    ["service", serviceOptionDescriptions],
     ["resource", resourceOptions],
     ["database", openDatabaseOptionRules],
   ] as const
@@ -81,7 +81,11 @@ for (
 Deno.test("docs/authentication.md has a row for every option of the authenticators, with its default", () => {
   const text = read("authentication.md");
   const rows = text.split("\n").filter((line) => line.startsWith("| `"));
-  const wrong = [passwordAuthOptions, jwtAuthOptions, apiKeyAuthOptions].flatMap((description) =>
+  const wrong = [
+    passwordAuthOptionDescriptions,
+    jwtAuthOptionDescriptions,
+    apiKeyAuthOptionDescriptions,
+  ].flatMap((description) =>
     everyOption(description, {}).flatMap(({ path, option }) => {
       const own = rows.filter((row) => row.startsWith(`| \`${path.at(-1)}\` `));
       const told = own.join("\n").replaceAll("`", "").toLowerCase();

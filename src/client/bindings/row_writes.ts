@@ -1,4 +1,4 @@
-import { answerError } from "../request/service_error.ts";
+import { errorOfResponse } from "../request/service_error.ts";
 import { connectionOf } from "../live/live_connection.ts";
 import { openListsOf } from "../live/open_lists.ts";
 import type { ClientRequest, Transport } from "../../api/transport.ts";
@@ -44,7 +44,7 @@ export function createRowWrites(transport: Transport): RowWrites {
 
   async function request(key: string, tag: string | undefined, one: ClientRequest): Promise<void> {
     const answer = await transport.send(one);
-    if (!await answer.clone().json().catch(() => null)) throw await answerError(answer);
+    if (!await answer.clone().json().catch(() => null)) throw await errorOfResponse(answer);
     const next = answer.headers.get("etag");
     if (!tag || !next) return;
     nextTags.set(`${tag} ${key}`, next);

@@ -6,7 +6,7 @@ import type {
   RowDescription,
   Subscriber,
 } from "../live/live_messages.ts";
-import { idOf, idText } from "../live/row_set.ts";
+import { rowIdOf, rowIdText } from "../live/row_set.ts";
 import { throwLater } from "../live/store.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { RowWrites } from "./row_writes.ts";
@@ -127,13 +127,13 @@ export class SyncedRows<Row, Key> implements Subscriber {
 
   #takeAll({ items, ids }: Extract<LiveMessage, { type: "existing" }>): void {
     items.forEach((row, index) => {
-      this.#changes.set(idText(ids?.[index] ?? idOf(row, this.primaryKey)), row);
+      this.#changes.set(rowIdText(ids?.[index] ?? rowIdOf(row, this.primaryKey)), row);
     });
   }
 
   #take(id: unknown, row: LiveRow | null, optimisticId: unknown): void {
     this.#echoes.add(String(optimisticId));
-    this.#changes.set(idText(id), row);
+    this.#changes.set(rowIdText(id), row);
   }
 
   #apply(): void {

@@ -2,10 +2,10 @@ import type { CollectionConfig, OperationType, PendingMutation } from "@tanstack
 import { connectionOf } from "../live/live_connection.ts";
 import type { LiveListQuery } from "../live/live_list.ts";
 import type { LiveRow, LiveSeed, LiveStatus } from "../live/live_messages.ts";
-import { idOf } from "../live/row_set.ts";
+import { rowIdOf } from "../live/row_set.ts";
 import { handle } from "../../api/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
-import { queryText } from "../request/query_text.ts";
+import { queryString } from "../request/query_string.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { ApiResource } from "../../api/api.ts";
 import type { ResourceClient } from "../../api/resource_client.ts";
@@ -59,7 +59,7 @@ export function liveCollectionOptions<
   let rows: SyncedRows<Row, Key> | null = null;
 
   function sync(sink: RowSink<Row, Key>): () => void {
-    const query = queryText({ filter, select, include });
+    const query = queryString({ filter, select, include });
     rows = new SyncedRows({
       path: `${path}/subscribe${query}`,
       // The cast is safe: `liveCollectionOptions` declares the rows with the type of the query.
@@ -76,7 +76,7 @@ export function liveCollectionOptions<
 
   function pathOf(row: object): string {
     // The cast is safe: the row contains valid values of all fields of its primary key.
-    return `${path}/${keyPath(idOf(row as LiveRow, rows?.primaryKey ?? []) as KeyInput)}`;
+    return `${path}/${keyPath(rowIdOf(row as LiveRow, rows?.primaryKey ?? []) as KeyInput)}`;
   }
 
   async function send<T extends OperationType>(

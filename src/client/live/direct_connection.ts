@@ -1,7 +1,7 @@
-import { problemError, ServiceError } from "../request/service_error.ts";
-import type { EventBlock } from "./event_reader.ts";
-import type { LiveConnection, LiveStatus, SetMessage, Subscriber } from "./live_messages.ts";
-import { type AskedSubscription, readStream, silentMs } from "./live_stream.ts";
+import { errorOfProblem, ServiceError } from "../request/service_error.ts";
+import type { EventFields } from "./event_reader.ts";
+import type { LiveConnection, LiveStatus, StreamEventData, Subscriber } from "./live_messages.ts";
+import { maxSilenceMs, readStream, type SubscriptionRequest } from "./live_stream.ts";
 import { openListsOf } from "./open_lists.ts";
 import type { Transport } from "../../api/transport.ts";
 
@@ -77,7 +77,7 @@ export class DirectConnection implements LiveConnection {
 
   #wake(): void {
     const { now, isHidden } = this.#transport.environment;
-    if (now() - this.#heardAt < silentMs / 2 || isHidden()) return;
+    if (now() - this.#heardAt < maxSilenceMs / 2 || isHidden()) return;
     this.#pausedUntil = this.#limitedUntil;
     this.#openAt(0);
   }
@@ -132,7 +132,7 @@ export class DirectConnection implements LiveConnection {
     if (this.#stream === own || this.#asking === own) this.#ended(own, now() - openedAt, error);
   }
 
-  #subscriptions(): readonly AskedSubscription[] {
+  #subscriptions(): readonly SubscriptionRequest[] {
     const { now } = this.#transport.environment;
     return [...this.#members].flatMap(([key, { notBefore, subscriber }]) => {
       if (notBefore <= now()) {
@@ -143,7 +143,7 @@ export class DirectConnection implements LiveConnection {
     });
   }
 
-  #createReader(subscriptions: readonly AskedSubscription[]): (block: EventBlock) => void {
+  #createReader(subscriptions: readonly SubscriptionRequest[]): (block: EventFields) => void {
     const asked = ++openListsOf(this.#transport).asked;
     let current = "";
     return ({ data, id, retry }) => {
@@ -151,7 +151,7 @@ export class DirectConnection implements LiveConnection {
       if (id) this.#members.get(current)?.subscriber.receive({ type: "token", token: id });
       if (!data) return;
       // The cast is safe: only the service writes these streams.
-      const message = JSON.parse(data) as SetMessage;
+      const message = JSON.parse(data) as StreamEventData;
       const { key = current } = message as { readonly key?: string };
       const member = this.#members.get(key);
       if (message.type === "subscription") {
@@ -164,7 +164,7 @@ export class DirectConnection implements LiveConnection {
       } else if (message.type === "ended") this.#postpone(member, this.#retryMs);
       else if (message.type === "refused") {
         const { status, problem, retryAfter = 0 } = message;
-        const error = problemError(problem, { status, retryAfterMs: retryAfter * 1_000 || null });
+        const error = errorOfProblem(problem, { status, retryAfterMs: retryAfter * 1_000 || null });
         member?.subscriber.receive({ type: "status", status: statusAfter(error), error });
         this.#postpone(member, this.#delayAfter(error));
       } else member?.subscriber.receive(message);

@@ -1,9 +1,9 @@
 /** The fields of one server-sent event, as strings: `data`, `id` and `retry`. */
-export type EventBlock = Readonly<Record<string, string | undefined>>;
+export type EventFields = Readonly<Record<string, string | undefined>>;
 
 /** Receives the events of a stream. */
 export interface StreamListener {
-  take(block: EventBlock): void;
+  take(block: EventFields): void;
   arrived(): void;
 }
 

@@ -1,16 +1,16 @@
 import type { Handle } from "../../api/handle.ts";
-import { queryText } from "../request/query_text.ts";
+import { queryString } from "../request/query_string.ts";
 import type { FilterInput } from "../../api/read_options.ts";
 import { connectionOf } from "./live_connection.ts";
 import type { LiveListState } from "./live_list_state.ts";
 import type { LiveSeed, Subscriber } from "./live_messages.ts";
 import { type OpenList, openListsOf } from "./open_lists.ts";
-import { fieldOf } from "./row_order.ts";
+import { sortFieldOf } from "./row_order.ts";
 import { RowSet } from "./row_set.ts";
 import { createStore, type Store, throwLater } from "./store.ts";
 
 /** The options of a live list that do not depend on the type of its rows. */
-export interface UntypedOptions {
+export interface UntypedListOptions {
   readonly filter?: FilterInput | undefined;
   readonly orderBy?: readonly string[] | undefined;
   readonly select?: readonly string[] | undefined;
@@ -20,17 +20,17 @@ export interface UntypedOptions {
 }
 
 /** Creates the store of a live list and its set of rows, which starts with the seed. */
-export function createListSource(
+export function createLiveListStore(
   { transport, path }: Handle,
-  { orderBy = [], seed, filter, select, include, accepts }: UntypedOptions,
+  { orderBy = [], seed, filter, select, include, accepts }: UntypedListOptions,
 ): readonly [Store<LiveListState<object>>, RowSet] {
   const lists = openListsOf(transport);
   const set = new RowSet(orderBy);
   // The client sorts the list, so it also requests the fields of `orderBy`.
-  const fields = select && [...new Set([...select, ...orderBy.map(fieldOf)])];
+  const fields = select && [...new Set([...select, ...orderBy.map(sortFieldOf)])];
   const list: OpenList & Subscriber = {
     resource: path,
-    path: `${path}/subscribe${queryText({ filter, select: fields, include })}`,
+    path: `${path}/subscribe${queryString({ filter, select: fields, include })}`,
     set,
     accepts,
     takesNew: !filter || !!accepts,

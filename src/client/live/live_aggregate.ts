@@ -1,5 +1,5 @@
 import { handle, type HasHandle } from "../../api/handle.ts";
-import { queryText } from "../request/query_text.ts";
+import { queryString } from "../request/query_string.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import { connectionOf } from "./live_connection.ts";
 import type { LiveMessage, LiveStatus } from "./live_messages.ts";
@@ -37,7 +37,7 @@ export function liveAggregate(
     ...{ groups: [], hasMore: false, status: "connecting", error: null },
   };
   const subscriber = {
-    ...{ path: `${path}/aggregate/subscribe${queryText(query)}`, token: () => null, receive },
+    ...{ path: `${path}/aggregate/subscribe${queryString(query)}`, token: () => null, receive },
   };
   const [store, set] = createStore(first, () => connectionOf(transport).add(subscriber));
   return store;

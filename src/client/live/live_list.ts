@@ -4,7 +4,7 @@ import type { FilterInput, OrderInput } from "../../api/read_options.ts";
 import type { ResourceClient } from "../../api/resource_client.ts";
 import type { FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { LiveListState } from "./live_list_state.ts";
-import { createListSource, type UntypedOptions } from "./list_source.ts";
+import { createLiveListStore, type UntypedListOptions } from "./list_source.ts";
 import type { LiveRow, LiveSeed } from "./live_messages.ts";
 import type { Store } from "./store.ts";
 
@@ -54,8 +54,8 @@ export function liveList<
   resource: ResourceClient<R>,
   options?: LiveListOptions<R, Fields, Included>,
 ): LiveList<RowOf<R, Fields, Included>>;
-export function liveList(resource: HasHandle, options: UntypedOptions = {}): LiveList<object> {
-  const [store, set] = createListSource(resource[handle], options);
+export function liveList(resource: HasHandle, options: UntypedListOptions = {}): LiveList<object> {
+  const [store, set] = createLiveListStore(resource[handle], options);
   return {
     ...store,
     seed() {

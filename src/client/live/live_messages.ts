@@ -74,7 +74,7 @@ export interface AggregateEvent {
 }
 
 /** The data of one event in a stream of `POST /__service/live`. */
-export type SetMessage =
+export type StreamEventData =
   | RowsEvent
   | AggregateEvent
   /** Selects the subscription of the following events. The first selection describes the rows. */

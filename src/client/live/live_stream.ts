@@ -1,9 +1,9 @@
-import { answerError } from "../request/service_error.ts";
+import { errorOfResponse } from "../request/service_error.ts";
 import { readEvents, type StreamListener } from "./event_reader.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /** One subscription in the request body for a stream. */
-export interface AskedSubscription {
+export interface SubscriptionRequest {
   readonly key: string;
   readonly path: string;
   readonly resumeFrom: string | undefined;
@@ -16,14 +16,14 @@ export interface AskedSubscription {
  */
 export async function readStream(
   transport: Transport,
-  subscriptions: readonly AskedSubscription[],
+  subscriptions: readonly SubscriptionRequest[],
   own: AbortController,
   { take, arrived }: StreamListener,
 ): Promise<void> {
   let cancel = () => {};
   const watch = () => {
     cancel();
-    cancel = transport.environment.after(silentMs, () => own.abort());
+    cancel = transport.environment.after(maxSilenceMs, () => own.abort());
   };
   const heard = () => {
     watch();
@@ -36,7 +36,7 @@ export async function readStream(
       ...{ method: "POST", path: "/__service/live", body: { subscriptions } },
       ...{ signal, timeoutMs: 0 },
     });
-    if (!response.body) throw await answerError(response);
+    if (!response.body) throw await errorOfResponse(response);
     heard();
     // Reading with the signal also cancels the body if the signal was aborted before the response.
     await readEvents(response.body, signal, { take, arrived: heard });
@@ -46,4 +46,4 @@ export async function readStream(
 }
 
 /** A stream counts as broken after this silence, in milliseconds: three heartbeats. */
-export const silentMs = 45_000;
+export const maxSilenceMs = 45_000;

@@ -10,7 +10,7 @@ export type CompareRows = (left: LiveRow, right: LiveRow) => number;
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => [
-    fieldOf(key),
+    sortFieldOf(key),
     /^-|:desc$/.test(key) ? -1 : 1,
   ]);
   return (left, right) => {
@@ -27,7 +27,7 @@ export function compareBy(orderBy: readonly string[], types: FieldTypes): Compar
 }
 
 /** Returns the field name in an `orderBy` key such as `-name` or `name:desc`. */
-export function fieldOf(key: string): string {
+export function sortFieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
 

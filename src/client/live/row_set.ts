@@ -38,7 +38,7 @@ export class RowSet {
     } else if (message.type === "existing") {
       const key = this.description?.primaryKey ?? [];
       message.items.forEach((row, index) =>
-        this.#changes.set(idText(message.ids?.[index] ?? idOf(row, key)), row)
+        this.#changes.set(rowIdText(message.ids?.[index] ?? rowIdOf(row, key)), row)
       );
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
@@ -46,7 +46,7 @@ export class RowSet {
       this.token = message.token;
     } else if ("id" in message) {
       const row = "item" in message ? withoutMark(message.item) : null;
-      this.#changes.set(idText(message.id), row);
+      this.#changes.set(rowIdText(message.id), row);
     }
   }
 
@@ -77,12 +77,12 @@ function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
 }
 
 /** Returns a string that is unique for each row id. Values of composite keys become strings. */
-export function idText(id: LiveRowId): string {
+export function rowIdText(id: LiveRowId): string {
   return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
 }
 
 /** Returns the id of a row from the key fields that the row contains. */
-export function idOf(row: LiveRow, primaryKey: readonly string[]): LiveRowId {
+export function rowIdOf(row: LiveRow, primaryKey: readonly string[]): LiveRowId {
   const key = primaryKey.map((name) => row[name]);
   return key.length > 1 ? key : key[0];
 }

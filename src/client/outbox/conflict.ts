@@ -1,7 +1,7 @@
 import type { ServiceError } from "../request/service_error.ts";
 import { type Job, type JobRow, refusedJob, renewedJob, rowTag } from "./job.ts";
-import { asSent } from "./new_job.ts";
-import { isRefusal, rowOf } from "./send_job.ts";
+import { jsonCopy } from "./new_job.ts";
+import { isRefusal, readResponseRow } from "./send_job.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /** A conflict: the row of a waiting write has changed since the user saw the row. */
@@ -30,7 +30,7 @@ export interface ConflictOptions {
 }
 
 /** Returns the job that replaces a refused job: a new request, or a dead letter. */
-export async function afterRefusal(
+export async function jobAfterRefusal(
   job: Job,
   error: ServiceError,
   { transport, signal, onConflict }: ConflictOptions,
@@ -40,7 +40,7 @@ export async function afterRefusal(
   if (error.status !== 412 || onConflict === undefined || conflicts > 4) {
     return refusedJob(job, error);
   }
-  const theirs = await transport.send({ method: "GET", path, signal }).then(rowOf).catch(
+  const theirs = await transport.send({ method: "GET", path, signal }).then(readResponseRow).catch(
     (reason) => {
       if (isRefusal(reason)) return null;
       throw reason;
@@ -50,7 +50,7 @@ export async function afterRefusal(
     const mine = await onConflict({ job, base, mine: body, theirs });
     if (!mine) return refusedJob(job, error);
     return renewedJob(job, {
-      ...{ body: body && asSent(mine), base: theirs, ifMatch: rowTag(theirs) },
+      ...{ body: body && jsonCopy(mine), base: theirs, ifMatch: rowTag(theirs) },
       conflicts: conflicts + 1,
     }, transport.environment);
   } catch (cause) {

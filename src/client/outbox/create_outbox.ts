@@ -1,4 +1,4 @@
-import { abortOf } from "../abort_of.ts";
+import { whenAborted } from "../when_aborted.ts";
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
 import type { Transport } from "../../api/transport.ts";
@@ -7,7 +7,7 @@ import type { WebDatabases } from "../../api/web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
 import { type Job, type JobRow, refusedJob, revivedJob } from "./job.ts";
 import { createJobBook } from "./job_book.ts";
-import { createJobView, type KnownJobs } from "./job_view.ts";
+import { createJobView, type TabJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
 import { newJob, type NewWrite, seenRow } from "./new_job.ts";
 import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
@@ -39,7 +39,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const channel = storage?.isShared === false ? null : environment.channel(name);
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();
-  const known: KnownJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead };
+  const known: TabJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead };
   const view = createJobView(known);
   const tokens: JobTokens = new Map();
   const ending = new AbortController();
@@ -50,7 +50,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     void book.sync().then(() => {
       wake = sendJobs({ ...known, transport, signal, book, tokens, maxAgeMs, onConflict });
     });
-    return abortOf(signal); // Closing does not wait for a storage that never responds.
+    return whenAborted(signal); // Closing does not wait for a storage that never responds.
   }
   function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
     const job = newJob(wanted, resource[handle], known);

@@ -1,7 +1,7 @@
 import { createStore, type Store } from "../live/store.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { type Job, type JobRow, type JobStorage, refusedJob } from "./job.ts";
-import type { JobView, KnownJobs } from "./job_view.ts";
+import type { JobView, TabJobs } from "./job_view.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** The state of an outbox: its waiting writes and its refused writes. */
@@ -32,7 +32,7 @@ export interface JobBook extends Store<OutboxState> {
 }
 
 /** The options of a {@link JobBook}. */
-export interface JobBookOptions extends KnownJobs {
+export interface JobBookOptions extends TabJobs {
   readonly view: JobView;
   /** Resolves to the storage. This promise never rejects. */
   readonly opening: Promise<JobStorage>;

@@ -21,7 +21,7 @@ export interface RowEffect {
 }
 
 /** The jobs of an outbox, as one tab knows them. */
-export interface KnownJobs {
+export interface TabJobs {
   /** The jobs by id, in the order in which lists show them. */
   readonly jobs: Map<string, Job>;
   /** The created rows, by the id of the creating job. */
@@ -50,7 +50,7 @@ interface Waiter {
 const relating = /^{"(connect|disconnect|set|create)"/;
 
 /** Creates a job view without jobs. */
-export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJobs): JobView {
+export function createJobView({ jobs, created, sent, overlays, onDead }: TabJobs): JobView {
   const waiters = new Map<string, Waiter>();
 
   function learn({ id, of, path, ifMatch, idempotencyKey }: Job, row: JobRow | null): void {

@@ -2,7 +2,7 @@ import type { NewRow } from "../live/live_list_state.ts";
 import type { Handle } from "../../api/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
 import { type Job, type JobRow, laneOf, rowKey, rowTag } from "./job.ts";
-import type { JobOverlays, KnownJobs } from "./job_view.ts";
+import type { JobOverlays, TabJobs } from "./job_view.ts";
 
 /** A write as the program passes it to the outbox. */
 export interface NewWrite {
@@ -18,7 +18,7 @@ export interface NewWrite {
 export function newJob(
   { kind, target, body, base }: NewWrite,
   { transport: { environment }, path: resource }: Handle,
-  { jobs, created, sent, overlays }: KnownJobs,
+  { jobs, created, sent, overlays }: TabJobs,
 ): Job {
   const id = environment.randomId();
   const creation = target === null ? id : isWrite(target) ? target.id : null;
@@ -42,7 +42,7 @@ export function newJob(
     of: path === resource ? creation : null,
     idempotencyKey: environment.randomId(),
     createdAt: environment.now(),
-    ...asSent({ body, base: row }),
+    ...jsonCopy({ body, base: row }),
     ifMatch: presentTag(path, rowTag(row), sent),
     after: null,
   };
@@ -61,7 +61,7 @@ export function newJob(
  * list already has a newer row, the user sees a mixture of both rows. Then the tag is outdated, so
  * the service reports a conflict.
  */
-function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]): string | null {
+function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;
   // The map contains the requests in the order in which they were sent.
   for (const { path: changed, before, tag } of sent.values()) {
@@ -75,7 +75,7 @@ function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]
  * Returns a copy of the value as the service will receive it. Reactive proxies of frameworks cannot
  * be stored, and the program may modify its objects while the job waits.
  */
-export function asSent<T>(value: T): T {
+export function jsonCopy<T>(value: T): T {
   // The cast is safe: JSON preserves every part that the service can receive.
   return JSON.parse(JSON.stringify(value)) as T;
 }

@@ -1,4 +1,4 @@
-import { answerError, ServiceError } from "../request/service_error.ts";
+import { errorOfResponse, ServiceError } from "../request/service_error.ts";
 import type { Job, JobRow } from "./job.ts";
 import type { Bearer, Transport } from "../../api/transport.ts";
 
@@ -24,17 +24,19 @@ export async function sendJob(
       ...(token && { authorization: token.value && `Bearer ${token.value}` }),
     },
   });
-  if (job.kind === "delete" && await response.text() !== "{}") throw await answerError(response);
+  if (job.kind === "delete" && await response.text() !== "{}") {
+    throw await errorOfResponse(response);
+  }
   // A proxy may change the path prefix, so only the last segment of the location is used.
   const segment = response.headers.get("location")?.match(/\/[^/]*$/)?.[0] ?? "";
   return [
     { ...job, path: path + segment, state: "sent" },
-    job.kind === "delete" ? null : await rowOf(response),
+    job.kind === "delete" ? null : await readResponseRow(response),
   ];
 }
 
 /** Reads the row of a response and adds its tag as `_etag`. Throws if there is no row. */
-export async function rowOf(response: Response): Promise<JobRow | null> {
+export async function readResponseRow(response: Response): Promise<JobRow | null> {
   const { _optimisticId, ...row } = await response.json();
   const tag = response.headers.get("etag");
   return tag === null ? row : { ...row, _etag: tag };

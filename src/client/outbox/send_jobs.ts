@@ -1,14 +1,14 @@
 import { ServiceError } from "../request/service_error.ts";
-import { afterRefusal, type ConflictOptions } from "./conflict.ts";
+import { type ConflictOptions, jobAfterRefusal } from "./conflict.ts";
 import { type Job, laneOf, refusedJob } from "./job.ts";
 import type { JobBook } from "./job_book.ts";
-import type { KnownJobs } from "./job_view.ts";
+import type { TabJobs } from "./job_view.ts";
 import { isRefusal, sendJob } from "./send_job.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { Bearer } from "../../api/transport.ts";
 
 /** The options for sending jobs. */
-export interface SendJobsOptions extends ConflictOptions, KnownJobs {
+export interface SendJobsOptions extends ConflictOptions, TabJobs {
   readonly book: JobBook;
   readonly maxAgeMs: number;
   readonly tokens: JobTokens;
@@ -102,7 +102,7 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
   if (error.slug === "discarded") {
     return await book.end(refusedJob(job, error, error.slug));
   }
-  const changed = await afterRefusal(job, error, options);
+  const changed = await jobAfterRefusal(job, error, options);
   if (!signal.aborted) await book.change(job, changed);
 }
 

@@ -7,7 +7,7 @@ import {
   type ShownOverlays,
 } from "../live/open_lists.ts";
 import { replaceRow } from "../live/row_order.ts";
-import { idOf, idText } from "../live/row_set.ts";
+import { rowIdOf, rowIdText } from "../live/row_set.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Transport } from "../../api/transport.ts";
 
@@ -70,7 +70,7 @@ export class Overlays implements ShownOverlays {
       for (const list of this.#holding(write)) {
         const { description } = list.set;
         if (row && description && write.overlay.kind === "create") {
-          this.#created.set(id, idText(idOf(row, description.primaryKey)));
+          this.#created.set(id, rowIdText(rowIdOf(row, description.primaryKey)));
         }
         if (!this.#isDone(write, list)) continue;
         write.has.add(list);
@@ -92,7 +92,7 @@ export class Overlays implements ShownOverlays {
   /** Returns a row with its `_etag` as a live list received it. Null if no list contains it. */
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
-      const row = resource === path && set.rows.get(idText(key));
+      const row = resource === path && set.rows.get(rowIdText(key));
       if (row) return row;
     }
     return null;
@@ -134,7 +134,7 @@ export class Overlays implements ShownOverlays {
         const { _optimisticId } = "item" in message ? message.item : message;
         if (_optimisticId !== id) continue;
         echoes.add(list);
-        if (kind === "create") this.#created.set(id, idText(message.id));
+        if (kind === "create") this.#created.set(id, rowIdText(message.id));
       }
     }
   }
@@ -162,7 +162,7 @@ export class Overlays implements ShownOverlays {
   /** Returns the row id as a string, or for a new row `newMark` and the creating overlay's id. */
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;
-    return key === null ? this.#created.get(creation) ?? newMark + creation : idText(key);
+    return key === null ? this.#created.get(creation) ?? newMark + creation : rowIdText(key);
   }
 
   #shows({ overlay }: ShownWrite, list: OpenList): boolean {

@@ -1,7 +1,7 @@
 import { nonceRange } from "./nonce_range.ts";
 import { type Challenge, createNonceSearch } from "./nonce_search.ts";
 import { startSearchWorkers } from "./search_workers.ts";
-import { compileSearch, createSimdScan } from "./simd_scan.ts";
+import { compileSimdScan, createSimdScan } from "./simd_scan.ts";
 
 /** Options for solving a proof-of-work challenge in the client. */
 export interface SolveOptions {
@@ -28,7 +28,7 @@ export async function findNonce(
   }
   signal?.throwIfAborted();
   const { at } = nonceRange(token, 0);
-  const module = difficulty < minForModule ? null : await compileSearch(at);
+  const module = difficulty < minForModule ? null : await compileSimdScan(at);
   const fast = module === null ? null : await createSimdScan(module);
   const search = createNonceSearch(challenge, fast === null ? null : { at, scan: fast });
   const wake = () => search.wake();

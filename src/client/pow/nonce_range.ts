@@ -21,10 +21,10 @@ export interface NonceRange {
  * Scans a part of a nonce range. Returns the index of a nonce whose hash begins with the required
  * number of zero bits (at most 32), or -1.
  */
-export type Scan = (range: NonceRange, part: RangePart) => number;
+export type Scan = (range: NonceRange, part: ScanTask) => number;
 
 /** The part of a nonce range to scan, and the difficulty. */
-export interface RangePart {
+export interface ScanTask {
   readonly difficulty: number;
   readonly from: number;
   /** The index after the last nonce of the part. Like `from`, a multiple of four. */
@@ -66,15 +66,15 @@ export function nonceAt(range: NonceRange, index: number): string {
  * to `pppp`. Each character represents four bits of the index.
  */
 export function varyingWord(index: number): number {
-  return firstWord +
+  return firstVaryingWord +
     ((index & 0xf000) << 12 | (index & 0xf00) << 8 | (index & 0xf0) << 4 | index & 0xf);
 }
 
 /** The varying word of the first nonce of a range: `aaaa`. */
-export const firstWord = 0x61616161;
+export const firstVaryingWord = 0x61616161;
 
 /** Returns a mask of the bits that must be zero in the first word of the digest. */
-export function zeroBits(difficulty: number): number {
+export function zeroBitsMask(difficulty: number): number {
   return difficulty === 0 ? 0 : -1 << (32 - difficulty);
 }
 

@@ -1,12 +1,12 @@
 import { compress, scheduleWords } from "../../protocol/sha256.ts";
-import { type Scan, varyingWord, zeroBits } from "./nonce_range.ts";
+import { type Scan, varyingWord, zeroBitsMask } from "./nonce_range.ts";
 
 /** Returns a {@link Scan} in plain TypeScript, for runtimes without WebAssembly SIMD. */
 export function createPlainScan(): Scan {
   const state = new Int32Array(8);
   const schedule = new Int32Array(scheduleWords);
   return ({ midstate, block, at }, { difficulty, from, to }) => {
-    const mask = zeroBits(difficulty);
+    const mask = zeroBitsMask(difficulty);
     schedule.set(block);
     for (let index = from; index < to; index++) {
       schedule[at] = varyingWord(index);

@@ -1,5 +1,5 @@
 import { nonceRange, rangeSize } from "./nonce_range.ts";
-import { searchInput } from "./simd_scan.ts";
+import { simdScanInput } from "./simd_scan.ts";
 
 /** Workers that search for a nonce, each in separate ranges. */
 export interface SearchWorkers {
@@ -113,6 +113,6 @@ function makeWorker(options: SearchWorkersOptions): Worker | null {
 function takeRanges({ token, difficulty, takeCounter }: SearchWorkersOptions): readonly unknown[] {
   return Array.from({ length: rangesAtOnce }, () => {
     const counter = takeCounter();
-    return { counter, input: searchInput(nonceRange(token, counter), difficulty) };
+    return { counter, input: simdScanInput(nonceRange(token, counter), difficulty) };
   });
 }

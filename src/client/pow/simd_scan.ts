@@ -1,14 +1,14 @@
-import { type NonceRange, type Scan, zeroBits } from "./nonce_range.ts";
-import { simdMemory, simdModule } from "./simd_wasm_module.ts";
+import { type NonceRange, type Scan, zeroBitsMask } from "./nonce_range.ts";
+import { buildSimdModule, simdMemoryOffsets } from "./simd_wasm_module.ts";
 
 /**
  * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word has the
  * index `at`. Returns null if WebAssembly SIMD is missing, as in old browsers. Also returns null if
  * a content security policy forbids WebAssembly. The caller then searches without SIMD.
  */
-export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {
+export async function compileSimdScan(at: number): Promise<WebAssembly.Module | null> {
   try {
-    return await WebAssembly.compile(simdModule(at));
+    return await WebAssembly.compile(buildSimdModule(at));
   } catch {
     // Without SIMD, the plain scan finds the same nonces more slowly.
     return null;
@@ -18,23 +18,23 @@ export async function compileSearch(at: number): Promise<WebAssembly.Module | nu
 /** Returns a SIMD {@link Scan} from a module that was compiled for the word with the index `at`. */
 export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> {
   const { exports } = await WebAssembly.instantiate(module);
-  // The cast is safe: `simdModule` exports exactly these two members.
+  // The cast is safe: `buildSimdModule` exports exactly these two members.
   const { memory, scan } = exports as {
     memory: WebAssembly.Memory;
     scan(from: number, to: number): number;
   };
   const words = new Int32Array(memory.buffer);
   return (range, { difficulty, from, to }) => {
-    words.set(searchInput(range, difficulty));
+    words.set(simdScanInput(range, difficulty));
     return scan(from, to);
   };
 }
 
 /** Returns the input of a SIMD scan: hash state, block and mask, in the order of the memory. */
-export function searchInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
-  const input = new Int32Array(simdMemory.mask / 4 + 1);
-  input.set(midstate.state, simdMemory.state / 4);
-  input.set(block, simdMemory.block / 4);
-  input[simdMemory.mask / 4] = zeroBits(difficulty);
+export function simdScanInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
+  const input = new Int32Array(simdMemoryOffsets.mask / 4 + 1);
+  input.set(midstate.state, simdMemoryOffsets.state / 4);
+  input.set(block, simdMemoryOffsets.block / 4);
+  input[simdMemoryOffsets.mask / 4] = zeroBitsMask(difficulty);
   return input;
 }

@@ -1,20 +1,20 @@
 import { roundConstants } from "../../protocol/sha256.ts";
-import { firstWord } from "./nonce_range.ts";
+import { firstVaryingWord } from "./nonce_range.ts";
 import {
+  encodeVector,
+  encodeWithLength,
   flatten,
   i32,
   localGet,
   localSet,
   repeat,
   returnIf,
-  sized,
   v128,
-  vector,
   type WasmCode,
 } from "./wasm_instructions.ts";
 
-/** The byte offsets of the three parts of `searchInput` in the memory of the SIMD module. */
-export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
+/** The byte offsets of the three parts of `simdScanInput` in the memory of the SIMD module. */
+export const simdMemoryOffsets = { state: 0, block: 32, mask: 96 } as const;
 
 /**
  * Returns the SIMD WebAssembly module that hashes four nonces at a time, for blocks whose varying
@@ -24,7 +24,7 @@ export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
  * The rounds before `at`, and all schedule words that do not depend on `at`, are computed once for
  * each call.
  */
-export function simdModule(at: number): Uint8Array<ArrayBuffer> {
+export function buildSimdModule(at: number): Uint8Array<ArrayBuffer> {
   const varies = varyingWords(at);
   return moduleOf([
     prologue(at, varies),
@@ -79,12 +79,12 @@ function sources(
 function prologue(at: number, varies: readonly boolean[]): WasmCode {
   const code = [
     eachLetter((letter) =>
-      localSet(startLetters + letter, v128.loadSplat(simdMemory.state + 4 * letter))
+      localSet(startLetters + letter, v128.loadSplat(simdMemoryOffsets.state + 4 * letter))
     ),
   ];
   for (let t = 0; t < 64; t++) {
     const terms = t < 16
-      ? t === at ? [] : [v128.loadSplat(simdMemory.block + 4 * t)]
+      ? t === at ? [] : [v128.loadSplat(simdMemoryOffsets.block + 4 * t)]
       : sources(t).filter(([source]) => !varies[source])
         .map(([source, form]) => form(v128.load(fixedWords + 16 * source)));
     if (terms.length === 0) continue;
@@ -139,15 +139,15 @@ function fourWords(): WasmCode {
     .reduce(i32.or);
   const neighbours = [0, 1, 2, 3].flatMap((last) => [last, 0, 0, 0]);
   return v128.add(
-    v128.splat(i32.add(word, i32.constant(firstWord))),
+    v128.splat(i32.add(word, i32.constant(firstVaryingWord))),
     v128.constant(neighbours),
   );
 }
 
 /** Returns the code for a bit mask of the four nonces. A bit is set if its nonce is a solution. */
 function solved(): WasmCode {
-  const digest = v128.add(localGet(letters), v128.loadSplat(simdMemory.state));
-  const bits = v128.and(digest, v128.loadSplat(simdMemory.mask));
+  const digest = v128.add(localGet(letters), v128.loadSplat(simdMemoryOffsets.state));
+  const bits = v128.and(digest, v128.loadSplat(simdMemoryOffsets.mask));
   return v128.bitmask(v128.areEqual(bits, v128.splat(i32.constant(0))));
 }
 
@@ -181,16 +181,16 @@ function eachLetter(write: (letter: number) => WasmCode): WasmCode {
 function moduleOf(body: WasmCode): Uint8Array<ArrayBuffer> {
   const i32Type = 0x7f;
   const v128Type = 0x7b;
-  const locals = vector([[1, i32Type], [vectors, v128Type]]);
-  const name = (text: string) => vector([...text].map((letter) => [letter.charCodeAt(0)]));
+  const locals = encodeVector([[1, i32Type], [vectors, v128Type]]);
+  const name = (text: string) => encodeVector([...text].map((letter) => [letter.charCodeAt(0)]));
   return Uint8Array.from(flatten([
     [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    section(1, [0x60, vector([[i32Type], [i32Type]]), vector([[i32Type]])]),
+    section(1, [0x60, encodeVector([[i32Type], [i32Type]]), encodeVector([[i32Type]])]),
     section(3, [0]),
     section(5, [0, 1]),
-    [7, sized(vector([[name("memory"), 2, 0], [name("scan"), 0, 0]]))],
-    section(10, sized([locals, body, 0x0b])),
-    section(11, [0, i32.constant(constants), 0x0b, vector(constantBytes())]),
+    [7, encodeWithLength(encodeVector([[name("memory"), 2, 0], [name("scan"), 0, 0]]))],
+    section(10, encodeWithLength([locals, body, 0x0b])),
+    section(11, [0, i32.constant(constants), 0x0b, encodeVector(constantBytes())]),
   ]));
 }
 
@@ -201,5 +201,5 @@ function constantBytes(): WasmCode[] {
 }
 
 function section(id: number, entry: WasmCode): WasmCode {
-  return [id, sized(vector([entry]))];
+  return [id, encodeWithLength(encodeVector([entry]))];
 }

@@ -4,7 +4,7 @@ import { findNonce, type SolveOptions } from "./find_nonce.ts";
 import type { Challenge } from "./nonce_search.ts";
 
 /** The descriptions of the options for solving a challenge. */
-export const solveOptions = group(
+export const solveOptionDescriptions = group(
   {
     signal: having<AbortSignal>("an AbortSignal", "aborted", "addEventListener"),
     workers: whole({ from: 0 }),
@@ -19,6 +19,9 @@ export const solveOptions = group(
  * which no client can solve in time.
  */
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
-  const read = solveOptions.read(options, { subject: "Cannot solve the challenge", path: "" });
+  const read = solveOptionDescriptions.read(options, {
+    subject: "Cannot solve the challenge",
+    path: "",
+  });
   return await findNonce(challenge, read);
 }

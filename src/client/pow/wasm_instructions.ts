@@ -20,8 +20,8 @@ function collect(code: WasmCode, bytes: number[]): void {
 }
 
 /** Encodes an unsigned number in LEB128, as WebAssembly code contains it. */
-export function unsigned(value: number): WasmCode {
-  return value < 128 ? [value] : [value & 127 | 128, ...unsigned(value >>> 7)];
+export function encodeUnsigned(value: number): WasmCode {
+  return value < 128 ? [value] : [value & 127 | 128, ...encodeUnsigned(value >>> 7)];
 }
 
 function signed(value: number): WasmCode {
@@ -29,23 +29,23 @@ function signed(value: number): WasmCode {
 }
 
 /** Encodes a list in WebAssembly code: the number of its items, then the items. */
-export function vector(items: readonly WasmCode[]): WasmCode {
-  return [unsigned(items.length), items];
+export function encodeVector(items: readonly WasmCode[]): WasmCode {
+  return [encodeUnsigned(items.length), items];
 }
 
 /** Encodes a section or a function body of WebAssembly: its length in bytes, then its content. */
-export function sized(content: WasmCode): WasmCode {
+export function encodeWithLength(content: WasmCode): WasmCode {
   const bytes = flatten(content);
-  return [unsigned(bytes.length), bytes];
+  return [encodeUnsigned(bytes.length), bytes];
 }
 
 /** Returns the WebAssembly instruction that reads a local. */
-export const localGet = (local: number): WasmCode => [0x20, unsigned(local)];
+export const localGet = (local: number): WasmCode => [0x20, encodeUnsigned(local)];
 /** Returns the WebAssembly instruction that sets a local. */
 export const localSet = (
   local: number,
   value: WasmCode,
-): WasmCode => [value, 0x21, unsigned(local)];
+): WasmCode => [value, 0x21, encodeUnsigned(local)];
 
 /** The WebAssembly instructions on 32-bit integers. */
 export const i32 = {
@@ -60,15 +60,15 @@ export const i32 = {
 
 /** The WebAssembly instructions on vectors of four 32-bit integers. */
 export const v128 = {
-  load: (address: number): WasmCode => [atZero, simd(0x00), 4, unsigned(address)],
+  load: (address: number): WasmCode => [atZero, simd(0x00), 4, encodeUnsigned(address)],
   /** Loads one number from the memory into all four lanes. */
-  loadSplat: (address: number): WasmCode => [atZero, simd(0x09), 2, unsigned(address)],
+  loadSplat: (address: number): WasmCode => [atZero, simd(0x09), 2, encodeUnsigned(address)],
   store: (address: number, value: WasmCode): WasmCode => [
     atZero,
     value,
     simd(0x0b),
     4,
-    unsigned(address),
+    encodeUnsigned(address),
   ],
   constant: (bytes: WasmCode): WasmCode => [simd(0x0c), bytes],
   splat: (x: WasmCode): WasmCode => [x, simd(0x11)],
@@ -88,7 +88,7 @@ export const v128 = {
 const atZero: WasmCode = [0x41, 0];
 
 function simd(instruction: number): WasmCode {
-  return [0xfd, unsigned(instruction)];
+  return [0xfd, encodeUnsigned(instruction)];
 }
 
 /** Returns the code of a loop that runs once and repeats while `condition` is not zero. */

@@ -1,5 +1,5 @@
-import { queryText } from "./query_text.ts";
-import { answerError } from "./service_error.ts";
+import { queryString } from "./query_string.ts";
+import { errorOfResponse } from "./service_error.ts";
 import type { Handle } from "../../api/handle.ts";
 
 /** The options of a request: abort signal, headers and query parameters. */
@@ -35,7 +35,7 @@ export function createCalls({ transport, path }: Handle): MakeCall {
   ) => {
     const response = await transport.send({
       method,
-      path: path + place + queryText(query),
+      path: path + place + queryString(query),
       headers: {
         "if-match": ifMatch,
         "if-none-match": ifNoneMatch,
@@ -48,13 +48,15 @@ export function createCalls({ transport, path }: Handle): MakeCall {
     });
     // A response without a body or with invalid JSON yields null. The service sends no falsy JSON.
     const value = await response.json().catch(() => null);
-    if (!value && response.status !== (ifNoneMatch ? 304 : 0)) throw await answerError(response);
+    if (!value && response.status !== (ifNoneMatch ? 304 : 0)) {
+      throw await errorOfResponse(response);
+    }
     return { value, etag: response.headers.get("etag") };
   };
 }
 
 /** Converts a call so that the result is only the value, or only one member of the value. */
-export function valueOf(call: Call<CallResult>, member?: string): Call<unknown> {
+export function callForValue(call: Call<CallResult>, member?: string): Call<unknown> {
   return async (options, body) => {
     const { value } = await call(options, body);
     // The cast is safe if the response is an object with the named member, as the service promises.

@@ -4,7 +4,7 @@ import type { CreateClientOptions } from "./client_options.ts";
 import type { ServiceError } from "./service_error.ts";
 
 /** A request that the service refused until the client solves a challenge. */
-export interface Refusal {
+export interface ChallengedRequest {
   readonly request: { readonly signal?: AbortSignal | undefined };
   readonly response: Response;
   readonly error: ServiceError;
@@ -19,7 +19,7 @@ export interface Refusal {
  * solver.
  */
 export async function solveChallenge(
-  { error, response: { headers }, request: { signal }, attempts }: Refusal,
+  { error, response: { headers }, request: { signal }, attempts }: ChallengedRequest,
   { pow, captcha, captchaHeader = captchaHeaders.token }: CreateClientOptions,
 ): Promise<Readonly<Record<string, string>>> {
   const mayTry = attempts < (pow?.maxAttempts ?? 3);

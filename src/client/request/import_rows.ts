@@ -9,7 +9,7 @@ export interface ImportOptions extends CallOptions {
 }
 
 /** The functions that an import calls to send rows, and the source of idempotency keys. */
-export interface ImportTarget {
+export interface ImportFunctions {
   createBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   upsertBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   randomId(): string;
@@ -21,7 +21,7 @@ export interface ImportTarget {
  */
 export async function importRows(
   rows: Iterable<unknown> | AsyncIterable<unknown>,
-  { createBatch, upsertBatch, randomId }: ImportTarget,
+  { createBatch, upsertBatch, randomId }: ImportFunctions,
   { upsert, size = 100, onProgress, idempotencyKey = randomId(), ...options }: ImportOptions = {},
 ): Promise<number> {
   const send = upsert ? upsertBatch : createBatch;

@@ -12,7 +12,7 @@ export type KeyPart = string | number | boolean;
  * JavaScript may have rounded.
  */
 export function keyPath(key: KeyInput): string {
-  const segment = `${[key].flat().map((part) => encodeURIComponent(exact(part)))}`;
+  const segment = `${[key].flat().map((part) => encodeURIComponent(requireExactValue(part)))}`;
   // URL normalization would change `/posts/..` to `/`, even with encoded dots.
   if (/^\.{0,2}$/.test(segment)) throw new RangeError(`No URL has the key "${segment}"`);
   return segment.replace(routeName, (first) => `%${first.charCodeAt(0).toString(16)}`);
@@ -22,7 +22,7 @@ export function keyPath(key: KeyInput): string {
  * Returns the value unchanged. Throws a TypeError for undefined and objects. Also throws for a
  * number beyond 2^53, which JavaScript may have rounded.
  */
-export function exact<T>(value: T): T {
+export function requireExactValue<T>(value: T): T {
   if (
     value === undefined || Object(value) === value ||
     typeof value === "number" && value * value >= 2 ** 106

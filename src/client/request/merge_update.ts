@@ -15,7 +15,7 @@ export type ConflictCallback = (
 ) => unknown;
 
 /** The requests for one row, and the function that merges conflicting changes. */
-export interface MergedRow {
+export interface MergeFunctions {
   readonly key: KeyInput;
   get(key: KeyInput, options: CallOptions): Promise<CallResult>;
   patch(key: KeyInput, options: CallOptions, patch: unknown): Promise<CallResult>;
@@ -28,7 +28,7 @@ export interface MergedRow {
  * ConflictError if `onConflict` returns null or the row has no tag.
  */
 export async function mergeUpdate(
-  { key, get, patch, onConflict }: MergedRow,
+  { key, get, patch, onConflict }: MergeFunctions,
   { base = null, mine }: { readonly base?: unknown; readonly mine: unknown },
   options: CallOptions,
 ): Promise<CallResult> {

@@ -1,4 +1,4 @@
-import { type CallOptions, createCalls, valueOf } from "./call.ts";
+import { callForValue, type CallOptions, createCalls } from "./call.ts";
 import { type Handle, handle } from "../../api/handle.ts";
 import type { ImportOptions } from "./import_rows.ts";
 import { type KeyInput, keyPath } from "./key_path.ts";
@@ -20,9 +20,9 @@ export function createRequests(own: Handle) {
 
   const ofItems =
     (method: string, place: string) => (items: readonly unknown[], options?: CallOptions) =>
-      valueOf(call(method, place), "items")(options, { items });
+      callForValue(call(method, place), "items")(options, { items });
 
-  const list = valueOf(call("GET", ""));
+  const list = callForValue(call("GET", ""));
   const get = ofRow("GET");
   const patch = ofRow("PATCH");
   const createBatch = ofItems("POST", "/batch");
@@ -45,9 +45,9 @@ export function createRequests(own: Handle) {
       for await (const page of pages(options)) yield* page.items;
     },
     get,
-    count: valueOf(call("GET", "/count"), "count"),
-    aggregate: valueOf(call("GET", "/aggregate")),
-    search: valueOf(call("GET", "/search")),
+    count: callForValue(call("GET", "/count"), "count"),
+    aggregate: callForValue(call("GET", "/aggregate")),
+    search: callForValue(call("GET", "/search")),
     create: (body: unknown, options?: CallOptions) => call("POST", "")(options, body),
     async update(
       key: KeyInput,
@@ -67,9 +67,9 @@ export function createRequests(own: Handle) {
     upsertBatch,
     replaceBatch: ofItems("PUT", "/batch"),
     updateBatch: (filter: unknown, patch: unknown, options?: CallOptions) =>
-      valueOf(call("PATCH", "/batch"), "count")(options, { filter: `${filter}`, patch }),
+      callForValue(call("PATCH", "/batch"), "count")(options, { filter: `${filter}`, patch }),
     deleteBatch: (filter: unknown, options?: CallOptions) =>
-      valueOf(call("DELETE", "/batch"), "count")(options, { filter: `${filter}` }),
+      callForValue(call("DELETE", "/batch"), "count")(options, { filter: `${filter}` }),
     async import(rows: Iterable<unknown>, options?: ImportOptions) {
       const { importRows } = await import("./import_rows.ts");
       const { randomId } = own.transport.environment;
@@ -77,7 +77,7 @@ export function createRequests(own: Handle) {
     },
     rpc: new Proxy({}, {
       get: (_none, name) => (input: unknown = {}, options?: CallOptions) =>
-        valueOf(call("POST", `/rpc/${name as string}`), "data")(options, input),
+        callForValue(call("POST", `/rpc/${name as string}`), "data")(options, input),
     }),
   };
 }

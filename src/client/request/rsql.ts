@@ -1,4 +1,4 @@
-import { exact } from "./key_path.ts";
+import { requireExactValue } from "./key_path.ts";
 
 /** A filter that `rsql` has created. */
 export interface FilterExpression {
@@ -74,5 +74,5 @@ function operand(value: unknown): string {
   // Null, numbers and booleans are written without quotes, because some operators require that.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
   // `isNaN` also accepts strings, contrary to its declaration. `isNaN(undefined)` is true.
-  return `${isNaN($number as never) ? exact(text) : $number}`;
+  return `${isNaN($number as never) ? requireExactValue(text) : $number}`;
 }

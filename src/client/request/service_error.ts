@@ -81,7 +81,7 @@ export class ConflictError extends ServiceError {
 }
 
 /** Returns the error for a refused request, or for a response from a proxy. */
-export async function answerError(response: Response): Promise<ServiceError> {
+export async function errorOfResponse(response: Response): Promise<ServiceError> {
   const { status, headers } = response;
   // The service sends whole seconds. A date from a proxy becomes NaN and is ignored.
   const facts = { status, retryAfterMs: +headers.get("retry-after")! * 1000 || null };
@@ -90,13 +90,13 @@ export async function answerError(response: Response): Promise<ServiceError> {
   // other response comes from a proxy or another service.
   const slug = "unexpected-answer";
   if (/^(\/([^/].*)?__service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
-    return problemError(problem, facts);
+    return errorOfProblem(problem, facts);
   }
   return new ServiceError(slug, `${slug}: ${status}`, facts);
 }
 
 /** Returns the error for a problem document of the service. */
-export function problemError(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
+export function errorOfProblem(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
   const Kind = facts.status === 412 ? ConflictError : ServiceError;
   // The code is the slug in capitals, even for a problem without a documentation page: `HTTP_418`.
   const slug = problem.code.toLowerCase().replace(/_/g, "-") as ServiceErrorSlug;

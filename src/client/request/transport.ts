@@ -1,7 +1,7 @@
 import { browserEnvironment } from "../environment.ts";
 import type { CreateClientOptions } from "./client_options.ts";
 import { createTokens } from "./tokens.ts";
-import { answerError, ServiceError } from "./service_error.ts";
+import { errorOfResponse, ServiceError } from "./service_error.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { ClientRequest, RequestHeaders, Transport } from "../../api/transport.ts";
 
@@ -36,7 +36,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       // `test` converts null to the string "null".
       const type = response.headers.get("content-type")!;
       if (response.status === 304 || answerType.test(type)) return response;
-      const error = await answerError(response);
+      const error = await errorOfResponse(response);
       // Only the service requests a proof or another token, so the status in its problem counts.
       const status = error.problem?.status;
       if (status === 428) {

@@ -1,4 +1,4 @@
-import { abortOf } from "../abort_of.ts";
+import { whenAborted } from "../when_aborted.ts";
 import { DirectConnection } from "../live/direct_connection.ts";
 import type { LiveConnection, Subscriber } from "../live/live_messages.ts";
 import { openListsOf } from "../live/open_lists.ts";
@@ -8,7 +8,7 @@ import type { FollowRequest, TabMessage } from "./tab_messages.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /** The lock and the channel that the tabs of a user share. */
-export interface SharedByTabs {
+export interface TabLockAndChannel {
   /** The name of the lock that the leader holds. */
   readonly name: string;
   readonly locks: WebLocks;
@@ -18,7 +18,7 @@ export interface SharedByTabs {
 /** The connection of one tab. All tabs share the streams of one tab, the leader. */
 export class TabConnection implements LiveConnection {
   readonly #transport: Transport;
-  readonly #shared: SharedByTabs;
+  readonly #shared: TabLockAndChannel;
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
@@ -33,7 +33,7 @@ export class TabConnection implements LiveConnection {
   #stepDown: (() => void) | null = null;
 
   /** Waits for the leader's lock, and sends requests to the current leader. */
-  constructor(transport: Transport, shared: SharedByTabs) {
+  constructor(transport: Transport, shared: TabLockAndChannel) {
     const { environment } = transport;
     const { name, locks, channel } = this.#shared = shared;
     this.#transport = transport;
@@ -47,7 +47,7 @@ export class TabConnection implements LiveConnection {
       this.#isAlive = true;
       this.#followAll();
       void this.#stand();
-      return abortOf(this.#ending.signal);
+      return whenAborted(this.#ending.signal);
       // A page without access to locks uses its own streams.
     }).catch(() => this.#lead());
   }

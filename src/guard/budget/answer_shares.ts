@@ -2,7 +2,7 @@ import type { AnswerStorageShares } from "../../idempotency/answer_shares.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { BucketPolicy } from "./token_bucket.ts";
-import { tokenBucket } from "./token_bucket.ts";
+import { tokenBucketPolicy } from "./token_bucket.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 
 /** Bytes that a client has used in this process and that other processes do not count yet. */
@@ -17,7 +17,7 @@ interface Unreconciled {
  * refills as its stored responses expire, after `ttlMs`. A process reports to the bucket in the
  * store only after each mebibyte, so most requests do not wait.
  */
-export function createAnswerShares(
+export function createAnswerStorageShares(
   ttlMs: number,
   limiterOf: (policy: BucketPolicy) => RateLimiter,
 ): AnswerStorageShares {
@@ -34,7 +34,7 @@ export function createAnswerShares(
 
   async function reconcileMuch(share: string, unreconciled: Unreconciled): Promise<void> {
     limiter ??= limiterOf(
-      tokenBucket("answers", {
+      tokenBucketPolicy("answers", {
         capacity: shareBytes,
         refillPerMinute: shareBytes * 60_000 / ttlMs,
       }),

@@ -31,7 +31,7 @@ export const anonymousClass = "anonymous";
 export const authenticatedClass = "authenticated";
 
 /** The budget class of requests from MCP tools, if it is configured. */
-export const toolClass = "mcp";
+export const mcpClass = "mcp";
 
 /** Maximum capacity. A number in a header has up to 12 digits before the point and 3 after it. */
 const maxTokens = 1e12;
@@ -47,7 +47,7 @@ const classOptions = group(
 );
 
 /** The descriptions of the options of the budget. */
-export const budgetOptions = group(
+export const budgetOptionDescriptions = group(
   {
     classes: named(classOptions.required()).required(),
     classify: callback<Classify>(),
@@ -55,9 +55,9 @@ export const budgetOptions = group(
 );
 
 /** Validates the budget classes at start. Throws a plain Error that names the invalid option. */
-export function checkBudget({ classes, classify }: BudgetOptions): void {
+export function checkBudgetOptions({ classes, classify }: BudgetOptions): void {
   const names = Object.keys(classes);
-  const known = [anonymousClass, authenticatedClass, toolClass];
+  const known = [anonymousClass, authenticatedClass, mcpClass];
   const unknown = names.find((name) => classify === undefined && !known.includes(name));
   if (unknown !== undefined) {
     throw new Error(

@@ -33,20 +33,20 @@ const details = {
 } as const;
 
 /** Returns the 429 for a limit that lacks `amount` tokens, with Retry-After if waiting helps. */
-export function limitProblem(
+export function rateLimitProblem(
   slug: keyof typeof details,
   state: RateLimitState | null,
   amount: number,
   now: number,
 ): Problem {
-  const seconds = state === null ? null : secondsUntil(amount, state, now);
+  const seconds = state === null ? null : secondsUntilTokens(amount, state, now);
   const headers: Record<string, string> = {};
   if (seconds !== null) headers["retry-after"] = String(Math.max(1, seconds));
   return new Problem(slug, details[slug], { headers });
 }
 
 /** Returns the whole seconds until `amount` tokens are available, or null if they never will be. */
-export function secondsUntil(
+export function secondsUntilTokens(
   amount: number,
   { limit, left }: RateLimitState,
   now: number,
@@ -59,7 +59,7 @@ export function secondsUntil(
 function stateOf(state: RateLimitState, now: number): string {
   const { limit, left } = state;
   const remaining = Math.max(0, Math.floor(left.tokens + roundingTolerance));
-  const seconds = secondsUntil(Math.min(limit.capacity, remaining + 1), state, now);
+  const seconds = secondsUntilTokens(Math.min(limit.capacity, remaining + 1), state, now);
   return seconds === null
     ? `"${limit.name}";r=${remaining}`
     : `"${limit.name}";r=${remaining};t=${seconds}`;

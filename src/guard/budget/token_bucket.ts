@@ -32,7 +32,7 @@ export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
 export const roundingTolerance = 1e-6;
 
 /** Returns the policy of a bucket that refills continuously. */
-export function tokenBucket(
+export function tokenBucketPolicy(
   name: string,
   { capacity, refillPerMinute }: BudgetClassOptions,
 ): BucketPolicy {
@@ -54,7 +54,7 @@ export function tokenBucket(
 }
 
 /** Returns the policy of a bucket that refills after each window, which begins with a request. */
-export function fixedWindow(
+export function fixedWindowPolicy(
   name: string,
   { windowMs, maxRequests }: RateLimitOptions,
 ): BucketPolicy {

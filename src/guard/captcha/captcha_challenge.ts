@@ -18,16 +18,16 @@ export interface CaptchaChallenge {
    * the reason. Rejects with `captcha-unavailable` if the provider returns no verdict. Rejects with
    * a `StoreError` if the store cannot determine whether the token was used.
    */
-  verifyToken(headers: Headers, conditions: CaptchaContext): Promise<string | null>;
+  verifyToken(headers: Headers, conditions: CaptchaRequirements): Promise<string | null>;
   /**
    * Resolves if the request contains a valid unused token, which is then used. Otherwise throws
    * `captcha-required` with a new challenge, or `captcha-unavailable`.
    */
-  require(request: Request, conditions: CaptchaContext): Promise<void>;
+  require(request: Request, conditions: CaptchaRequirements): Promise<void>;
 }
 
 /** The action and the client's address for which a CAPTCHA token must be valid. */
-export type CaptchaContext = Pick<CaptchaQuestion, "action" | "remoteIp">;
+export type CaptchaRequirements = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
 export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
   /** The store of used tokens, which all processes of the service share. */
@@ -58,7 +58,7 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
 
   async function verifyToken(
     headers: Headers,
-    conditions: CaptchaContext,
+    conditions: CaptchaRequirements,
   ): Promise<string | null> {
     const token = headers.get(tokenHeader);
     if (token === null) return "absent";

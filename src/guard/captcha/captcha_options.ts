@@ -14,10 +14,10 @@ export interface CaptchaOptions {
 }
 
 /** Describes a string that a header can contain, such as a key or the name of an action. */
-export const headerText = textLike("a text without spaces", /^[\x21-\x7e]{1,256}$/);
+export const headerTextDescription = textLike("a text without spaces", /^[\x21-\x7e]{1,256}$/);
 
 /** The descriptions of the options of CAPTCHAs. */
-export const captchaOptions = group(
+export const captchaOptionDescriptions = group(
   {
     verifier: other<CaptchaVerifier>(
       "a verifier: an object with a provider, a siteKey and a function verify",
@@ -40,10 +40,13 @@ export function resolveCaptchaOptions(
   options: CaptchaOptions,
   isProduction: boolean,
 ): ResolvedCaptchaOptions {
-  const { verifier, tokenHeader, allowTestKeys } = captchaOptions.required().read(options, {
-    subject: "Cannot start",
-    path: "abuseProtection.captcha",
-  });
+  const { verifier, tokenHeader, allowTestKeys } = captchaOptionDescriptions.required().read(
+    options,
+    {
+      subject: "Cannot start",
+      path: "abuseProtection.captcha",
+    },
+  );
   if (isProduction && verifier.usesTestKeys === true && !allowTestKeys) {
     throw new Error(
       `Cannot start in production with the test keys of ${verifier.provider}: every client passes them`,
@@ -67,5 +70,7 @@ export function requireCaptchaAction(
 function isVerifier(verifier: unknown): boolean {
   return typeof verifier === "object" && verifier !== null && "verify" in verifier &&
     typeof verifier.verify === "function" &&
-    ["provider", "siteKey"].every((name) => headerText.rules.fits(Reflect.get(verifier, name)));
+    ["provider", "siteKey"].every((name) =>
+      headerTextDescription.rules.fits(Reflect.get(verifier, name))
+    );
 }

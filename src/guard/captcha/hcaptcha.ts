@@ -1,6 +1,10 @@
 import { group } from "../../options/option.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./siteverify_protocol.ts";
+import {
+  createSiteVerifier,
+  siteVerifyOptionDescriptions,
+  type SiteVerifyOptions,
+} from "./siteverify_protocol.ts";
 
 /**
  * Creates a verifier for hCaptcha, whose tokens have no actions. Throws a plain Error for an
@@ -18,11 +22,11 @@ import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./sitev
  * ```
  */
 export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
-  const read = group(siteVerifyOptions).required().read(options, {
+  const read = group(siteVerifyOptionDescriptions).required().read(options, {
     subject: "Cannot start",
     path: "hcaptcha",
   });
-  return siteVerifier({
+  return createSiteVerifier({
     provider: "hcaptcha",
     endpoint: "https://api.hcaptcha.com/siteverify",
     // Without the site key, hCaptcha would accept tokens of other sites of the same account.

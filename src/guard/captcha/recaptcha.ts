@@ -1,7 +1,11 @@
 import { type Described, group } from "../../options/option.ts";
 import { number } from "../../options/option_kinds.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./siteverify_protocol.ts";
+import {
+  createSiteVerifier,
+  siteVerifyOptionDescriptions,
+  type SiteVerifyOptions,
+} from "./siteverify_protocol.ts";
 
 /** Options of {@link recaptcha}. */
 export interface RecaptchaOptions extends SiteVerifyOptions {
@@ -10,8 +14,8 @@ export interface RecaptchaOptions extends SiteVerifyOptions {
 }
 
 /** The descriptions of the options of {@link recaptcha}. */
-export const recaptchaOptions = {
-  ...siteVerifyOptions,
+export const recaptchaOptionDescriptions = {
+  ...siteVerifyOptionDescriptions,
   minScore: number({ from: 0, to: 1 }),
 } satisfies Described<RecaptchaOptions>;
 
@@ -32,11 +36,11 @@ export const recaptchaOptions = {
  * ```
  */
 export function recaptcha(options: RecaptchaOptions): CaptchaVerifier {
-  const { minScore, ...others } = group(recaptchaOptions).required().read(options, {
+  const { minScore, ...others } = group(recaptchaOptionDescriptions).required().read(options, {
     subject: "Cannot start",
     path: "recaptcha",
   });
-  return siteVerifier({
+  return createSiteVerifier({
     provider: "recaptcha",
     endpoint: "https://www.google.com/recaptcha/api/siteverify",
     extraFields: () => ({}),

@@ -1,7 +1,7 @@
 import { type Described, listOf } from "../../options/option.ts";
 import { callback, other, textLike } from "../../options/option_kinds.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
-import { headerText } from "./captcha_options.ts";
+import { headerTextDescription } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
 /** Options of a verifier for the siteverify protocol, which all CAPTCHA vendors use. */
@@ -21,11 +21,11 @@ export interface SiteVerifyOptions {
 /** Describes a key without spaces, because a space in a key is a mistake in copying. */
 const key = other<string>(
   "a key as the vendor gave it, without spaces",
-  (given) => headerText.rules.fits(given),
+  (given) => headerTextDescription.rules.fits(given),
 );
 
 /** The descriptions of the options of the siteverify protocol. */
-export const siteVerifyOptions = {
+export const siteVerifyOptionDescriptions = {
   siteKey: key.required(),
   secret: key.required(),
   hostnames: listOf('hosts, like "example.com"', textLike("a host", /^[^\s/:]+$/)),
@@ -55,7 +55,10 @@ export interface CaptchaVendor {
 }
 
 /** Creates a verifier that sends the vendor a form. `success: true` accepts the token. */
-export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions): CaptchaVerifier {
+export function createSiteVerifier(
+  vendor: CaptchaVendor,
+  options: SiteVerifyOptions,
+): CaptchaVerifier {
   const { provider, hasActions, testKeys, tries, maxTokenLength } = vendor;
   const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = options;
   const rules = { hostnames, minScore: vendor.minScore };

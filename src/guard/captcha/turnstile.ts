@@ -1,6 +1,10 @@
 import { group } from "../../options/option.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./siteverify_protocol.ts";
+import {
+  createSiteVerifier,
+  siteVerifyOptionDescriptions,
+  type SiteVerifyOptions,
+} from "./siteverify_protocol.ts";
 
 /**
  * Creates a verifier for Cloudflare Turnstile. Throws a plain Error for an invalid key.
@@ -17,11 +21,11 @@ import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./sitev
  * ```
  */
 export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
-  const read = group(siteVerifyOptions).required().read(options, {
+  const read = group(siteVerifyOptionDescriptions).required().read(options, {
     subject: "Cannot start",
     path: "turnstile",
   });
-  return siteVerifier({
+  return createSiteVerifier({
     provider: "turnstile",
     endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
     // Turnstile accepts a used token again if the verification has the same id.

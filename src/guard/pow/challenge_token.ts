@@ -1,7 +1,7 @@
 import { base64urlLength, decodeBase64url } from "../../protocol/base64url.ts";
 import { encodeBase64url } from "../../protocol/byte_text.ts";
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
-import { fingerprintWords } from "./request_fingerprint.ts";
+import { fingerprintWordCount } from "./request_fingerprint.ts";
 
 /** The content of a proof-of-work challenge, besides its random bytes. */
 export interface PowChallenge {
@@ -38,7 +38,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
   const payload = new Uint8Array(payloadBytes);
   const view = new DataView(payload.buffer);
   const code = new Uint8Array(codeBytes);
-  const fingerprint = new Int32Array(fingerprintWords);
+  const fingerprint = new Int32Array(fingerprintWordCount);
 
   return {
     seal({ difficulty, expiresAtMs, fingerprint }, random) {
@@ -47,7 +47,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
       view.setUint16(2, Math.floor(expiresAtMs / 2 ** 32));
       view.setUint32(4, expiresAtMs % 2 ** 32);
       payload.set(random, 8);
-      for (let i = 0; i < fingerprintWords; i++) {
+      for (let i = 0; i < fingerprintWordCount; i++) {
         view.setInt32(fingerprintStart + 4 * i, fingerprint[i]!);
       }
       return `${encodeBase64url(payload)}.${encodeBase64url(sealing.sign(payload))}`;
@@ -59,7 +59,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
       // The code is valid, so an older or newer version of the service has created the token.
       if (payload[0] !== version) return "malformed";
-      for (let i = 0; i < fingerprintWords; i++) {
+      for (let i = 0; i < fingerprintWordCount; i++) {
         fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);
       }
       return {
@@ -75,10 +75,10 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
 const version = 1;
 
 /** Number of random bytes in a challenge token. They make every challenge unique. */
-export const randomBytes = 16;
+export const randomByteCount = 16;
 
-const fingerprintStart = 8 + randomBytes;
-const payloadBytes = fingerprintStart + 4 * fingerprintWords;
+const fingerprintStart = 8 + randomByteCount;
+const payloadBytes = fingerprintStart + 4 * fingerprintWordCount;
 const codeBytes = 32;
 const payloadLength = base64urlLength(payloadBytes);
 

@@ -3,7 +3,7 @@ import { createSha256 } from "../../protocol/sha256.ts";
 import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { maxDifficulty } from "./difficulty.ts";
-import { type FingerprintedRequest, fingerprintWords } from "./request_fingerprint.ts";
+import { type FingerprintedRequest, fingerprintWordCount } from "./request_fingerprint.ts";
 import { type ChallengeTokens, tokenLength } from "./challenge_token.ts";
 
 /**
@@ -84,6 +84,6 @@ function isNonce(text: string): boolean {
 }
 
 function isSame(one: Int32Array, other: Int32Array): boolean {
-  for (let i = 0; i < fingerprintWords; i++) if (one[i] !== other[i]) return false;
+  for (let i = 0; i < fingerprintWordCount; i++) if (one[i] !== other[i]) return false;
   return true;
 }

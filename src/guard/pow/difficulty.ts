@@ -28,7 +28,7 @@ export const maxDifficulty = 32;
  * Calls the trust hook, and returns its difficulty in whole bits. If the hook fails or does not
  * return a valid number, the base difficulty applies, and the failure is reported.
  */
-export async function callTrust(
+export async function callTrustHook(
   trust: Trust | undefined,
   question: TrustQuestion,
   { observe }: Runtime,

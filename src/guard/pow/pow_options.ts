@@ -1,6 +1,6 @@
 import { type Described, group } from "../../options/option.ts";
 import { callback, whole } from "../../options/option_kinds.ts";
-import { resolveSecrets, secretOption } from "../../runtime/resolve_secrets.ts";
+import { describeSecretOption, resolveSecrets } from "../../runtime/resolve_secrets.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { maxDifficulty, type Trust } from "./difficulty.ts";
 
@@ -21,9 +21,9 @@ export interface PowOptions {
 }
 
 /** The descriptions of the options of proof of work. */
-export const powOptions = group(
+export const powOptionDescriptions = group(
   {
-    secret: secretOption(),
+    secret: describeSecretOption(),
     difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
     // The expiry in a token has six bytes, which limits the lifetime of a challenge.
     challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
@@ -45,7 +45,7 @@ export function resolvePowOptions(
   isProduction: boolean,
   runtime: Runtime,
 ): ResolvedPowOptions {
-  const { secret, ...others } = powOptions.required().read(options, {
+  const { secret, ...others } = powOptionDescriptions.required().read(options, {
     subject: "Cannot start",
     path: "abuseProtection.pow",
   });

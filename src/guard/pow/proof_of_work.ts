@@ -8,7 +8,7 @@ import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type CheckSolution, createSolutionCheck } from "./check_solution.ts";
 import { createFingerprint, type FingerprintedRequest } from "./request_fingerprint.ts";
-import { createChallengeTokens, randomBytes } from "./challenge_token.ts";
+import { createChallengeTokens, randomByteCount } from "./challenge_token.ts";
 
 /** Creates proof-of-work challenges, and accepts each solution once. */
 export interface ProofOfWork {
@@ -31,11 +31,11 @@ export interface ProofOfWork {
     headers: Headers,
     facts: FingerprintedRequest,
     difficulty: number,
-  ): Promise<TakenSolution>;
+  ): Promise<UsedSolution>;
 }
 
 /** A solution that a request has marked as used. */
-export interface TakenSolution {
+export interface UsedSolution {
   /**
    * Makes the solution usable again, because the request was refused. Has no effect if this
    * happened too often, or if the store does not respond.
@@ -67,7 +67,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     const challenge = { difficulty, expiresAtMs, fingerprint: fingerprintOf(facts) };
     return {
       [powHeaders.challengeType]: "pow",
-      [powHeaders.challenge]: tokens.seal(challenge, runtime.random.bytes(randomBytes)),
+      [powHeaders.challenge]: tokens.seal(challenge, runtime.random.bytes(randomByteCount)),
       [powHeaders.difficulty]: String(difficulty),
       [powHeaders.algorithm]: powAlgorithm,
     };
@@ -77,7 +77,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     headers: Headers,
     facts: FingerprintedRequest,
     difficulty: number,
-  ): Promise<TakenSolution | PowRefusal> {
+  ): Promise<UsedSolution | PowRefusal> {
     const solution = checkSolution(headers, facts, difficulty);
     if (typeof solution === "string") return solution;
     const { id, claimUntilMs } = solution;

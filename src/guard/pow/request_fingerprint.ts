@@ -15,7 +15,7 @@ export interface FingerprintedRequest {
 }
 
 /** Length of a fingerprint in 32-bit words. 192 bits are too many for a collision search. */
-export const fingerprintWords = 6;
+export const fingerprintWordCount = 6;
 
 /**
  * Creates a function that computes fingerprints of requests. The length of a field is hashed before

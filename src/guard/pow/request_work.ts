@@ -3,8 +3,8 @@ import type { ResolvedAbuseProtection } from "../abuse_protection_options.ts";
 import type { RequestBudget } from "../budget/request_budget.ts";
 import type { GuardedRequest } from "../guarded_request.ts";
 import type { PowGate } from "../operation_protection.ts";
-import { callTrust, overflowDifficulty } from "./difficulty.ts";
-import type { ProofOfWork, TakenSolution } from "./proof_of_work.ts";
+import { callTrustHook, overflowDifficulty } from "./difficulty.ts";
+import type { ProofOfWork, UsedSolution } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
 
 /** The options for the proof of work of one request. */
@@ -26,7 +26,7 @@ export class RequestWork {
   readonly #options: RequestWorkOptions;
   readonly #guarded: GuardedRequest;
   /** The solution that the request has used. Later demands only check its difficulty. */
-  #taken: TakenSolution | null = null;
+  #taken: UsedSolution | null = null;
 
   /** Creates the object. Nothing is checked yet. */
   constructor(options: RequestWorkOptions, guarded: GuardedRequest) {
@@ -66,7 +66,7 @@ export class RequestWork {
   async #gateDifficulty({ difficulty: base, trust }: PowGate): Promise<number> {
     const { user, request } = this.#guarded;
     const question = { user, request, reason: "endpoint", deficit: 0, base } as const;
-    return await callTrust(trust, question, this.#options.runtime);
+    return await callTrustHook(trust, question, this.#options.runtime);
   }
 
   async #overflowDifficulty(budget: RequestBudget | null): Promise<number> {
@@ -76,6 +76,6 @@ export class RequestWork {
     const base = overflowDifficulty(difficulty, deficit, capacity);
     const { user, request } = this.#guarded;
     const question = { user, request, reason: "budget", deficit, base } as const;
-    return await callTrust(trust, question, this.#options.runtime);
+    return await callTrustHook(trust, question, this.#options.runtime);
   }
 }

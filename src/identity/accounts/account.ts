@@ -40,7 +40,7 @@ export interface Accounts {
  * killed between the writes, or if no request used the session in between. The accounts may be in
  * another store than the sessions, so one write cannot change both.
  */
-export async function switchAccount(
+export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,
   isDisabled: boolean,
   { accounts, endSessions }: {
@@ -58,12 +58,14 @@ export async function switchAccount(
 }
 
 /** Returns the user of an account, as scopes and hooks see it. */
-export function userOf({ id, email, name, roles }: Account): User {
+export function userOfAccount({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
 /** Returns a user in the form for responses, without members that only scopes use. */
-export function shownUser({ id, email, name, roles }: User): Readonly<Record<string, unknown>> {
+export function userForResponse(
+  { id, email, name, roles }: User,
+): Readonly<Record<string, unknown>> {
   return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
 }
 
@@ -72,13 +74,15 @@ export function shownUser({ id, email, name, roles }: User): Readonly<Record<str
  * invalidates all rights that the old password granted. The hash is salted, so the version reveals
  * nothing about the password.
  */
-export function stampOf({ id, passwordHash }: Pick<Account, "id" | "passwordHash">): string {
+export function passwordVersionOf(
+  { id, passwordHash }: Pick<Account, "id" | "passwordHash">,
+): string {
   const facts = JSON.stringify(["stamp", id, passwordHash]);
   return createHash("sha256").update(facts).digest("base64url").slice(0, 32);
 }
 
 /** Returns true if a value from a store is an object whose members have the types in `members`. */
-export function isOf(
+export function hasMemberTypes(
   value: unknown,
   members: Readonly<Record<string, "string" | "number" | "boolean">>,
 ): boolean {

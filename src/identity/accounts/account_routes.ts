@@ -13,20 +13,20 @@ import { refuseMethod } from "../../resource/routes/route_table.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";
-import { shownUser } from "./account.ts";
-import { type AccountCall, AccountFields, type AccountReply } from "./account_call.ts";
+import { userForResponse } from "./account.ts";
+import { AccountFields, type AccountReply, type AccountRequest } from "./account_request.ts";
 import {
-  type AccountDescription,
-  accountDescriptions,
+  type AccountRouteDescription,
+  accountRouteDescriptions,
   describeAccountRoute,
-} from "../account_descriptions.ts";
+} from "../account_route_descriptions.ts";
 import type { AccountProtections } from "./account_protections.ts";
 import type { AccountService } from "./account_service.ts";
 import { logIn, readLogin } from "./log_in.ts";
-import { forgetPassword, readReset, resetPassword } from "./reset_password.ts";
-import { readSignup, readVerify, signUp, verifyEmail } from "./sign_up.ts";
+import { readPasswordReset, requestPasswordReset, resetPassword } from "./reset_password.ts";
+import { readSignup, readVerifyEmail, signUp, verifyEmail } from "./sign_up.ts";
 import { setSignupCookie } from "../signups/signup_cookie.ts";
-import { changePassword, logOut, logOutEverywhere, readChange } from "./use_session.ts";
+import { changePassword, logOut, logOutEverywhere, readPasswordChange } from "./use_session.ts";
 
 /** Options of {@link createAccountRoutes}. */
 export interface AccountRoutesOptions {
@@ -38,16 +38,16 @@ export interface AccountRoutesOptions {
 
 interface AccountRoute<Input> {
   readonly path: string;
-  readonly description: AccountDescription;
+  readonly description: AccountRouteDescription;
   /** The maximum cost and requirements of the route, for the OpenAPI description. */
   readonly limits?: OperationProtection | null;
   /** True if a successful request costs nothing. */
   readonly isRefunded?: boolean;
   /** Parses the body. Throws a 422 for an invalid body. */
-  read(call: AccountCall, service: AccountService): Input;
+  read(call: AccountRequest, service: AccountService): Input;
   /** Returns the cost and the requirements of a request, or null for an unlimited, free request. */
-  protection(input: Input, call: AccountCall): MaybePromise<OperationProtection | null>;
-  run(call: AccountCall, input: Input, service: AccountService): MaybePromise<AccountReply>;
+  protection(input: Input, call: AccountRequest): MaybePromise<OperationProtection | null>;
+  run(call: AccountRequest, input: Input, service: AccountService): MaybePromise<AccountReply>;
 }
 
 interface RouteEnv {
@@ -67,18 +67,18 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
       throw refuseMethod(method, ["POST"]);
     });
   };
-  const me = describeAccountRoute(accountDescriptions.me, null);
+  const me = describeAccountRoute(accountRouteDescriptions.me, null);
   hono.get(
     "/me",
     withRouteDescription(me, (context: Context<RouteEnv>) => {
       const user = context.get("user") ?? null;
       const headers = { "cache-control": "no-store", "vary": "Cookie, Authorization, X-API-Key" };
-      return context.json({ user: user === null ? null : shownUser(user) }, 200, headers);
+      return context.json({ user: user === null ? null : userForResponse(user) }, 200, headers);
     }),
   );
   add({
     path: "/login",
-    description: accountDescriptions.login,
+    description: accountRouteDescriptions.login,
     limits: protections.risky ?? protections.login,
     read: readLogin,
     protection: async ({ email }, { request, address }) =>
@@ -99,7 +99,7 @@ type AddRoute = <Input>(route: AccountRoute<Input>) => void;
 
 function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutesOptions): void {
   const nothing = { read: () => null, protection: () => null };
-  const { logout, logoutAll, change } = accountDescriptions;
+  const { logout, logoutAll, change } = accountRouteDescriptions;
   add({
     ...nothing,
     path: "/logout",
@@ -116,7 +116,7 @@ function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutes
     path: "/password/change",
     description: change,
     limits: protections.login,
-    read: readChange,
+    read: readPasswordChange,
     // The route has the protection of a login, because it also allows guessing the password.
     protection: () => protections.login,
     isRefunded: true,
@@ -131,7 +131,7 @@ function addSignupRoutes(
 ): void {
   add({
     path: "/signup",
-    description: accountDescriptions.signup,
+    description: accountRouteDescriptions.signup,
     limits,
     read: readSignup,
     protection: () => limits,
@@ -140,8 +140,8 @@ function addSignupRoutes(
   if (!verifies) return;
   add({
     path: "/verify",
-    description: accountDescriptions.verify,
-    read: readVerify,
+    description: accountRouteDescriptions.verify,
+    read: readVerifyEmail,
     protection: () => null,
     run: verifyEmail,
   });
@@ -152,20 +152,20 @@ function addResetRoutes(add: AddRoute, limits: OperationProtection | null): void
   add({
     ...limited,
     path: "/password/forgot",
-    description: accountDescriptions.forgot,
+    description: accountRouteDescriptions.forgot,
     read: readEmail,
-    run: forgetPassword,
+    run: requestPasswordReset,
   });
   add({
     ...limited,
     path: "/password/reset",
-    description: accountDescriptions.reset,
-    read: readReset,
+    description: accountRouteDescriptions.reset,
+    read: readPasswordReset,
     run: resetPassword,
   });
 }
 
-function readEmail({ fields }: AccountCall): string {
+function readEmail({ fields }: AccountRequest): string {
   const email = fields.email();
   fields.requireValid("send a mail");
   return email;
@@ -218,7 +218,7 @@ function callOf(
   { req: { raw: request }, env }: Context<RouteEnv>,
   body: Uint8Array<ArrayBuffer>,
   { trustedProxies }: AccountRoutesOptions,
-): AccountCall {
+): AccountRequest {
   const address = clientAddress(request.headers, socketAddress(env), trustedProxies);
   return {
     request,
@@ -237,7 +237,7 @@ function socketAddress(info: unknown): string | null {
 }
 
 /** Returns the request as the guard charges it. Logins are charged to the address, not the user. */
-function guarded({ request, address }: AccountCall, body: Uint8Array): GuardedRequest {
+function guarded({ request, address }: AccountRequest, body: Uint8Array): GuardedRequest {
   return {
     request,
     target: parseRequestTarget(request.url),

@@ -6,7 +6,7 @@ import type { Accounts } from "./account.ts";
 import type { HourlyCounters } from "./hourly_counters.ts";
 import type { BackgroundTasks } from "./background_tasks.ts";
 import type { LoginRisk } from "./login_risk.ts";
-import type { LoginTurns } from "./login_turns.ts";
+import type { LoginLimiter } from "./login_limiter.ts";
 import type { Mail } from "./mails.ts";
 import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 import type { PasswordRules } from "./password_rules.ts";
@@ -23,7 +23,7 @@ export interface AccountService {
   /** The check of the risk of logins, or null if logins are not checked. */
   readonly risk: LoginRisk | null;
   readonly counters: HourlyCounters;
-  readonly turns: LoginTurns;
+  readonly turns: LoginLimiter;
   /** Sends a mail. Never rejects. */
   readonly sendMail: (mail: Mail) => Promise<void>;
   /** The deployer's pages to which links in mails lead. */

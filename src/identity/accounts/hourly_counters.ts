@@ -2,7 +2,7 @@ import { HotKeys } from "../../kv/hot_keys.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { hashOfToken } from "../opaque_token.ts";
-import { isOf } from "./account.ts";
+import { hasMemberTypes } from "./account.ts";
 
 interface Count {
   readonly count: number;
@@ -57,7 +57,7 @@ function current(value: unknown, now: number): Count {
 }
 
 function isCount(value: unknown): value is Count {
-  return isOf(value, { count: "number", beganAt: "number" });
+  return hasMemberTypes(value, { count: "number", beganAt: "number" });
 }
 
 /** Returns a hashed key, so that the store contains neither addresses nor names. */

@@ -3,7 +3,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { hashOfToken } from "../opaque_token.ts";
 import type { Account, AccountChange, Accounts } from "./account.ts";
-import { isOf } from "./account.ts";
+import { hasMemberTypes } from "./account.ts";
 
 /** The maximum number of attempts to change an account. Concurrent changes are rare. */
 const maxTries = 10;
@@ -78,6 +78,7 @@ function emailKey(email: string): KeyValueKey {
 }
 
 function isAccount(value: unknown): value is Account {
-  return isOf(value, { id: "string", email: "string", passwordHash: "string" }) &&
-    isOf(value, { isDisabled: "boolean" }) && Array.isArray(Reflect.get(Object(value), "roles"));
+  return hasMemberTypes(value, { id: "string", email: "string", passwordHash: "string" }) &&
+    hasMemberTypes(value, { isDisabled: "boolean" }) &&
+    Array.isArray(Reflect.get(Object(value), "roles"));
 }

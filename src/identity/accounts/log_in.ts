@@ -1,8 +1,8 @@
 import { instantOf } from "../../schema/instant.ts";
 import { Problem } from "../../problem/problem.ts";
-import { carriedToken } from "../sessions/session_auth.ts";
-import { type Account, shownUser, userOf } from "./account.ts";
-import type { AccountCall, AccountReply } from "./account_call.ts";
+import { requestSessionToken } from "../sessions/session_auth.ts";
+import { type Account, userForResponse, userOfAccount } from "./account.ts";
+import type { AccountReply, AccountRequest } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
 import { maxPasswordLength } from "./password_rules.ts";
 
@@ -15,7 +15,7 @@ export interface LoginFields {
 }
 
 /** Reads the body of a login. Throws a 422. */
-export function readLogin({ fields }: AccountCall): LoginFields {
+export function readLogin({ fields }: AccountRequest): LoginFields {
   const email = fields.email();
   const password = fields.text("password", maxPasswordLength);
   const transport = fields.oneOf("transport", "cookie", "bearer");
@@ -28,7 +28,7 @@ export function readLogin({ fields }: AccountCall): LoginFields {
  * cannot be used again. Every failure is the same 401 and takes the same time.
  */
 export async function logIn(
-  call: AccountCall,
+  call: AccountRequest,
   { email, password, transport }: LoginFields,
   service: AccountService,
 ): Promise<AccountReply> {
@@ -47,15 +47,18 @@ export async function logIn(
 
 /** Returns the response that starts a session and ends the session of the request. */
 export async function beginSession(
-  { request }: AccountCall,
+  { request }: AccountRequest,
   account: Account,
   transport: LoginFields["transport"],
   { sessions, cookie }: AccountService,
 ): Promise<AccountReply> {
-  const carried = carriedToken(request, cookie);
+  const carried = requestSessionToken(request, cookie);
   if (carried !== null) await sessions.end(carried.token);
   const session = await sessions.begin(account);
-  const body = { user: shownUser(userOf(account)), expiresAt: instantOf(session.endsAt) };
+  const body = {
+    user: userForResponse(userOfAccount(account)),
+    expiresAt: instantOf(session.endsAt),
+  };
   return transport === "cookie"
     ? { status: 200, body, cookie: session, isFree: true }
     : { status: 200, body: { ...body, token: session.token }, isFree: true };
@@ -63,7 +66,7 @@ export async function beginSession(
 
 /** Returns the account if the password is correct, otherwise null. Both cases take equal time. */
 async function verified(
-  { identity }: AccountCall,
+  { identity }: AccountRequest,
   account: Account | null,
   password: string,
   { accounts, passwords }: AccountService,

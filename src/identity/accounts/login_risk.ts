@@ -56,14 +56,14 @@ export function createLoginRisk(
 
 function namesOf({ email, address }: LoginSubjects): readonly string[] {
   const group = addressGroup(address);
-  return [`account ${email}`, `address ${group}`, `network ${networkOf(group)}`];
+  return [`account ${email}`, `address ${group}`, `network ${networkOfAddress(group)}`];
 }
 
 /**
  * Returns the /24 network of an IPv4 address, or the /48 network of an IPv6 address. Usually one
  * customer has such a network.
  */
-export function networkOf(group: string): string {
+export function networkOfAddress(group: string): string {
   return group.includes(":")
     ? group.split(":").slice(0, 3).join(":")
     : group.split(".").slice(0, 3).join(".");

@@ -1,5 +1,5 @@
 import type { Runtime } from "../../runtime/runtime.ts";
-import { controlCharacter } from "./account_call.ts";
+import { controlCharacter } from "./account_request.ts";
 
 /** The kind of a mail. */
 export type MailKind =
@@ -46,6 +46,6 @@ export function createMails(
 const controls = new RegExp(controlCharacter, "gu");
 
 /** Returns a link with the token after `#`. Browsers do not send this part of a URL to servers. */
-export function linkWith(page: string, token: string): string {
+export function linkWithToken(page: string, token: string): string {
   return `${page}#token=${token}`;
 }

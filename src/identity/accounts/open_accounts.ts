@@ -2,9 +2,9 @@ import { DatabaseError, reasonOf } from "../../db/database_error.ts";
 import { conflictTables } from "../../db/tables/conflict_tables.ts";
 import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { AuthParts } from "../auth_parts.ts";
+import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
 import type { Accounts } from "./account.ts";
-import { bySpellings } from "../signups/spelled_accounts.ts";
+import { findableBySpellings } from "../signups/spelled_accounts.ts";
 import { createKvAccounts } from "./kv_accounts.ts";
 import type {
   PasswordAuthOptions,
@@ -15,7 +15,7 @@ import type {
 import {
   type AccountColumns,
   createTableAccounts,
-  mistakeOfNewRoles,
+  newRolesError,
   unfilledColumn,
 } from "./table_accounts.ts";
 import { usersTable } from "./users_table.ts";
@@ -28,9 +28,9 @@ import type { Database } from "../../db/database.ts";
 export async function openAccounts(
   users: PasswordAuthOptions["users"],
   signup: { readonly roles: readonly string[] } | false,
-  { store, db, runtime }: Pick<AuthParts, "store" | "db" | "runtime">,
+  { store, db, runtime }: Pick<AuthenticatorDependencies, "store" | "db" | "runtime">,
 ): Promise<Accounts> {
-  if (users === "kv") return bySpellings(createKvAccounts(store.need("accounts"), runtime));
+  if (users === "kv") return findableBySpellings(createKvAccounts(store.need("accounts"), runtime));
   if (users === undefined) await db.createTables([usersTable]);
   const given: UsersOptions = users === undefined
     ? { table: usersTable }
@@ -47,7 +47,7 @@ export async function openAccounts(
     );
   }
   if (signup !== false && columns.roles !== null) {
-    const mistake = mistakeOfNewRoles(columns.roles, signup.roles);
+    const mistake = newRolesError(columns.roles, signup.roles);
     if (mistake !== null) {
       throw new Error(
         `${subject}: "${table.name}.${columns.roles.name}" ${mistake} (signup.roles)`,
@@ -57,7 +57,9 @@ export async function openAccounts(
   const own = given.db ?? db;
   await requireColumns(own, table, users === undefined);
   const isConflicting = (await conflictTables([{ table, driver: own.driver }])).has(table);
-  return bySpellings(createTableAccounts({ db: own, table, columns, isConflicting }, runtime));
+  return findableBySpellings(
+    createTableAccounts({ db: own, table, columns, isConflicting }, runtime),
+  );
 }
 
 const subject = "Cannot start: passwordAuth.users";

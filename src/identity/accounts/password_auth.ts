@@ -1,9 +1,9 @@
 import type { Authenticator, AuthenticatorDefinition } from "../../auth/authenticator.ts";
 import type { AppStore } from "../../kv/open_key_value_store.ts";
-import type { AuthParts } from "../auth_parts.ts";
+import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
 import { createSessionAuth } from "../sessions/session_auth.ts";
 import { SessionCookie } from "../sessions/session_cookie.ts";
-import { beginEpoch } from "../sessions/session_epoch.ts";
+import { beginSessionEpoch } from "../sessions/session_epoch.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import type { Accounts } from "./account.ts";
 import { resolveAccountProtections } from "./account_protections.ts";
@@ -12,12 +12,12 @@ import type { AccountService } from "./account_service.ts";
 import { HourlyCounters } from "./hourly_counters.ts";
 import { BackgroundTasks } from "./background_tasks.ts";
 import { createLoginRisk } from "./login_risk.ts";
-import { LoginTurns } from "./login_turns.ts";
+import { LoginLimiter } from "./login_limiter.ts";
 import { createMails } from "./mails.ts";
 import { openAccounts } from "./open_accounts.ts";
 import {
+  passwordAuthOptionDescriptions,
   type PasswordAuthOptions,
-  passwordAuthOptions,
   type ResolvedPasswordAuthOptions,
 } from "./password_auth_options.ts";
 import type { PasswordRules } from "./password_rules.ts";
@@ -52,10 +52,10 @@ import { createPasswords, type Passwords } from "./passwords.ts";
  */
 export function passwordAuth(options: PasswordAuthOptions = {}): AuthenticatorDefinition {
   const place = { subject: "Cannot start", path: "passwordAuth" };
-  const resolved = passwordAuthOptions.read(options, place);
+  const resolved = passwordAuthOptionDescriptions.read(options, place);
   const definition: PasswordAuthDefinition = {
     name: "passwordAuth",
-    open: (parts: AuthParts) => open(resolved, options, parts),
+    open: (parts: AuthenticatorDependencies) => open(resolved, options, parts),
     openAdministration: (parts) => openAdministration(resolved, options, parts),
   };
   return definition;
@@ -63,16 +63,17 @@ export function passwordAuth(options: PasswordAuthOptions = {}): AuthenticatorDe
 
 /** The definition of an authenticator whose accounts the command line can administer. */
 export interface PasswordAuthDefinition extends AuthenticatorDefinition {
-  openAdministration(parts: AdministrationParts): Promise<Administration>;
+  openAdministration(parts: AccountAdministrationDependencies): Promise<AccountAdministration>;
 }
 
 /** The dependencies of the administration of accounts. */
-export interface AdministrationParts extends Pick<AuthParts, "db" | "runtime"> {
+export interface AccountAdministrationDependencies
+  extends Pick<AuthenticatorDependencies, "db" | "runtime"> {
   readonly store: Pick<AppStore, "need" | "configured">;
 }
 
 /** The accounts and the functions that the administration of accounts uses. */
-export interface Administration {
+export interface AccountAdministration {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
@@ -83,8 +84,8 @@ export interface Administration {
 async function openAdministration(
   { passwords }: ResolvedPasswordAuthOptions,
   { users }: PasswordAuthOptions,
-  parts: AdministrationParts,
-): Promise<Administration> {
+  parts: AccountAdministrationDependencies,
+): Promise<AccountAdministration> {
   const { store: { configured }, runtime } = parts;
   return {
     accounts: await openAccounts(users, false, parts),
@@ -92,7 +93,7 @@ async function openAdministration(
     rules: passwords,
     async endSessions(userId) {
       // The epoch never expires, because the running service may allow longer sessions.
-      if (configured !== null) await beginEpoch(configured, userId, runtime);
+      if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };
 }
@@ -100,7 +101,7 @@ async function openAdministration(
 async function open(
   options: ResolvedPasswordAuthOptions,
   { users }: PasswordAuthOptions,
-  parts: AuthParts,
+  parts: AuthenticatorDependencies,
 ): Promise<Authenticator> {
   const { guard, trustedProxies } = parts;
   const protections = resolveAccountProtections(options, guard);
@@ -121,7 +122,7 @@ async function open(
 async function openService(
   options: ResolvedPasswordAuthOptions,
   users: PasswordAuthOptions["users"],
-  parts: AuthParts,
+  parts: AuthenticatorDependencies,
 ): Promise<AccountService> {
   const { runtime, recheckMs, trustedOrigins } = parts;
   const { sessions: { idleMs, maxMs, cookie }, passwords, login: { captcha }, sendMail } = options;
@@ -140,7 +141,7 @@ async function openService(
     rules: passwords,
     risk: createLoginRisk(required, counters, runtime),
     counters,
-    turns: new LoginTurns(),
+    turns: new LoginLimiter(),
     sendMail: createMails(sendMail, runtime),
     links,
     later: new BackgroundTasks(runtime.observe),
@@ -157,7 +158,7 @@ async function openService(
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,
-  { isProduction, path }: AuthParts,
+  { isProduction, path }: AuthenticatorDependencies,
 ): AccountService["links"] {
   const sendsLinks = signup !== false && signup.verify || passwordReset !== false;
   if (sendsLinks && isProduction && sendMail === undefined) {

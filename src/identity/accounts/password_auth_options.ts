@@ -1,7 +1,10 @@
 import { databaseOption } from "../../db/require_database.ts";
-import { headerText } from "../../guard/captcha/captcha_options.ts";
-import { accountPowOption, type AccountPowOptions } from "../../guard/account_protection.ts";
-import { costOption } from "../../guard/resource_protection_options.ts";
+import { headerTextDescription } from "../../guard/captcha/captcha_options.ts";
+import {
+  accountPowOptionDescription,
+  type AccountPowOptions,
+} from "../../guard/account_protection.ts";
+import { costOptionDescription } from "../../guard/resource_protection_options.ts";
 import { type Described, either, group, listOf } from "../../options/option.ts";
 import {
   callback,
@@ -14,7 +17,10 @@ import {
 } from "../../options/option_kinds.ts";
 import { type ColumnLike, isColumn, isTableLike, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { type SessionCookieOptions, sessionCookieOptions } from "../sessions/session_cookie.ts";
+import {
+  sessionCookieOptionDescriptions,
+  type SessionCookieOptions,
+} from "../sessions/session_cookie.ts";
 import type { SendMail } from "./mails.ts";
 import type { PasswordHasher, ScryptCost } from "./passwords.ts";
 import type { Database } from "../../db/database.ts";
@@ -175,8 +181,8 @@ export interface LinkOptions {
 }
 
 const gate = {
-  pow: accountPowOption,
-  captcha: either(flag(), group({ action: headerText })).default(false),
+  pow: accountPowOptionDescription,
+  captcha: either(flag(), group({ action: headerTextDescription })).default(false),
 } satisfies Described<AccountGateOptions>;
 
 const column = other<UserColumn>(
@@ -218,13 +224,13 @@ const scryptCost = group(
 
 const loginOptions = group(
   {
-    cost: group({ failed: costOption.default(1) }).default({}),
+    cost: group({ failed: costOptionDescription.default(1) }).default({}),
     pow: gate.pow,
     captcha: either(
       flag(),
       group(
         {
-          action: headerText,
+          action: headerTextDescription,
           required: callback<CaptchaRequired>(),
         } satisfies Described<LoginCaptchaOptions>,
       ),
@@ -233,7 +239,7 @@ const loginOptions = group(
 );
 
 /** The description of the options of password accounts. */
-export const passwordAuthOptions = group(
+export const passwordAuthOptionDescriptions = group(
   {
     users: either(
       oneOf("kv"),
@@ -248,7 +254,7 @@ export const passwordAuthOptions = group(
       group(
         {
           ...gate,
-          cost: costOption.default(1),
+          cost: costOptionDescription.default(1),
           verify: flag().default(true),
           roles: listOf("roles", textLike("a text", /./)).default([]),
         } satisfies Described<SignupOptions>,
@@ -259,7 +265,7 @@ export const passwordAuthOptions = group(
       group(
         {
           ...gate,
-          cost: costOption.default(1),
+          cost: costOptionDescription.default(1),
           ttlMs: whole({ from: 60_000 }).default(3_600_000),
         } satisfies Described<PasswordResetOptions>,
       ),
@@ -268,7 +274,7 @@ export const passwordAuthOptions = group(
       {
         idleMs: whole({ from: 1_000 }).default(86_400_000),
         maxMs: whole({ from: 1_000 }).default(30 * 86_400_000),
-        cookie: sessionCookieOptions.default({}),
+        cookie: sessionCookieOptionDescriptions.default({}),
       } satisfies Described<SessionOptions>,
     ).default({}),
     passwords: group(
@@ -288,7 +294,7 @@ export const passwordAuthOptions = group(
 
 /** The options of password accounts, with all defaults applied. */
 export type ResolvedPasswordAuthOptions = NonNullable<
-  ReturnType<typeof passwordAuthOptions.read>
+  ReturnType<typeof passwordAuthOptionDescriptions.read>
 >;
 
 /** The options of logins, with all defaults applied. */

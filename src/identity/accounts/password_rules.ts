@@ -1,4 +1,4 @@
-import type { AccountFields } from "./account_call.ts";
+import type { AccountFields } from "./account_request.ts";
 import type { RefusePassword } from "./password_auth_options.ts";
 
 /** The maximum length of a password. Longer passwords are not safer, but take longer to hash. */
@@ -12,7 +12,7 @@ export interface PasswordRules {
 }
 
 /** Reads a new password. Checks the length, and that enough of its characters differ. */
-export function newPassword(fields: AccountFields, { minLength }: PasswordRules): string {
+export function readNewPassword(fields: AccountFields, { minLength }: PasswordRules): string {
   const password = fields.text("password", maxPasswordLength);
   const characters = [...password];
   if (password === "") return password;

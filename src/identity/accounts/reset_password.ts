@@ -1,11 +1,11 @@
 import { hashOfToken, isSameHash, makeToken } from "../opaque_token.ts";
-import { type Account, isOf, stampOf } from "./account.ts";
-import { type AccountCall, type AccountReply, uselessToken } from "./account_call.ts";
+import { type Account, hasMemberTypes, passwordVersionOf } from "./account.ts";
+import { type AccountReply, type AccountRequest, invalidTokenProblem } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
-import { linkWith } from "./mails.ts";
-import { addWithNewPassword } from "./sign_up.ts";
-import { newPassword, requireGoodPassword } from "./password_rules.ts";
-import { mayMail } from "../signups/mail_limits.ts";
+import { linkWithToken } from "./mails.ts";
+import { createAccountWithNewPassword } from "./sign_up.ts";
+import { readNewPassword, requireGoodPassword } from "./password_rules.ts";
+import { countMail } from "../signups/mail_limits.ts";
 
 /** The permission to set a new password by a mail's link, stored under the hash of its token. */
 interface PasswordReset {
@@ -16,7 +16,7 @@ interface PasswordReset {
 }
 
 /** The members in the body of a password reset. */
-export interface ResetFields {
+export interface PasswordResetFields {
   readonly token: string;
   readonly password: string;
 }
@@ -25,8 +25,8 @@ export interface ResetFields {
  * `POST /password/forgot`: sends a link to the address if it has an account. The response is sent
  * before the service looks up the account.
  */
-export function forgetPassword(
-  { address, identity }: AccountCall,
+export function requestPasswordReset(
+  { address, identity }: AccountRequest,
   email: string,
   service: AccountService,
 ): AccountReply {
@@ -35,9 +35,12 @@ export function forgetPassword(
 }
 
 /** Parses the body of a password reset. Throws a 422. */
-export function readReset({ fields }: AccountCall, { rules }: AccountService): ResetFields {
+export function readPasswordReset(
+  { fields }: AccountRequest,
+  { rules }: AccountService,
+): PasswordResetFields {
   const token = fields.text("token", 200);
-  const password = newPassword(fields, rules);
+  const password = readNewPassword(fields, rules);
   fields.requireValid("reset the password");
   return { token, password };
 }
@@ -48,24 +51,26 @@ export function readReset({ fields }: AccountCall, { rules }: AccountService): R
  * token of a signup creates its account with this password.
  */
 export async function resetPassword(
-  call: AccountCall,
-  { token, password }: ResetFields,
+  call: AccountRequest,
+  { token, password }: PasswordResetFields,
   service: AccountService,
 ): Promise<AccountReply> {
   const { store, runtime: { clock, observe } } = service;
   const action = "reset the password";
   const { value } = await store.get(resetKey(token));
   const given = { token, password, action };
-  const added = isReset(value) ? null : await addWithNewPassword(call, given, service);
+  const added = isReset(value) ? null : await createAccountWithNewPassword(call, given, service);
   if (added !== null) return added;
-  if (!isReset(value) || clock.now() >= value.expiresAt) throw uselessToken(action);
+  if (!isReset(value) || clock.now() >= value.expiresAt) throw invalidTokenProblem(action);
   const account = await service.accounts.findById(value.userId);
-  if (account === null || account.isDisabled || !isSameHash(stampOf(account), value.stamp)) {
-    throw uselessToken(action);
+  if (
+    account === null || account.isDisabled || !isSameHash(passwordVersionOf(account), value.stamp)
+  ) {
+    throw invalidTokenProblem(action);
   }
   const replaced = await replacePassword(call, account, { password, action }, service);
   // Of two requests with one token, only the first succeeds.
-  if (replaced === null) throw uselessToken(action);
+  if (replaced === null) throw invalidTokenProblem(action);
   await store.commit({ mutations: [{ kind: "delete", key: resetKey(token) }] });
   const { address } = call;
   observe({ kind: "account_event", event: "password-reset", user: account.id, address });
@@ -77,7 +82,7 @@ export async function resetPassword(
  * new password, or null if another request was faster.
  */
 export async function replacePassword(
-  { fields, identity }: AccountCall,
+  { fields, identity }: AccountRequest,
   account: Account,
   { password, action }: { readonly password: string; readonly action: string },
   { accounts, passwords, rules, sendMail, later }: AccountService,
@@ -92,11 +97,11 @@ export async function replacePassword(
 
 async function mailReset(
   email: string,
-  { address, identity }: Pick<AccountCall, "address" | "identity">,
+  { address, identity }: Pick<AccountRequest, "address" | "identity">,
   { accounts, store, options, sendMail, counters, links, runtime }: AccountService,
 ): Promise<void> {
   if (options.passwordReset === false) return;
-  if (!await mayMail(counters, "reset-mail", { email, source: identity })) return;
+  if (!await countMail(counters, "reset-mail", { email, source: identity })) return;
   const account = await accounts.findByEmail(email);
   const user = account?.id ?? null;
   runtime.observe({ kind: "account_event", event: "password-forgotten", user, address });
@@ -105,7 +110,7 @@ async function mailReset(
   const token = makeToken("reset_", runtime.random);
   const value: PasswordReset = {
     userId: account.id,
-    stamp: stampOf(account),
+    stamp: passwordVersionOf(account),
     expiresAt: runtime.clock.now() + ttlMs,
   };
   await store.commit({
@@ -117,7 +122,7 @@ async function mailReset(
   await sendMail({
     kind: "reset-password",
     user: { email, name },
-    link: linkWith(links.reset, token),
+    link: linkWithToken(links.reset, token),
   });
 }
 
@@ -126,5 +131,5 @@ function resetKey(token: string): readonly string[] {
 }
 
 function isReset(value: unknown): value is PasswordReset {
-  return isOf(value, { userId: "string", stamp: "string", expiresAt: "number" });
+  return hasMemberTypes(value, { userId: "string", stamp: "string", expiresAt: "number" });
 }

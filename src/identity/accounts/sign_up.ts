@@ -1,14 +1,19 @@
 import { Problem } from "../../problem/problem.ts";
 import { hashOfToken, makeToken } from "../opaque_token.ts";
-import { isOf } from "./account.ts";
-import { type AccountCall, type AccountReply, readName, uselessToken } from "./account_call.ts";
+import { hasMemberTypes } from "./account.ts";
+import {
+  type AccountReply,
+  type AccountRequest,
+  invalidTokenProblem,
+  readName,
+} from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
 import { beginSession, type LoginFields } from "./log_in.ts";
-import { linkWith } from "./mails.ts";
-import { mayMail } from "../signups/mail_limits.ts";
-import { maxPasswordLength, newPassword, requireGoodPassword } from "./password_rules.ts";
+import { linkWithToken } from "./mails.ts";
+import { countMail } from "../signups/mail_limits.ts";
+import { maxPasswordLength, readNewPassword, requireGoodPassword } from "./password_rules.ts";
 import { normalEmail } from "../signups/normal_email.ts";
-import { signupCookie } from "../signups/signup_cookie.ts";
+import { readSignupCookie } from "../signups/signup_cookie.ts";
 
 /** The members in the body of a signup. */
 export interface SignupFields extends LoginFields {
@@ -24,9 +29,9 @@ interface PendingSignup {
 }
 
 /** Reads the body of a signup. Throws a 422. */
-export function readSignup({ fields }: AccountCall, service: AccountService): SignupFields {
+export function readSignup({ fields }: AccountRequest, service: AccountService): SignupFields {
   const email = fields.email(normalEmail);
-  const password = newPassword(fields, service.rules);
+  const password = readNewPassword(fields, service.rules);
   const name = readName(fields);
   const transport = fields.oneOf("transport", "cookie", "bearer");
   fields.requireValid("sign up");
@@ -40,7 +45,7 @@ export function readSignup({ fields }: AccountCall, service: AccountService): Si
  * is an account already, its user receives a mail.
  */
 export async function signUp(
-  call: AccountCall,
+  call: AccountRequest,
   given: SignupFields,
   service: AccountService,
 ): Promise<AccountReply> {
@@ -59,14 +64,14 @@ export async function signUp(
 }
 
 /** The members of the body that confirms an address. */
-export interface VerifyFields {
+export interface VerifyEmailFields {
   readonly token: string;
   /** The password. Null if the request comes from the browser of the signup. */
   readonly password: string | null;
 }
 
 /** Reads the body that confirms an address. Throws a 422. */
-export function readVerify({ fields }: AccountCall): VerifyFields {
+export function readVerifyEmail({ fields }: AccountRequest): VerifyEmailFields {
   const token = fields.text("token", 200);
   const password = fields.optionalText("password", maxPasswordLength);
   fields.requireValid("verify");
@@ -79,15 +84,15 @@ export function readVerify({ fields }: AccountCall): VerifyFields {
  * The cookie is valid for every link to the address.
  */
 export async function verifyEmail(
-  call: AccountCall,
-  { token, password }: VerifyFields,
+  call: AccountRequest,
+  { token, password }: VerifyEmailFields,
   service: AccountService,
 ): Promise<AccountReply> {
   const { passwords, cookie } = service;
   const key = pendingKey(token);
   const mailed = await readPending(key, service);
-  if (mailed === null) throw uselessToken("verify");
-  const browser = signupCookie(call.request, cookie.isSecureFor(call.request));
+  if (mailed === null) throw invalidTokenProblem("verify");
+  const browser = readSignupCookie(call.request, cookie.isSecureFor(call.request));
   const own = browser === null ? null : await readPending(browserKey(browser), service);
   let proven = own?.email === mailed.email ? own : null;
   if (password !== null) {
@@ -102,8 +107,8 @@ export async function verifyEmail(
  * Creates the account of a signup with another password, by the token of its mail. Returns null if
  * no signup has this token. Takes no data from the signup, because a stranger may have signed up.
  */
-export async function addWithNewPassword(
-  call: AccountCall,
+export async function createAccountWithNewPassword(
+  call: AccountRequest,
   { token, password, action }: {
     readonly token: string;
     readonly password: string;
@@ -126,7 +131,7 @@ export async function addWithNewPassword(
 }
 
 async function addProven(
-  { address }: AccountCall,
+  { address }: AccountRequest,
   { key, proven, action }: {
     readonly key: readonly string[];
     readonly proven: Pick<PendingSignup, "email" | "name" | "passwordHash">;
@@ -139,7 +144,7 @@ async function addProven(
   const account = await accounts.add({ email, name, passwordHash, roles });
   // If the process ends before this deletion, the token stays useless, because the account exists.
   await store.commit({ mutations: [{ kind: "delete", key }] });
-  if (account === null) throw uselessToken(action);
+  if (account === null) throw invalidTokenProblem(action);
   observe({ kind: "account_event", event: "signup", user: account.id, address });
   return { status: 200, body: { next: "login" }, signupCookie: "" };
 }
@@ -173,7 +178,7 @@ async function mailSignup(
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
   // The cookie also confirms links of earlier mails, so it is set even if no mail is sent.
   await store.commit({ mutations: [setting(browserKey(browser))] });
-  if (!await mayMail(counters, "signup-mail", { email, source: share })) return;
+  if (!await countMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);
   if (existing !== null) {
     const { name } = existing;
@@ -181,11 +186,11 @@ async function mailSignup(
   }
   const token = makeToken("verify_", random);
   await store.commit({ mutations: [setting(pendingKey(token))] });
-  await sendMail({ kind: "verify-email", user, link: linkWith(links.verify, token) });
+  await sendMail({ kind: "verify-email", user, link: linkWithToken(links.verify, token) });
 }
 
 async function addAtOnce(
-  call: AccountCall,
+  call: AccountRequest,
   { email, name, passwordHash, transport }: SignupFields & { readonly passwordHash: string },
   service: AccountService,
 ): Promise<AccountReply> {
@@ -212,5 +217,5 @@ function browserKey(token: string): readonly string[] {
 }
 
 function isPending(value: unknown): value is PendingSignup {
-  return isOf(value, { email: "string", passwordHash: "string", expiresAt: "number" });
+  return hasMemberTypes(value, { email: "string", passwordHash: "string", expiresAt: "number" });
 }

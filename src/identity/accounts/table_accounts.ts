@@ -181,7 +181,7 @@ function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
 }
 
 /** Returns an error message if the column cannot store a new account's roles, or null. */
-export function mistakeOfNewRoles(column: ColumnInfo, roles: readonly string[]): string | null {
+export function newRolesError(column: ColumnInfo, roles: readonly string[]): string | null {
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 

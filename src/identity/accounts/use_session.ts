@@ -1,21 +1,21 @@
 import { Problem } from "../../problem/problem.ts";
 import { requireOwnPage } from "../sessions/origin_check.ts";
-import { type CarriedToken, carriedToken } from "../sessions/session_auth.ts";
+import { type RequestSessionToken, requestSessionToken } from "../sessions/session_auth.ts";
 import type { Account } from "./account.ts";
-import type { AccountCall, AccountReply } from "./account_call.ts";
+import type { AccountReply, AccountRequest } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
 import { beginSession } from "./log_in.ts";
-import { maxPasswordLength, newPassword } from "./password_rules.ts";
+import { maxPasswordLength, readNewPassword } from "./password_rules.ts";
 import { replacePassword } from "./reset_password.ts";
 
 /** The members of the body that changes a password. */
-export interface ChangeFields {
+export interface PasswordChangeFields {
   readonly currentPassword: string;
   readonly password: string;
 }
 
 /** `POST /logout`: ends the session of the request, if it has one. */
-export async function logOut(call: AccountCall, service: AccountService): Promise<AccountReply> {
+export async function logOut(call: AccountRequest, service: AccountService): Promise<AccountReply> {
   const carried = writingToken(call, service);
   if (carried !== null) {
     const found = await service.sessions.identify(carried.token);
@@ -27,7 +27,7 @@ export async function logOut(call: AccountCall, service: AccountService): Promis
 
 /** `POST /logout/all`: ends all sessions of the user, on every device. */
 export async function logOutEverywhere(
-  call: AccountCall,
+  call: AccountRequest,
   service: AccountService,
 ): Promise<AccountReply> {
   const { account, carried } = await requireSession(call, service);
@@ -40,16 +40,19 @@ export async function logOutEverywhere(
 function observeLogout(
   event: "logout" | "logout-everywhere",
   user: string,
-  { address }: AccountCall,
+  { address }: AccountRequest,
   { runtime: { observe } }: AccountService,
 ): void {
   observe({ kind: "account_event", event, user, address });
 }
 
 /** Reads the body that changes a password. Throws a 422. */
-export function readChange({ fields }: AccountCall, { rules }: AccountService): ChangeFields {
+export function readPasswordChange(
+  { fields }: AccountRequest,
+  { rules }: AccountService,
+): PasswordChangeFields {
   const currentPassword = fields.text("currentPassword", maxPasswordLength);
-  const password = newPassword(fields, rules);
+  const password = readNewPassword(fields, rules);
   fields.requireValid("change the password");
   return { currentPassword, password };
 }
@@ -59,8 +62,8 @@ export function readChange({ fields }: AccountCall, { rules }: AccountService): 
  * password. The change ends all sessions, and begins a new session for this client.
  */
 export async function changePassword(
-  call: AccountCall,
-  { currentPassword, password }: ChangeFields,
+  call: AccountRequest,
+  { currentPassword, password }: PasswordChangeFields,
   service: AccountService,
 ): Promise<AccountReply> {
   const { passwords, runtime: { observe } } = service;
@@ -81,9 +84,9 @@ export async function changePassword(
 
 /** Returns the account of the request's session. Throws a 401 or a 403. */
 async function requireSession(
-  call: AccountCall,
+  call: AccountRequest,
   service: AccountService,
-): Promise<{ readonly account: Account; readonly carried: CarriedToken }> {
+): Promise<{ readonly account: Account; readonly carried: RequestSessionToken }> {
   const carried = writingToken(call, service);
   const found = carried === null ? null : await service.sessions.identify(carried.token);
   const account = found === null ? null : await service.accounts.findById(found.user.id);
@@ -93,10 +96,10 @@ async function requireSession(
 
 /** Returns the session token of a write. Throws if a page of another origin sent the cookie. */
 function writingToken(
-  { request }: AccountCall,
+  { request }: AccountRequest,
   { cookie, trustedOrigins }: AccountService,
-): CarriedToken | null {
-  const carried = carriedToken(request, cookie);
+): RequestSessionToken | null {
+  const carried = requestSessionToken(request, cookie);
   if (carried?.isCookie === true) requireOwnPage(request, trustedOrigins);
   return carried;
 }

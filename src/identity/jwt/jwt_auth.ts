@@ -8,7 +8,7 @@ import { Problem } from "../../problem/problem.ts";
 import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { AuthParts } from "../auth_parts.ts";
+import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
 import { keyPrefix } from "../keys/api_keys.ts";
 import { bearerToken } from "../opaque_token.ts";
 import { sessionPrefix } from "../sessions/sessions.ts";
@@ -19,7 +19,7 @@ import {
   type ResolvedJwtAuthOptions,
   type UserOfClaims,
 } from "./jwt_auth_options.ts";
-import { createVerifyToken, type VerifyToken } from "./key_source.ts";
+import { createTokenVerifier, type VerifyToken } from "./key_source.ts";
 
 /**
  * The authenticator of JSON Web Tokens, as `Authorization: Bearer`: verified with a secret, a public
@@ -43,7 +43,7 @@ import { createVerifyToken, type VerifyToken } from "./key_source.ts";
  */
 export function jwtAuth(options: JwtAuthOptions): AuthenticatorDefinition {
   const resolved = readJwtAuthOptions(options);
-  return { name: "jwtAuth", open: (parts: AuthParts) => open(resolved, parts) };
+  return { name: "jwtAuth", open: (parts: AuthenticatorDependencies) => open(resolved, parts) };
 }
 
 /** The maximum length of a token, because clients send the token with each request. */
@@ -53,10 +53,10 @@ const unendingMs = 300_000;
 
 async function open(
   options: ResolvedJwtAuthOptions,
-  { runtime: { clock, observe } }: AuthParts,
+  { runtime: { clock, observe } }: AuthenticatorDependencies,
 ): Promise<Authenticator> {
   const tokens = new VerifiedTokens(clock);
-  const verify = await createVerifyToken(options, {
+  const verify = await createTokenVerifier(options, {
     clock,
     observe,
     onChange: () => tokens.forget(),

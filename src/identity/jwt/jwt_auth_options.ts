@@ -1,7 +1,7 @@
 import { type Described, either, group, listOf } from "../../options/option.ts";
 import { callback, flag, oneOf, other, textLike, whole } from "../../options/option_kinds.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
-import { secretOption } from "../../runtime/resolve_secrets.ts";
+import { describeSecretOption } from "../../runtime/resolve_secrets.ts";
 import type { User } from "../../auth/user.ts";
 
 /** The options of JSON Web Tokens. Exactly one of `secret`, `key` and `jwks` must be set. */
@@ -90,9 +90,9 @@ const keySetUrl = textLike("an https:// URL", /^https?:\/\/\S+$/)
   });
 
 /** The description of the options of JSON Web Tokens. */
-export const jwtAuthOptions = group(
+export const jwtAuthOptionDescriptions = group(
   {
-    secret: secretOption(),
+    secret: describeSecretOption(),
     key: publicKey,
     jwks: keySetUrl,
     algorithms: listOf("algorithms", algorithm)
@@ -107,7 +107,7 @@ export const jwtAuthOptions = group(
 ).required();
 
 /** The options of JSON Web Tokens, with all defaults applied. */
-export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptions.read>>;
+export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionDescriptions.read>>;
 
 /**
  * Parses the options of JSON Web Tokens. Throws a plain Error for an invalid option, or if not
@@ -115,7 +115,7 @@ export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOption
  */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {
   const subject = "Cannot start";
-  const read = jwtAuthOptions.read(options, { subject, path: "jwtAuth" });
+  const read = jwtAuthOptionDescriptions.read(options, { subject, path: "jwtAuth" });
   const given = (["secret", "key", "jwks"] as const).filter((name) => read[name] !== undefined);
   if (given.length !== 1) {
     const found = given.length === 0 ? "none of them is" : `${given.join(" and ")} are`;

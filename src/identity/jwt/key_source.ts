@@ -21,7 +21,7 @@ export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
  * Creates the verification of tokens by a secret, a public key or a key set. Rejects with a plain
  * Error for a key that cannot be used.
  */
-export async function createVerifyToken(
+export async function createTokenVerifier(
   options: ResolvedJwtAuthOptions,
   parts: KeySourceOptions,
 ): Promise<VerifyToken> {

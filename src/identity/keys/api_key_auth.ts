@@ -8,9 +8,9 @@ import { type Described, group } from "../../options/option.ts";
 import { callback, textLike } from "../../options/option_kinds.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { AuthParts } from "../auth_parts.ts";
+import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
 import { bearerToken } from "../opaque_token.ts";
-import { type CredentialState, TrustedCredentials } from "../trusted_credentials.ts";
+import { CredentialCache, type CredentialState } from "../credential_cache.ts";
 import { type ApiKey, ApiKeys, keyPrefix } from "./api_keys.ts";
 
 /** The options of API keys. */
@@ -28,7 +28,7 @@ export interface ApiKeyAuthOptions {
 export type UserOfKey = (key: ApiKey) => User | null | Promise<User | null>;
 
 /** The description of the options of API keys. */
-export const apiKeyAuthOptions = group(
+export const apiKeyAuthOptionDescriptions = group(
   {
     header: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/).default("X-API-Key"),
     user: callback<UserOfKey>(),
@@ -54,17 +54,20 @@ export const apiKeyAuthOptions = group(
  */
 export function apiKeyAuth(options: ApiKeyAuthOptions = {}): AuthenticatorDefinition {
   const place = { subject: "Cannot start", path: "apiKeyAuth" };
-  const { header, user = userOfKey } = apiKeyAuthOptions.read(options, place);
-  return { name: "apiKeyAuth", open: (parts: AuthParts) => open(header, user, parts) };
+  const { header, user = userOfKey } = apiKeyAuthOptionDescriptions.read(options, place);
+  return {
+    name: "apiKeyAuth",
+    open: (parts: AuthenticatorDependencies) => open(header, user, parts),
+  };
 }
 
 function open(
   header: string,
   userOf: UserOfKey,
-  { store, runtime, recheckMs }: AuthParts,
+  { store, runtime, recheckMs }: AuthenticatorDependencies,
 ): Authenticator {
   const keys = new ApiKeys(store.need("API keys"), runtime);
-  const trusted = new TrustedCredentials({
+  const trusted = new CredentialCache({
     clock: runtime.clock,
     recheckMs,
     read: async (text, isUsed) => await stateOf(await keys.find(text, isUsed), userOf),

@@ -3,7 +3,7 @@ import { StoreError } from "../../kv/store_error.ts";
 import { decodeBase64url } from "../../protocol/base64url.ts";
 import { bytesToHex, encodeBase64url } from "../../protocol/byte_text.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { isOf } from "../accounts/account.ts";
+import { hasMemberTypes } from "../accounts/account.ts";
 import { hashOfToken, isSameHash } from "../opaque_token.ts";
 
 /** The record of an API key, without the secret. */
@@ -133,6 +133,11 @@ function shownKey({ hash: _hash, ...key }: ApiKeyRecord): ApiKey {
 }
 
 function isRecord(value: unknown): value is ApiKeyRecord {
-  return isOf(value, { id: "string", name: "string", hash: "string", createdAt: "number" }) &&
+  return hasMemberTypes(value, {
+    id: "string",
+    name: "string",
+    hash: "string",
+    createdAt: "number",
+  }) &&
     Array.isArray(Reflect.get(Object(value), "scopes"));
 }

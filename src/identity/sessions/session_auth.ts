@@ -2,7 +2,7 @@ import type { Authenticator, Identification } from "../../auth/authenticator.ts"
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { bearerToken } from "../opaque_token.ts";
-import { isWrite, requireOwnPage } from "./origin_check.ts";
+import { isWriteMethod, requireOwnPage } from "./origin_check.ts";
 import type { SessionCookie } from "./session_cookie.ts";
 import { sessionPrefix, type Sessions } from "./sessions.ts";
 
@@ -14,14 +14,17 @@ export interface SessionAuthOptions {
 }
 
 /** The session token that a request contains. */
-export interface CarriedToken {
+export interface RequestSessionToken {
   readonly token: string;
   /** True if the token is a cookie, which a browser may have added automatically. */
   readonly isCookie: boolean;
 }
 
 /** Returns the session token of a request from `Authorization`, or else from the cookie. */
-export function carriedToken(request: Request, cookie: SessionCookie): CarriedToken | null {
+export function requestSessionToken(
+  request: Request,
+  cookie: SessionCookie,
+): RequestSessionToken | null {
   const bearer = bearerToken(request.headers.get("authorization"));
   if (bearer?.startsWith(sessionPrefix)) return { token: bearer, isCookie: false };
   const token = cookie.read(request);
@@ -36,11 +39,11 @@ export function createSessionAuth(
   { sessions, cookie, trustedOrigins }: SessionAuthOptions,
 ): Authenticator["identify"] {
   return function identify(request): MaybePromise<Identification | null> {
-    const carried = carriedToken(request, cookie);
+    const carried = requestSessionToken(request, cookie);
     if (carried === null) return null;
     const { token, isCookie } = carried;
     // The origin is checked first, so that foreign pages do not learn whether a session exists.
-    if (isCookie && isWrite(request.method)) requireOwnPage(request, trustedOrigins);
+    if (isCookie && isWriteMethod(request.method)) requireOwnPage(request, trustedOrigins);
     const found = sessions.identify(token);
     // A known session needs no closure. Creating a closure would slow down each request.
     if (found instanceof Promise) {

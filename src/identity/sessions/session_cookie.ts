@@ -19,7 +19,7 @@ export interface SessionCookieOptions {
 }
 
 /** The description of the options of the session cookie. */
-export const sessionCookieOptions = group(
+export const sessionCookieOptionDescriptions = group(
   {
     sameSite: oneOf("Strict", "Lax", "None").default("Lax"),
     secure: flag(),

@@ -4,7 +4,7 @@ import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { hashOfToken } from "../opaque_token.ts";
 
 /** Returns the epoch to which a user's sessions are bound, or an empty string if none is stored. */
-export async function sessionEpoch(store: KeyValue, userId: string): Promise<string> {
+export async function readSessionEpoch(store: KeyValue, userId: string): Promise<string> {
   const { value } = await store.get(epochKey(userId));
   return typeof value === "string" ? value : "";
 }
@@ -13,7 +13,7 @@ export async function sessionEpoch(store: KeyValue, userId: string): Promise<str
  * Starts a new epoch of a user, which ends all sessions, even those that start concurrently. With
  * `expireInMs`, the epoch expires when no earlier session can remain.
  */
-export async function beginEpoch(
+export async function beginSessionEpoch(
   store: KeyValue,
   userId: string,
   { clock, random }: Pick<Runtime, "clock" | "random">,

@@ -3,15 +3,20 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { type Account, isOf, stampOf, userOf } from "../accounts/account.ts";
+import {
+  type Account,
+  hasMemberTypes,
+  passwordVersionOf,
+  userOfAccount,
+} from "../accounts/account.ts";
 import { hashOfToken, isSameHash, isToken, makeToken } from "../opaque_token.ts";
-import { type CredentialState, TrustedCredentials } from "../trusted_credentials.ts";
-import { beginEpoch, sessionEpoch } from "./session_epoch.ts";
+import { CredentialCache, type CredentialState } from "../credential_cache.ts";
+import { beginSessionEpoch, readSessionEpoch } from "./session_epoch.ts";
 
 /** The record of a session, stored under the hash of its token. */
 interface SessionRecord {
   readonly userId: string;
-  /** The password version at the start of the session. See {@link stampOf}. */
+  /** The password version at the start of the session. See {@link passwordVersionOf}. */
   readonly stamp: string;
   /** The user's epoch at the start of the session. A new epoch ends the session. */
   readonly epoch: string;
@@ -24,7 +29,7 @@ interface SessionRecord {
 }
 
 /** A new session: its token, and the end of its lifetime. */
-export interface BegunSession {
+export interface NewSession {
   readonly token: string;
   readonly endsAt: number;
 }
@@ -55,13 +60,13 @@ export const sessionPrefix = "ses_";
  */
 export class Sessions {
   readonly #options: SessionsOptions;
-  readonly #trusted: TrustedCredentials;
+  readonly #trusted: CredentialCache;
 
   /** Creates the sessions. Reads nothing yet. */
   constructor(options: SessionsOptions) {
     const { runtime: { clock }, recheckMs } = options;
     this.#options = options;
-    this.#trusted = new TrustedCredentials({
+    this.#trusted = new CredentialCache({
       clock,
       recheckMs,
       read: (token, isUsed) => this.#read(token, isUsed),
@@ -75,13 +80,13 @@ export class Sessions {
   }
 
   /** Starts a session of an account. Rejects with a `StoreError`. */
-  async begin(account: Account): Promise<BegunSession> {
+  async begin(account: Account): Promise<NewSession> {
     const { store, maxMs, runtime: { clock, random } } = this.#options;
     const token = makeToken(sessionPrefix, random);
-    const epoch = await sessionEpoch(store, account.id);
+    const epoch = await readSessionEpoch(store, account.id);
     const now = clock.now();
     const endsAt = now + maxMs;
-    const stamp = stampOf(account);
+    const stamp = passwordVersionOf(account);
     const record = { userId: account.id, stamp, epoch, beganAt: now, seenAt: now, endsAt };
     await store.commit({ mutations: [this.#setOf(keyOf(token), record)] });
     return { token, endsAt };
@@ -98,7 +103,7 @@ export class Sessions {
   /** Ends all sessions of a user, including those that start concurrently. */
   async endAll(userId: string): Promise<void> {
     const { store, maxMs, runtime } = this.#options;
-    await beginEpoch(store, userId, runtime, maxMs + dayMs);
+    await beginSessionEpoch(store, userId, runtime, maxMs + dayMs);
   }
 
   async #read(token: string, isUsed: boolean): Promise<CredentialState | null> {
@@ -111,15 +116,15 @@ export class Sessions {
     // Stores may return a record for some time after it has expired.
     if (now >= record.endsAt || now >= record.seenAt + idleMs) return null;
     const [epoch, account] = await Promise.all([
-      sessionEpoch(store, record.userId),
+      readSessionEpoch(store, record.userId),
       findAccount(record.userId),
     ]);
     if (account === null || account.isDisabled || epoch !== record.epoch) return null;
-    if (!isSameHash(stampOf(account), record.stamp)) return null;
+    if (!isSameHash(passwordVersionOf(account), record.stamp)) return null;
     if (isUsed && now - record.seenAt >= this.#seenEveryMs) {
       await this.#see(key, { ...record, seenAt: now }, versionstamp);
     }
-    return { user: userOf(account), expiresAt: record.endsAt };
+    return { user: userOfAccount(account), expiresAt: record.endsAt };
   }
 
   get #seenEveryMs(): number {
@@ -158,7 +163,7 @@ function keyOf(token: string): KeyValueKey {
 }
 
 function isRecord(value: unknown): value is SessionRecord {
-  return isOf(value, {
+  return hasMemberTypes(value, {
     userId: "string",
     stamp: "string",
     epoch: "string",

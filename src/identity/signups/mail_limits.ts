@@ -1,23 +1,26 @@
 import type { HourlyCounters } from "../accounts/hourly_counters.ts";
-import { networkOf } from "../accounts/login_risk.ts";
+import { networkOfAddress } from "../accounts/login_risk.ts";
 
 /** The hourly maximum of mails of one kind to one address, to prevent flooding a mailbox. */
 export const maxMailsAnHour = 5;
 
-/** The hourly maximum for the first mails of all sources to one address (see {@link mayMail}). */
-export const maxSourcesAnHour = 20;
+/** The hourly maximum for the first mails of all sources to one address (see {@link countMail}). */
+export const maxFirstMailsAnHour = 20;
 
 /**
  * Counts a mail of a kind to an address. Returns true if the mail may be sent for this source. A
  * source is the network of a client. The limit is higher for the first mail of each source.
  */
-export async function mayMail(
+export async function countMail(
   counters: HourlyCounters,
   kind: "signup-mail" | "reset-mail",
   { email, source }: { readonly email: string; readonly source: string },
 ): Promise<boolean> {
-  const ofSource = await counters.add(`${kind} of a source`, `${networkOf(source)} ${email}`);
-  const limit = ofSource === 1 ? maxSourcesAnHour : maxMailsAnHour;
+  const ofSource = await counters.add(
+    `${kind} of a source`,
+    `${networkOfAddress(source)} ${email}`,
+  );
+  const limit = ofSource === 1 ? maxFirstMailsAnHour : maxMailsAnHour;
   const [sent = 0] = await counters.read(kind, [email]);
   // A mail that is not sent does not count for other sources.
   return sent < limit && await counters.add(kind, email) <= limit;

@@ -23,7 +23,7 @@ export function normalEmail(given: string): string | null {
  * Returns the form of an existing account's address. The checks are weaker than for new accounts,
  * because the account may be older than the rules.
  */
-export function knownEmail(given: string): string | null {
+export function normalExistingEmail(given: string): string | null {
   const email = given.trim().normalize("NFC").toLowerCase();
   const isKnown = email.length <= 254 && email.isWellFormed() &&
     /^[^\s@"<>()[\]\\,;:\p{Cc}]{1,64}@[\p{L}\p{M}\p{N}.-]+$/u.test(email);
@@ -31,7 +31,7 @@ export function knownEmail(given: string): string | null {
 }
 
 /** Returns the forms of an address: its domain unchanged, in punycode and in Unicode. */
-export function spellingsOf(email: string): readonly string[] {
+export function emailSpellings(email: string): readonly string[] {
   const at = email.lastIndexOf("@") + 1;
   const domain = email.slice(at);
   const domains = [domain, domainToASCII(domain), domainToUnicode(domain).normalize("NFC")];

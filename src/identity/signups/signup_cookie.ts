@@ -1,7 +1,7 @@
 import { getCookies, setCookie } from "@std/http/cookie";
 
 /** Returns the token of the browser that has signed up, or null without the cookie. */
-export function signupCookie({ headers }: Request, isSecure: boolean): string | null {
+export function readSignupCookie({ headers }: Request, isSecure: boolean): string | null {
   return getCookies(headers)[nameOf(isSecure)] ?? null;
 }
 

@@ -1,8 +1,8 @@
 import type { Accounts } from "../accounts/account.ts";
-import { spellingsOf } from "./normal_email.ts";
+import { emailSpellings } from "./normal_email.ts";
 
 /** Wraps accounts so that they are found by each spelling of an address's domain. */
-export function bySpellings(accounts: Accounts): Accounts {
+export function findableBySpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
     // All spellings are looked up, so that the response time does not depend on the account.
     const found = await Promise.all(spellings.map((one) => accounts.findByEmail(one)));
@@ -10,10 +10,10 @@ export function bySpellings(accounts: Accounts): Accounts {
   }
   return {
     ...accounts,
-    findByEmail: (email) => find(spellingsOf(email)),
+    findByEmail: (email) => find(emailSpellings(email)),
     async add(account) {
       // All new accounts use one spelling, so no other spelling can be added concurrently.
-      const [, ...others] = spellingsOf(account.email);
+      const [, ...others] = emailSpellings(account.email);
       return await find(others) === null ? await accounts.add(account) : null;
     },
   };

@@ -6,7 +6,7 @@ import type {
 } from "../../auth/scope.ts";
 import { databaseOption } from "../../db/require_database.ts";
 import { customOperatorRules } from "../../filter/operators/operator_registry.ts";
-import { protectionOptions } from "../../guard/resource_protection_options.ts";
+import { protectionOptionDescriptions } from "../../guard/resource_protection_options.ts";
 import {
   type Described,
   either,
@@ -225,7 +225,7 @@ const members = {
     } satisfies Described<ImportLimits>,
   ).default({}),
   customOperators: named(customOperatorRules.required()).default({}),
-  ...protectionOptions,
+  ...protectionOptionDescriptions,
 } satisfies Described<ResourceOptions<Row>>;
 
 /** Describes every option of a resource: its values and its default. */

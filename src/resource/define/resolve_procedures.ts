@@ -1,5 +1,8 @@
 import type { OperationProtection } from "../../guard/operation_protection.ts";
-import { costOption, powGateOption } from "../../guard/resource_protection_options.ts";
+import {
+  costOptionDescription,
+  powGateOptionDescription,
+} from "../../guard/resource_protection_options.ts";
 import { type Described, group } from "../../options/option.ts";
 import { callback, flag, other } from "../../options/option_kinds.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
@@ -18,8 +21,8 @@ export const procedureOptions = group(
     output: schema,
     public: flag(),
     handler: callback<Procedure["handler"]>().required(),
-    cost: costOption,
-    pow: powGateOption,
+    cost: costOptionDescription,
+    pow: powGateOptionDescription,
   } satisfies Described<Procedure>,
 ).asGiven<Procedure>();
 

@@ -9,7 +9,7 @@ const parts: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** A table or an index of a SQLite file, with its SQL statement. */
-export interface SchemaPart {
+export interface SchemaObject {
   readonly name: string;
   readonly sql: string;
 }
@@ -18,7 +18,7 @@ export interface SchemaPart {
  * Returns the names of those tables and indexes in a SQLite file that belong to Deno KV. Empty if
  * Deno KV has no records in the file.
  */
-export function denoKvParts(schema: readonly SchemaPart[]): ReadonlySet<string> {
+export function denoKvObjectNames(schema: readonly SchemaObject[]): ReadonlySet<string> {
   const found = schema.filter(({ name, sql }) => {
     const column = parts.get(name);
     return column !== undefined && sql.includes(column);

@@ -49,7 +49,7 @@ export function isAboutAccounts<Other extends { readonly kind: string }>(
 }
 
 /** Describes an observation about accounts in one sentence. */
-export function describeAccount(observation: AccountObservation): string {
+export function describeAccountObservation(observation: AccountObservation): string {
   switch (observation.kind) {
     case "account_event": {
       const { user, event, address } = observation;

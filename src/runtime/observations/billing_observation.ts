@@ -35,7 +35,7 @@ export function isAboutBilling(
 }
 
 /** Describes an observation about payments in one line. */
-export function describeBilling(observation: BillingObservation): string {
+export function describeBillingObservation(observation: BillingObservation): string {
   const { provider } = observation;
   switch (observation.kind) {
     case "webhook_refused":

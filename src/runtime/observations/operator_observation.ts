@@ -13,6 +13,8 @@ export interface OperatorObservation {
 }
 
 /** Describes a write of the operator in one line. */
-export function describeOperator({ method, path, status, user }: OperatorObservation): string {
+export function describeOperatorObservation(
+  { method, path, status, user }: OperatorObservation,
+): string {
   return `${user ?? "the operator"} used the dashboard: ${method} ${path} → ${status}`;
 }

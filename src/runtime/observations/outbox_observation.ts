@@ -21,7 +21,7 @@ export function isAboutOutbox(
 }
 
 /** Describes an observation about the search outbox in one line. */
-export function describeOutbox(observation: OutboxObservation): string {
+export function describeOutboxObservation(observation: OutboxObservation): string {
   switch (observation.kind) {
     case "search_outbox_missed":
       return `the store did not take ${observation.count} changes of the search index ` +

@@ -17,7 +17,7 @@ export interface RequestObservation {
 }
 
 /** Describes a request in one line. */
-export function describeRequest(one: RequestObservation): string {
+export function describeRequestObservation(one: RequestObservation): string {
   const { method, path, status, durationMs, requestId } = one;
   const id = requestId === null ? "" : `, request ${requestId}`;
   return `${method} ${path} → ${status} in ${durationMs.toFixed(1)} ms${id}`;

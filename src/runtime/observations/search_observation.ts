@@ -27,7 +27,7 @@ export function isAboutSearch(
 }
 
 /** Describes an observation about search indexes in one line. */
-export function describeSearch(observation: SearchObservation): string {
+export function describeSearchObservation(observation: SearchObservation): string {
   const { index } = observation;
   switch (observation.kind) {
     case "search_index_failed":

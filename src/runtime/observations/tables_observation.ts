@@ -17,7 +17,7 @@ export interface TablesChanged {
 }
 
 /** Describes the observation of changed tables in a sentence. */
-export function describeTables({ added, gone, changed }: TablesChanged): string {
+export function describeTablesObservation({ added, gone, changed }: TablesChanged): string {
   const parts = [["added", added], ["gone", gone], ["changed", changed]] as const;
   const named = parts.flatMap(([word, names]) =>
     names.length === 0 ? [] : [`${word}: ${names.join(", ")}`]

@@ -52,7 +52,7 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
   let restarting: Promise<void> = Promise.resolve();
   let stamps = 0;
 
-  function stampOf(client: ModelClient): string {
+  function passwordVersionOf(client: ModelClient): string {
     const stamp = `s${++stamps}`;
     added.set(stamp, client);
     report.writes++;
@@ -64,15 +64,21 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
     const row = pick(pick(lists)?.get().items ?? []);
     const rank = Math.floor(chance() * 10);
     if (row?.id === undefined || chance() < 0.15) {
-      const created = outbox.create(api.notes, { title: title(), rank, stamp: stampOf(client) });
+      const created = outbox.create(api.notes, {
+        title: title(),
+        rank,
+        stamp: passwordVersionOf(client),
+      });
       // Some rows are changed before they exist.
-      if (chance() < 0.3) outbox.update(api.notes, created, { rank, stamp: stampOf(client) });
+      if (chance() < 0.3) {
+        outbox.update(api.notes, created, { rank, stamp: passwordVersionOf(client) });
+      }
       return;
     }
     // So that there are about a hundred rows.
     const isCrowded = lists[0].get().items.length > 100;
     if (chance() < (isCrowded ? 0.3 : 0.05)) return void outbox.delete(api.notes, row.id);
-    const stamp = stampOf(client);
+    const stamp = passwordVersionOf(client);
     if (chance() < 0.1) outbox.replace(api.notes, row.id, { title: title(), rank, stamp });
     else {outbox.update(
         api.notes,

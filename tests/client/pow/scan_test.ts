@@ -5,10 +5,10 @@ import {
   nonceRange,
   rangeSize,
   type Scan,
-  zeroBits,
+  zeroBitsMask,
 } from "../../../src/client/pow/nonce_range.ts";
 import { createPlainScan } from "../../../src/client/pow/plain_scan.ts";
-import { compileSearch, createSimdScan } from "../../../src/client/pow/simd_scan.ts";
+import { compileSimdScan, createSimdScan } from "../../../src/client/pow/simd_scan.ts";
 
 const plain = createPlainScan();
 
@@ -72,13 +72,13 @@ Deno.test("no two nonces are spelled alike, and all have characters that the ser
 
 Deno.test("a difficulty from 0 to 32 selects so many of the first word's bits", () => {
   for (let bits = 0; bits <= 32; bits++) {
-    const mask = zeroBits(bits) >>> 0;
+    const mask = zeroBitsMask(bits) >>> 0;
     assertEquals(mask.toString(2).padStart(32, "0"), "1".repeat(bits) + "0".repeat(32 - bits));
   }
 });
 
 async function simdScan(at: number): Promise<Scan> {
-  const module = await compileSearch(at);
+  const module = await compileSimdScan(at);
   assert(module !== null, "this runtime has WebAssembly with vectors");
   return await createSimdScan(module);
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
-import { EventLoopTurns } from "../../../runtime/event_loop.ts";
+import { EventLoopTurnCounter } from "../../../runtime/event_loop.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 
@@ -184,7 +184,7 @@ export class JobGroup {
  */
 export class WaitForecast {
   #expectsWait = false;
-  readonly #turns: EventLoopTurns = new EventLoopTurns();
+  readonly #turns: EventLoopTurnCounter = new EventLoopTurnCounter();
 
   /** True if the next transaction is expected to wait. */
   get expectsWait(): boolean {

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
-import { denoKvParts } from "../../../runtime/files/deno_kv_tables.ts";
+import { denoKvObjectNames } from "../../../runtime/files/deno_kv_tables.ts";
 import type { Announce } from "../../../db/engine/installed_engine.ts";
 import { isInternal } from "../../../db/introspection.ts";
 import { nodeSqlite } from "../driver/node_sqlite_library.ts";
@@ -79,7 +79,9 @@ function storeTables(file: OpenFile): readonly string[] {
     "FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
   const names = file.names(`${isTable} ORDER BY name`);
   const statements = file.values(`SELECT sql ${isTable} ORDER BY name`);
-  const ofStore = denoKvParts(names.map((name, at) => ({ name, sql: String(statements[at]) })));
+  const ofStore = denoKvObjectNames(
+    names.map((name, at) => ({ name, sql: String(statements[at]) })),
+  );
   const isMixed = names.some((name) => !ofStore.has(name) && !isInternal(name));
   return isMixed ? [...ofStore] : [];
 }

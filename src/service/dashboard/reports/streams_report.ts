@@ -1,4 +1,4 @@
-import { unknownGroup } from "../../../guard/client_address.ts";
+import { unknownAddressGroup } from "../../../guard/client_address.ts";
 import { AggregateStream } from "../../../live/aggregate/aggregate_stream.ts";
 import type { LiveHub } from "../../../live/live_hub.ts";
 import type { StreamSession } from "../../../live/stream/stream_session.ts";
@@ -94,6 +94,6 @@ const maxStreams = 500;
 function addressOf({ quotaSlot: { counts } }: StreamSession): string | null {
   const prefix = "address ";
   const key = counts.map(({ key }) => key).find((key) => key.startsWith(prefix));
-  const address = key?.slice(prefix.length) ?? unknownGroup;
-  return address === unknownGroup || address === "" ? null : address;
+  const address = key?.slice(prefix.length) ?? unknownAddressGroup;
+  return address === unknownAddressGroup || address === "" ? null : address;
 }

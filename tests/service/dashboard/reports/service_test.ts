@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { jwtAuth } from "../../../../exports/auth.ts";
 import { turnstile } from "../../../../exports/captcha.ts";
 import { all, integer, resource, table, text } from "../../../../mod.ts";
-import { serviceOptions } from "../../../../src/app/config_options.ts";
+import { serviceOptionDescriptions } from "../../../../src/app/config_options.ts";
 import type { Option, OptionShape } from "../../../../src/options/option.ts";
 import { openSearch } from "../../../../src/search/opensearch/open_search.ts";
 import { maskedConfiguration } from "../../../../src/service/dashboard/masked_configuration.ts";
@@ -158,7 +158,9 @@ Deno.test("of an option whose texts may be secrets none is shown, whichever it i
         return mark;
     }
   };
-  const shown = JSON.stringify(maskedConfiguration(serviceOptions, given(serviceOptions, "")));
+  const shown = JSON.stringify(
+    maskedConfiguration(serviceOptionDescriptions, given(serviceOptionDescriptions, "")),
+  );
   assertEquals(shown.includes(mark), false, shown);
   assertEquals(shown.includes('"basePath":"shown"'), true);
   assertEquals(opaque.includes(".abuseProtection.pow.secret"), true);

@@ -1,7 +1,7 @@
 import type { Connection } from "../../../../db/driver.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
 import { isInternal, type LeftOut } from "../../../../db/introspection.ts";
-import { denoKvParts } from "../../../../runtime/files/deno_kv_tables.ts";
+import { denoKvObjectNames } from "../../../../runtime/files/deno_kv_tables.ts";
 import { shadowTables } from "./shadow_tables.ts";
 
 /** A table or view in a SQLite file. */
@@ -34,7 +34,7 @@ export async function listFileTables(connection: Connection): Promise<ListedTabl
     sql: String(sql),
   }));
   const shadows = shadowTables(all, await readModules(connection));
-  const ofStore = denoKvParts(all);
+  const ofStore = denoKvObjectNames(all);
   const shown = all.filter(({ name }) => !isInternal(name) && !shadows.has(name));
   const introspected = shown.filter(({ name }) => !ofStore.has(name));
   return {

@@ -18,7 +18,7 @@ interface Turns {
  * failed login costs. Without this limit, an office in which many users log in at the same time
  * would use up the budget of its address.
  */
-export class LoginTurns {
+export class LoginLimiter {
   readonly #turns = new Map<string, Turns>();
 
   /**

@@ -10,8 +10,8 @@ export interface CredentialState {
   readonly expiresAt: number;
 }
 
-/** The dependencies and settings of {@link TrustedCredentials}. */
-export interface TrustedCredentialsOptions {
+/** The dependencies and settings of {@link CredentialCache}. */
+export interface CredentialCacheOptions {
   readonly clock: Clock;
   /** How long a credential is trusted after it was read, in milliseconds. */
   readonly recheckMs: number;
@@ -34,15 +34,15 @@ interface Trusted {
  * requests need no round trip. If another process ends a credential, the credential stays valid for
  * that time. If this process ends the credential, it is removed immediately.
  */
-export class TrustedCredentials {
-  readonly #options: TrustedCredentialsOptions;
+export class CredentialCache {
+  readonly #options: CredentialCacheOptions;
   /** Null marks a credential that this process has ended. The store may still return it. */
   readonly #known = boundedMap<string, Trusted | null>(20_000);
   /** The reads in progress, by the string of the credential. */
   readonly #reading = new Map<string, Promise<Identification | null>>();
 
   /** Creates an empty cache. */
-  constructor(options: TrustedCredentialsOptions) {
+  constructor(options: CredentialCacheOptions) {
     this.#options = options;
   }
 

@@ -1,5 +1,5 @@
 /** Returns a promise that resolves once the signal is aborted. */
-export function abortOf(signal: AbortSignal): Promise<void> {
+export function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener("abort", () => resolve());

@@ -1,9 +1,9 @@
 import { Problem } from "../../problem/problem.ts";
-import type { BegunSession } from "../sessions/sessions.ts";
-import { knownEmail, type normalEmail } from "../signups/normal_email.ts";
+import type { NewSession } from "../sessions/sessions.ts";
+import { type normalEmail, normalExistingEmail } from "../signups/normal_email.ts";
 
 /** A request to a route of accounts, whose body has been read. */
-export interface AccountCall {
+export interface AccountRequest {
   readonly request: Request;
   /** The members of the body. */
   readonly fields: AccountFields;
@@ -19,7 +19,7 @@ export interface AccountReply {
   /** The JSON body of the response, or null for an empty body. */
   readonly body: Readonly<Record<string, unknown>> | null;
   /** How the response changes the session cookie. Default: no change. */
-  readonly cookie?: BegunSession | "clear" | undefined;
+  readonly cookie?: NewSession | "clear" | undefined;
   /** The cookie that identifies the browser of a signup. An empty string removes it. */
   readonly signupCookie?: string | undefined;
   /** True if the service refunds the tokens that the request has cost. */
@@ -58,7 +58,7 @@ export class AccountFields {
   }
 
   /** Returns the e-mail address, normalized by `spelling`. A signup passes a stricter function. */
-  email(spelling: typeof normalEmail = knownEmail): string {
+  email(spelling: typeof normalEmail = normalExistingEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);
     if (email === null && given !== "") this.refuse("email", "is no e-mail address");
@@ -107,7 +107,7 @@ const maxNameLength = 200;
 export const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
 /** Returns the problem for an unknown, used or expired token from a mail. */
-export function uselessToken(action: string): Problem {
+export function invalidTokenProblem(action: string): Problem {
   const errors = [{ path: "token", message: "is not good, or not any more" }];
   return new Problem(
     "validation-error",

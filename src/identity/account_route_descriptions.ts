@@ -8,7 +8,7 @@ import {
 } from "../protocol/route_description.ts";
 
 /** The properties of an account route that its OpenAPI description contains. */
-export interface AccountDescription {
+export interface AccountRouteDescription {
   readonly id: string;
   readonly summary: string;
   readonly body?: JsonSchema;
@@ -18,7 +18,7 @@ export interface AccountDescription {
 
 /** Returns the description of an account route, with the cost and requirements of `protection`. */
 export function describeAccountRoute(
-  { needsUser = false, ...description }: AccountDescription,
+  { needsUser = false, ...description }: AccountRouteDescription,
   protection: OperationProtection | null,
 ): RouteDescription {
   const { body } = description;
@@ -64,7 +64,7 @@ const session = (status: number) => ({
 });
 
 /** The descriptions of the routes of accounts. */
-export const accountDescriptions = {
+export const accountRouteDescriptions = {
   me: {
     id: "getCurrentUser",
     summary: "Who the caller is",
@@ -103,7 +103,7 @@ export const accountDescriptions = {
     answers: { 200: next("login") },
   },
   forgot: {
-    id: "forgetPassword",
+    id: "requestPasswordReset",
     summary: "Sends a mail to set a new password",
     body: objectSchema({ email }),
     answers: { 202: next("read-mail") },
@@ -114,4 +114,4 @@ export const accountDescriptions = {
     body: objectSchema({ token: text(200), password }),
     answers: { 200: next("login") },
   },
-} as const satisfies Readonly<Record<string, AccountDescription>>;
+} as const satisfies Readonly<Record<string, AccountRouteDescription>>;

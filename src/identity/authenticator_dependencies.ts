@@ -4,7 +4,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Database } from "../db/database.ts";
 
 /** The store, the database and the settings that an app passes to its authenticators. */
-export interface AuthParts {
+export interface AuthenticatorDependencies {
   readonly runtime: Runtime;
   /** The key-value store, which is opened only when something must be stored. */
   readonly store: Pick<AppStore, "need">;

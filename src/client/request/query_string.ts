@@ -2,7 +2,7 @@
  * Returns the query string of a URL with its `?`, or the empty string without parameters. Undefined
  * and null parameters are omitted. Lists are joined by commas.
  */
-export function queryText(parameters: Readonly<Record<string, unknown>>): string {
+export function queryString(parameters: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(parameters).flatMap(([name, value]) =>
     // The cast is safe: `encodeURIComponent` converts every value to a string. Unlike
     // URLSearchParams, it throws for a lone surrogate instead of replacing it.

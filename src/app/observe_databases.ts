@@ -1,11 +1,11 @@
 import type { Driver } from "../db/driver.ts";
 import { openDatabase } from "../engines/open_database.ts";
-import type { ReadConfig } from "./resolve_resources.ts";
+import type { ParsedConfig } from "./resolve_resources.ts";
 import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
 import type { Database } from "../db/database.ts";
 
 /** Returns the configuration with databases whose drivers are observed, each driver only once. */
-export async function watchDatabases<Config extends ReadConfig>(
+export async function observeDatabases<Config extends ParsedConfig>(
   config: Config,
   watchesOf: (driver: Driver) => readonly DriverWatch[],
 ): Promise<Config> {

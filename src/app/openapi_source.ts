@@ -11,8 +11,8 @@ import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { AppEnv } from "../service/middleware.ts";
 
-/** The dependencies of {@link openapiFacts}. */
-export interface OpenapiFactsParts {
+/** The dependencies of {@link openapiSource}. */
+export interface OpenapiSourceDependencies {
   readonly config: AppConfig;
   readonly resolved: ResolvedConfig;
   readonly resources: readonly Resource[];
@@ -22,8 +22,8 @@ export interface OpenapiFactsParts {
 }
 
 /** Returns the properties of an app that its schema and its OpenAPI document describe. */
-export function openapiFacts(
-  { config, resolved, resources, authenticators, hono }: OpenapiFactsParts,
+export function openapiSource(
+  { config, resolved, resources, authenticators, hono }: OpenapiSourceDependencies,
 ): ServiceFacts {
   const { auth, abuseProtection } = config;
   const own = auth?.middleware === undefined ? {} : { bearer: { type: "http", scheme: "bearer" } };
@@ -45,7 +45,7 @@ export function openapiFacts(
 }
 
 /** Returns the methods `schema` and `openapi` of an app. */
-export function describing(
+export function schemaMethods(
   facts: ServiceFacts,
   prefix: string,
 ): { schema(): ServiceSchema; openapi(): JsonSchema } {
