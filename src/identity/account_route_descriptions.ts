@@ -103,7 +103,7 @@ export const accountRouteDescriptions = {
     answers: { 200: next("login") },
   },
   forgot: {
-    id: "requestPasswordReset",
+    id: "forgetPassword",
     summary: "Sends a mail to set a new password",
     body: objectSchema({ email }),
     answers: { 202: next("read-mail") },
