@@ -38,7 +38,7 @@ export interface PlannedStatement extends Statement {
 }
 
 /** Compiles a plan to an SQL statement. */
-export type Compile = (plan: Plan) => PlannedStatement;
+export type CompilePlan = (plan: Plan) => PlannedStatement;
 
 /**
  * Creates the compiler for one engine. It caches select lists, the SQL of reads by key, and the
@@ -48,7 +48,7 @@ export type Compile = (plan: Plan) => PlannedStatement;
 export function createCompiler(
   dialect: Dialect,
   conflicting: ReadonlySet<TableInfo> = new Set(),
-): Compile {
+): CompilePlan {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
   const checks = new WeakMap<TableInfo, Fragment | null>();
   const context: CompileContext = {

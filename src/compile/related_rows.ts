@@ -1,4 +1,4 @@
-import { equals } from "../filter/operators/value_operators.ts";
+import { equalitySql } from "../filter/operators/value_operators.ts";
 import type { RelatedPlan } from "../plan/plan.ts";
 import type { RelationStep } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
@@ -130,7 +130,7 @@ function rowsOfKeys(
 
 function belongsTo({ pairs }: RelationStep, { values }: ListNames, dialect: Dialect): Fragment {
   const terms = pairs.map(({ other }, index) =>
-    equals(other, dialect, sql`= ${values[index] ?? dialect.operand(other)}`)
+    equalitySql(other, dialect, sql`= ${values[index] ?? dialect.operand(other)}`)
   );
   return join(terms, " AND ");
 }

@@ -1,4 +1,4 @@
-import { equals } from "../filter/operators/value_operators.ts";
+import { equalitySql } from "../filter/operators/value_operators.ts";
 import type { SearchPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
@@ -20,7 +20,9 @@ export function compileSearchRows(
 ): Fragment {
   const { primaryKey } = table;
   const isMatch = join(
-    primaryKey.map((column, index) => equals(column, dialect, sql`= ${matchKeyColumn(index)}`)),
+    primaryKey.map((column, index) =>
+      equalitySql(column, dialect, sql`= ${matchKeyColumn(index)}`)
+    ),
     " AND ",
   );
   const keys = join(primaryKey.map((_column, index) => matchKeyColumn(index)), ", ");

@@ -1,4 +1,4 @@
-import { type Compile, createCompiler } from "../compile/compile.ts";
+import { type CompilePlan, createCompiler } from "../compile/compile.ts";
 import type {
   CountPlan,
   EstimatePlan,
@@ -20,7 +20,7 @@ export type OnInvalidValue = (column: ColumnInfo) => void;
 /** Reads database rows for one engine: compiles plans to statements and decodes the rows. */
 export interface RowReader {
   readonly dialect: Dialect;
-  readonly compile: Compile;
+  readonly compile: CompilePlan;
   readonly onInvalidValue: OnInvalidValue;
   /** Decodes cells, which are in the order of `columns`, to row objects. */
   toRows(

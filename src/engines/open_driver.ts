@@ -51,9 +51,9 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
       return await openNodeSqlite(pathOf(rest), ofDriver);
     case "postgres":
     case "postgresql":
-      return await openPackagedDriver(drivers.postgres, url, { ...ofDriver, observe });
+      return await openPackagedDriver(packagedDrivers.postgres, url, { ...ofDriver, observe });
     case "pglite":
-      return await openPackagedDriver(drivers.pglite, pathOf(rest), ofDriver);
+      return await openPackagedDriver(packagedDrivers.pglite, pathOf(rest), ofDriver);
     default:
       if (scheme === "" && /^[^@]+$/.test(url)) {
         throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
@@ -88,7 +88,7 @@ export interface PackagedDriver {
  * `deno bundle` and `deno cache`, do not find the drivers. A bundled or cached program must import
  * the opener itself.
  */
-export const drivers = {
+export const packagedDrivers = {
   betterSqlite3: {
     file: "./sqlite/driver/better_sqlite3_driver.ts",
     opener: "openBetterSqlite3",
@@ -113,7 +113,7 @@ export async function openPackagedDriver(
   place: unknown,
   options: OpenDatabaseOptions,
 ): Promise<Driver> {
-  // Each opener in `drivers` has this type. A test opens a database by each of them.
+  // Each opener in `packagedDrivers` has this type. A test opens a database by each of them.
   const { [driver.opener]: open } = await load(driver) as Record<string, Opener>;
   if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
   return await open(place, options);
@@ -136,7 +136,7 @@ async function openSqlite(
   observe: Observer | undefined,
 ): Promise<Driver> {
   return await canLoadAddon(observe)
-    ? await openPackagedDriver(drivers.betterSqlite3, path, options)
+    ? await openPackagedDriver(packagedDrivers.betterSqlite3, path, options)
     : await openNodeSqlite(path, options);
 }
 
@@ -149,7 +149,7 @@ async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promi
 /** Returns true if the native part of better-sqlite3 works here. Otherwise reports a notice. */
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
-    const module: unknown = await import(drivers.betterSqlite3.file);
+    const module: unknown = await import(packagedDrivers.betterSqlite3.file);
     // The module exports `loadAddon` only for this call.
     (module as { loadAddon: () => void }).loadAddon();
     return true;

@@ -1,6 +1,6 @@
 import { didYouMean } from "../problem/nearest_name.ts";
 import { Problem } from "../problem/problem.ts";
-import { nameOf, quoteName, readQuotedName, splitNames } from "../filter/syntax/quoted_name.ts";
+import { nameOfItem, quoteName, readQuotedName, splitNames } from "../filter/syntax/quoted_name.ts";
 import { isDocument, isSortable } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
@@ -87,7 +87,7 @@ function parseOrderKey(
   const quoted = written.startsWith('"') ? readQuotedName(written, 0) : null;
   const colon = written.indexOf(":", quoted?.end ?? 0);
   if (minus && colon >= 0) throw badDirection(item);
-  const name = nameOf(colon >= 0 ? written.slice(0, colon) : written);
+  const name = nameOfItem(colon >= 0 ? written.slice(0, colon) : written);
   const direction = colon >= 0 ? written.slice(colon + 1) : minus ? "desc" : "asc";
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
@@ -124,7 +124,7 @@ function leadsIntoDocument(
 ): boolean {
   const end = name.startsWith('"') ? readQuotedName(name, 0)?.end ?? -1 : name.indexOf(".");
   const column = name.charAt(end) === "."
-    ? table.byName.get(nameOf(name.slice(0, end)))
+    ? table.byName.get(nameOfItem(name.slice(0, end)))
     : undefined;
   return column !== undefined && isDocument(column) && readable.includes(column);
 }

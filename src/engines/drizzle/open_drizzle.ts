@@ -2,10 +2,10 @@ import { entityKindOf } from "../../schema/drizzle/drizzle_structure.ts";
 import type { Driver } from "../../db/driver.ts";
 import { openingPlace } from "../../db/driver_options.ts";
 import {
-  drivers,
   openDatabaseOptionRules,
   type OpenDatabaseOptions,
   openPackagedDriver,
+  packagedDrivers,
 } from "../open_driver.ts";
 import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
@@ -23,7 +23,7 @@ export async function openDrizzle(
   const open = openers.get(kind ?? "");
   if (open === undefined) {
     throw new Error(
-      `Cannot open a ${kind} of Drizzle: the service has drivers for the clients better-sqlite3, ` +
+      `Cannot open a ${kind} of Drizzle: the service has packagedDrivers for the clients better-sqlite3, ` +
         "node:sqlite, postgres.js, node-postgres and PGlite; open the database by its URL, " +
         "db: await openDatabase(url)",
     );
@@ -36,14 +36,18 @@ export async function openDrizzle(
 type OpenOf = (client: object, options: OpenDatabaseOptions) => Promise<Driver>;
 
 const openPostgres: OpenOf = (client, options) =>
-  openPackagedDriver({ ...drivers.postgres, opener: "openPostgresOfClient" }, client, options);
+  openPackagedDriver(
+    { ...packagedDrivers.postgres, opener: "openPostgresOfClient" },
+    client,
+    options,
+  );
 
 const openers: ReadonlyMap<string, OpenOf> = new Map([
   [
     "BetterSQLite3Database",
     (client, { observe: _, ...options }) =>
       openPackagedDriver(
-        { ...drivers.betterSqlite3, opener: "openBetterSqlite3OfClient" },
+        { ...packagedDrivers.betterSqlite3, opener: "openBetterSqlite3OfClient" },
         client,
         options,
       ),
@@ -57,6 +61,10 @@ const openers: ReadonlyMap<string, OpenOf> = new Map([
   [
     "PgliteDatabase",
     (client, { observe: _, ...options }) =>
-      openPackagedDriver({ ...drivers.pglite, opener: "openPgliteOfClient" }, client, options),
+      openPackagedDriver(
+        { ...packagedDrivers.pglite, opener: "openPgliteOfClient" },
+        client,
+        options,
+      ),
   ],
 ]);

@@ -13,7 +13,7 @@ export const equalOperator: Operator = {
   testsNull: false,
   accepts: hasEquality,
   toSql: (column, [value], dialect) =>
-    equals(column, dialect, sql`= ${dialect.bound(value, column)}`),
+    equalitySql(column, dialect, sql`= ${dialect.bound(value, column)}`),
   matches: (value, [bound], column) => compareValues(value, bound, column) === 0,
 };
 
@@ -51,7 +51,7 @@ export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", f
  * The column may have an index that treats more values as equal. A first condition then finds
  * candidates by the index, and the exact condition filters them.
  */
-export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
+export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
   const indexed = dialect.indexed(column);
   return indexed === null ? exact : sql`(${indexed} ${test} AND ${exact})`;
@@ -84,7 +84,7 @@ function membership(symbol: string, keyword: "IN" | "NOT IN", wanted: boolean): 
     toSql(column, values, dialect) {
       const list = join(values.map((value) => dialect.bound(value, column)), ", ");
       const test = sql`${rawSql(keyword)} (${list})`;
-      return wanted ? equals(column, dialect, test) : sql`${dialect.operand(column)} ${test}`;
+      return wanted ? equalitySql(column, dialect, test) : sql`${dialect.operand(column)} ${test}`;
     },
     matches: (value, values, column) =>
       values.some((bound) => compareValues(value, bound, column) === 0) === wanted,

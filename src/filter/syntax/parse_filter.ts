@@ -1,13 +1,13 @@
 import { filterTooLarge } from "./filter_error.ts";
 import {
   isSpace,
-  peek,
+  peekCode,
   scanField,
   scanLiteral,
   type Scanner,
   scanOperator,
   skipSpace,
-  unexpected,
+  unexpectedCharacter,
 } from "./scanner.ts";
 import {
   type ComparisonSyntax,
@@ -31,7 +31,7 @@ export function parseFilter(text: string): FilterSyntax | null {
   skipSpace(state);
   if (state.at === text.length) return null;
   const syntax = parseChain(state, "or");
-  if (state.at < text.length) throw unexpected(state, `";", "," or the end`);
+  if (state.at < text.length) throw unexpectedCharacter(state, `";", "," or the end`);
   return syntax;
 }
 
@@ -58,8 +58,8 @@ function parseChain(state: State, kind: GroupSyntax["kind"]): FilterSyntax {
 
 function parseTerm(state: State): FilterSyntax {
   skipSpace(state);
-  if (state.at === state.text.length) throw unexpected(state, "a comparison");
-  return peek(state) === openParenthesis ? parseParentheses(state) : parseComparison(state);
+  if (state.at === state.text.length) throw unexpectedCharacter(state, "a comparison");
+  return peekCode(state) === openParenthesis ? parseParentheses(state) : parseComparison(state);
 }
 
 /** Parses a group in parentheses, the only recursion. {@link filterLimits} bounds its depth. */
@@ -71,8 +71,8 @@ function parseParentheses(state: State): FilterSyntax {
   openedAt.push(at);
   state.at++;
   const syntax = parseChain(state, "or");
-  if (peek(state) !== closeParenthesis) {
-    throw unexpected(state, `";", "," or ")" for the "(" at ${at}`);
+  if (peekCode(state) !== closeParenthesis) {
+    throw unexpectedCharacter(state, `";", "," or ")" for the "(" at ${at}`);
   }
   state.at++;
   openedAt.pop();
@@ -91,7 +91,7 @@ function parseComparison(state: State): ComparisonSyntax {
   const operator = scanOperator(state);
   skipSpace(state);
   const valuesAt = state.at;
-  const opened = peek(state);
+  const opened = peekCode(state);
   const list = opened === openParenthesis || opened === openBracket;
   const values = list ? parseList(state, opened) : [parseValue(state)];
   const quoted = path === null ? {} : { path };
@@ -113,10 +113,10 @@ function parseList(state: State, opened: number): Literal[] {
     }
     values.push(parseValue(state));
     skipSpace(state);
-  } while (peek(state) === comma);
-  if (peek(state) !== closing) {
+  } while (peekCode(state) === comma);
+  if (peekCode(state) !== closing) {
     const [open, close] = opened === openBracket ? "[]" : "()";
-    throw unexpected(state, `"," or "${close}" for the "${open}" at ${openedAt}`);
+    throw unexpectedCharacter(state, `"," or "${close}" for the "${open}" at ${openedAt}`);
   }
   state.at++;
   return values;

@@ -79,7 +79,7 @@ export function splitNames(text: string): readonly string[] {
 }
 
 /** Returns the name in an item of a list: the content of the quotes, or the item itself. */
-export function nameOf(item: string): string {
+export function nameOfItem(item: string): string {
   if (!item.startsWith('"')) return item;
   const quoted = readQuotedName(item, 0);
   return quoted?.end === item.length ? quoted.name : item;

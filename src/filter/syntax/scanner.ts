@@ -8,13 +8,13 @@ export interface Scanner {
 }
 
 /** Returns the code of the scanner's next character, or NaN at the end. */
-export function peek(scanner: Scanner): number {
+export function peekCode(scanner: Scanner): number {
   return scanner.text.charCodeAt(scanner.at);
 }
 
 /** Advances the scanner over white space: space, tab, CR and LF. */
 export function skipSpace(scanner: Scanner): void {
-  while (isSpace(peek(scanner))) scanner.at++;
+  while (isSpace(peekCode(scanner))) scanner.at++;
 }
 
 /** Returns true if the code is white space for the scanner: one of the four characters. */
@@ -31,14 +31,14 @@ export interface ScannedField {
 /** Scans a field of a filter: a bare name, or names between dots, some of them quoted. */
 export function scanField(scanner: Scanner): ScannedField {
   const { text, at } = scanner;
-  if (peek(scanner) !== doubleQuote) {
+  if (peekCode(scanner) !== doubleQuote) {
     scanBareField(scanner, fieldStart);
-    const opened = peek(scanner) === doubleQuote && text.charCodeAt(scanner.at - 1) === dot;
+    const opened = peekCode(scanner) === doubleQuote && text.charCodeAt(scanner.at - 1) === dot;
     if (!opened) return { field: text.slice(at, scanner.at), path: null };
   }
   const path = text.slice(at, scanner.at).split(".").slice(0, -1);
   do {
-    if (peek(scanner) === doubleQuote) {
+    if (peekCode(scanner) === doubleQuote) {
       path.push(scanQuoted(scanner, doubleQuote).text);
       continue;
     }
@@ -46,7 +46,7 @@ export function scanField(scanner: Scanner): ScannedField {
     scanBareField(scanner, fieldPart);
     const names = text.slice(from, scanner.at).split(".");
     // A dot before a quoted name ends the names before it.
-    if (peek(scanner) === doubleQuote && names.at(-1) === "") {
+    if (peekCode(scanner) === doubleQuote && names.at(-1) === "") {
       path.push(...names.slice(0, -1));
       scanner.at--;
     } else path.push(...names);
@@ -58,13 +58,13 @@ export function scanField(scanner: Scanner): ScannedField {
 function scanBareField(scanner: Scanner, first: number): void {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, first);
-  if (end === at) throw unexpected(scanner, "a field", nameHint(text, at) || undefined);
+  if (end === at) throw unexpectedCharacter(scanner, "a field", nameHint(text, at) || undefined);
   for (let width = 1; width > 0; end += width) width = fieldWidth(text, end, fieldPart);
   scanner.at = end;
 }
 
 function takeDot(scanner: Scanner): boolean {
-  if (peek(scanner) !== dot) return false;
+  if (peekCode(scanner) !== dot) return false;
   scanner.at++;
   return true;
 }
@@ -79,10 +79,10 @@ function nameHint(text: string, at: number): string {
 export function scanOperator(scanner: Scanner): string {
   const symbol = symbolAt(scanner.text, scanner.at);
   if (symbol === null) {
-    const hint = peek(scanner) === equals
+    const hint = peekCode(scanner) === equals
       ? "; use ==, or a name between two =, as in =in="
       : nameHint(scanner.text, scanner.at);
-    throw unexpected(scanner, "an operator", hint);
+    throw unexpectedCharacter(scanner, "an operator", hint);
   }
   scanner.at += symbol.length;
   return symbol;
@@ -90,14 +90,14 @@ export function scanOperator(scanner: Scanner): string {
 
 /** Scans a literal of a filter: a word or a quoted string. */
 export function scanLiteral(scanner: Scanner): Literal {
-  const code = peek(scanner);
+  const code = peekCode(scanner);
   return code === doubleQuote || code === singleQuote
     ? scanQuoted(scanner, code)
     : scanWord(scanner);
 }
 
 /** Returns the error of an unexpected character. `hint` ends the message. */
-export function unexpected(scanner: Scanner, expected: string, hint?: string): Error {
+export function unexpectedCharacter(scanner: Scanner, expected: string, hint?: string): Error {
   const { text, at } = scanner;
   const code = text.charCodeAt(at);
   const found = at >= text.length
@@ -155,7 +155,7 @@ function scanWord(scanner: Scanner): Literal {
       end += characterWidth(scanner, end, "a value");
     }
   }
-  if (end === at) throw unexpected(scanner, "a value");
+  if (end === at) throw unexpectedCharacter(scanner, "a value");
   scanner.at = end;
   return { text: text.slice(at, end), quoted: false, at };
 }
@@ -166,7 +166,7 @@ function characterWidth(scanner: Scanner, at: number, expected: string): number 
   const width = code < 0xd800 ? 1 : surrogateWidth(scanner.text, at);
   if (width === 0 || isControl(code)) {
     scanner.at = at;
-    throw unexpected(scanner, expected);
+    throw unexpectedCharacter(scanner, expected);
   }
   return width;
 }

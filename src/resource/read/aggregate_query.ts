@@ -1,6 +1,6 @@
 import { allRows, type Filter } from "../../filter/filter.ts";
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
-import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
+import { nameOfItem, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import { resolveFilter } from "../../filter/resolve_filter.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
@@ -86,7 +86,7 @@ function parseList<T>(
 ): readonly T[] {
   const text = query.get(parameter) ?? "";
   const found: T[] = [];
-  for (const name of text === "" ? [] : splitNames(text).map(nameOf)) {
+  for (const name of text === "" ? [] : splitNames(text).map(nameOfItem)) {
     const item = meanings.get(name);
     if (item === undefined) {
       const hint = didYouMean(name, [...meanings.keys()]);

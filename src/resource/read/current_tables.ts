@@ -1,4 +1,4 @@
-import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
+import { nameOfItem, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { parseKey } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import { catching, type MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -54,7 +54,7 @@ const changedByOther =
 
 /** Returns true if `select` contains ignored unknown names. Such columns may exist now. */
 function selectsUnknown(select: string | undefined, { table: { byName } }: Resource): boolean {
-  return select !== undefined && !splitNames(select).every((name) => byName.has(nameOf(name)));
+  return select !== undefined && !splitNames(select).every((name) => byName.has(nameOfItem(name)));
 }
 
 /** Returns true if a body sets a generated column, which may be an ordinary column by now. */

@@ -1,5 +1,5 @@
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
-import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
+import { nameOfItem, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { namesByPlain, nearMissOf } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -18,7 +18,7 @@ export type Selectable = Pick<
  */
 export function parseSelect(text: string, resource: Selectable): readonly ColumnInfo[] {
   const { fields: { readable }, strictQuery } = resource;
-  const names = new Set(splitNames(text).map(nameOf));
+  const names = new Set(splitNames(text).map(nameOfItem));
   const selected = readable.filter((column) => names.has(column.name));
   if (strictQuery && selected.length < names.size) refuseNearMisses(names, resource);
   return selected;

@@ -1,5 +1,5 @@
 /** The tokens of a CREATE statement: comments, quoted text, words, single characters. */
-export const tokens: RegExp =
+export const createStatementTokens: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
 /** Returns the name in a quoted identifier. */

@@ -1,4 +1,8 @@
-import { type Compile, createCompiler, type PlannedStatement } from "../../../compile/compile.ts";
+import {
+  type CompilePlan,
+  createCompiler,
+  type PlannedStatement,
+} from "../../../compile/compile.ts";
 import { compileFilter } from "../../../compile/where.ts";
 import { keyId, keyOf } from "../../../plan/key.ts";
 import type { DeletePlan, InsertPlan, Plan, UpdatePlan } from "../../../plan/plan.ts";
@@ -45,7 +49,7 @@ export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
-  readonly #compile: Compile;
+  readonly #compile: CompilePlan;
   /** The recorded tables to which a statement without a plan writes, by its SQL. */
   readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
     maxBytes: 1024 * 1024,

@@ -15,7 +15,7 @@ import {
   type Acknowledge,
   JobGroup,
   JobQueue,
-  unavailable,
+  unavailableError,
   WaitForecast,
   type WriteJob,
 } from "./job_queue.ts";
@@ -117,7 +117,7 @@ export class GroupCommit {
   }
 
   #enter(job: WriteJob): void {
-    if (this.#closed) return job.reject(unavailable("it is closed"));
+    if (this.#closed) return job.reject(unavailableError("it is closed"));
     this.#queue.enqueue(job);
     if (this.#running) return;
     this.#running = true;

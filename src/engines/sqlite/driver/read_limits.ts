@@ -67,11 +67,11 @@ const bytesOfRow = 32;
 
 function takeBytes(count: number, bytes: RemainingBytes): void {
   bytes.left -= count;
-  if (bytes.left < 0) throw tooLarge();
+  if (bytes.left < 0) throw tooLargeError();
 }
 
 /** Returns the error of rows with too many bytes. */
-export function tooLarge(): DatabaseError {
+export function tooLargeError(): DatabaseError {
   return new DatabaseError(
     "too-large",
     new Error("The rows have more bytes than the read may have"),

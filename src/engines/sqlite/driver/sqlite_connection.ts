@@ -11,7 +11,7 @@ import {
   type RowBytes,
   type StatementDeadline,
   type TimeLimit,
-  tooLarge,
+  tooLargeError,
   unlimitedBytes,
 } from "./read_limits.ts";
 import { withoutLeadingComments } from "./statement_start.ts";
@@ -141,7 +141,7 @@ export function sqliteConnection(
         const result = runPrepared(counted, bound(statement.values), false, bytes);
         return statement.describe === true ? described(result, known) : result;
       } catch (error) {
-        if (rowBytes.isOver) throw tooLarge();
+        if (rowBytes.isOver) throw tooLargeError();
         throw deadline.isOver ? new DatabaseError("too-slow", error) : error;
       } finally {
         deadline.stop();

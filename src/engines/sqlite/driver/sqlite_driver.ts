@@ -24,7 +24,7 @@ import { additionsOf, importFunctions } from "./application_functions.ts";
 import { openSqliteConnection, openWriter, removeIdleJournal } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseBoundary } from "../../../db/refuse_boundary.ts";
-import { isBusy, missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
+import { isBusyError, missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
@@ -51,7 +51,11 @@ export async function sqliteDriver(
 ): Promise<Driver> {
   const options = sqliteOptions.read(given, openingPlace);
   const { clock = systemClock, waitLimitMs } = options;
-  const busyRetry: BusyRetry = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
+  const busyRetry: BusyRetry = {
+    clock,
+    waitLimitMs,
+    isBusy: (e) => isBusyError(library.errorName(e)),
+  };
   requireSqliteFile(path, options.readOnly === true);
   const additions = additionsOf(options);
   const added = { clock, ...additions, functions: await importFunctions(additions.functions) };

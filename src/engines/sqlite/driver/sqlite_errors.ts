@@ -85,7 +85,7 @@ const messages: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /** Returns true if another connection held a lock, so that a later attempt may succeed. */
-export function isBusy(name: string | null): boolean {
+export function isBusyError(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";
 }
 

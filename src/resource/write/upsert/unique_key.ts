@@ -1,4 +1,4 @@
-import { nameOf, quoteName, splitNames } from "../../../filter/syntax/quoted_name.ts";
+import { nameOfItem, quoteName, splitNames } from "../../../filter/syntax/quoted_name.ts";
 import type { KeyColumns } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
@@ -46,7 +46,7 @@ export const onParameter: ReadonlySet<string> = new Set(["on"]);
 export function parseUniqueKey(text: string | undefined, resource: Resource): KeyColumns {
   const { table } = resource;
   if (text === undefined) return table;
-  const names = splitNames(text).map(nameOf);
+  const names = splitNames(text).map(nameOfItem);
   const keys = uniqueKeysOf(resource);
   const found = keys.find((columns) =>
     columns.length === names.length && columns.every(({ name }) => names.includes(name))

@@ -6,7 +6,7 @@ import type { QueryResult } from "../../../../db/driver.ts";
 import { retryWhileBusy } from "../sqlite_connection.ts";
 import { type ConnectionAdditions, importFunctions } from "../application_functions.ts";
 import { openSqliteConnection } from "../open_connection.ts";
-import { isBusy, toSqliteError } from "../sqlite_errors.ts";
+import { isBusyError, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
 import { fixedLimit } from "../read_limits.ts";
 
@@ -63,7 +63,7 @@ async function answer({ id, statement, limitMs, maxBytes }: ThreadRead): Promise
   const busyRetry = {
     clock: systemClock,
     waitLimitMs: limitMs,
-    isBusy: (error: unknown) => isBusy(library.errorName(error)),
+    isBusy: (error: unknown) => isBusyError(library.errorName(error)),
   };
   try {
     const result = await retryWhileBusy(
