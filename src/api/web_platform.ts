@@ -27,7 +27,7 @@ export interface WebDatabases {
   deleteDatabase(name: string): WebOpenRequest;
 }
 
-/** A request to a {@link WebDatabase}. */
+/** A request to an IndexedDB database. */
 export interface WebRequest<T> {
   readonly result: T;
   readonly error: Error | null;
@@ -35,13 +35,13 @@ export interface WebRequest<T> {
   onerror: ((event: Event) => unknown) | null;
 }
 
-/** The request that opens a {@link WebDatabase}. */
+/** The request that opens an IndexedDB database. */
 export interface WebOpenRequest extends WebRequest<WebDatabase> {
   onupgradeneeded: ((event: never) => unknown) | null;
   onblocked: ((event: never) => unknown) | null;
 }
 
-/** A database of IndexedDB. */
+/** An IndexedDB database. */
 export interface WebDatabase {
   readonly objectStoreNames: { contains(name: string): boolean };
   onversionchange: ((event: never) => unknown) | null;
@@ -58,7 +58,7 @@ export interface WebDatabase {
   close(): void;
 }
 
-/** A transaction of a {@link WebDatabase}. */
+/** A transaction of an IndexedDB database. */
 export interface WebTransaction {
   readonly error: Error | null;
   oncomplete: ((event: Event) => unknown) | null;
@@ -69,7 +69,7 @@ export interface WebTransaction {
   abort(): void;
 }
 
-/** A store of a {@link WebDatabase}. */
+/** An object store of an IndexedDB database. */
 export interface WebObjectStore {
   readonly transaction: WebTransaction;
   get(key: WebKey): WebRequest<unknown>;
@@ -81,5 +81,5 @@ export interface WebObjectStore {
   count(): WebRequest<number>;
 }
 
-/** A key in a {@link WebObjectStore}. */
+/** A key of an IndexedDB object store. */
 export type WebKey = number | string | WebKey[];

@@ -54,7 +54,7 @@ export interface ResolvedAbuseProtection {
   readonly trustProxy: number;
 }
 
-/** Validates the options at start. Throws a plain Error that names an invalid option. */
+/** Validates the options at start and sets defaults. Throws a plain Error for an invalid option. */
 export function resolveAbuseProtection(
   options: AbuseProtectionOptions | undefined,
   isProduction: boolean,

@@ -13,8 +13,9 @@ export function clientAddress(
 }
 
 /**
- * Returns the group of addresses that shares one limit. It is one IPv4 address, or the /64 of an
- * IPv6 address, which providers assign to a single customer. All invalid addresses are one group.
+ * Returns the group of an address. All addresses of a group share one limit. A group is one IPv4
+ * address, or the /64 of an IPv6 address, which providers assign to a single customer. All invalid
+ * addresses are one group.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return unknownAddressGroup;

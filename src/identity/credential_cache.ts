@@ -30,9 +30,10 @@ interface Trusted {
 }
 
 /**
- * A cache of credentials in a store. A cached credential is trusted for a short time, so that most
- * requests need no round trip. If another process ends a credential, the credential stays valid for
- * that time. If this process ends the credential, it is removed immediately.
+ * A cache of the credentials that a store contains. A cached credential is trusted for a short
+ * time, so that most requests need no round trip. If another process ends a credential, the
+ * credential stays valid for that time. If this process ends the credential, it is removed
+ * immediately.
  */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;

@@ -12,7 +12,7 @@ export function chain<T, U>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Returns the result of `work`. If it throws or rejects, returns the result of `recover`. */
+/** Returns the result of `work`, or the result of `recover` if `work` throws or rejects. */
 export function catching<T>(
   work: () => MaybePromise<T>,
   recover: (error: unknown) => MaybePromise<T>,
@@ -25,7 +25,10 @@ export function catching<T>(
   }
 }
 
-/** Converts the result of an application's function. Every thenable counts as a promise. */
+/**
+ * Converts the result of an application's function to a {@link MaybePromise}. Every thenable counts
+ * as a promise.
+ */
 export function toMaybePromise<T>(value: T | PromiseLike<T>): MaybePromise<T> {
   const isThenable = typeof value === "object" && value !== null && "then" in value;
   return isThenable ? Promise.resolve(value) : value;

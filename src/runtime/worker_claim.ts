@@ -2,7 +2,7 @@ import process from "node:process";
 import { isDeno } from "./host.ts";
 import type { Clock } from "./runtime.ts";
 
-/** The claim of a worker. Other workers of the same program can see the claim while they start. */
+/** The claim by which other workers of the same program notice this worker while they start. */
 export interface WorkerClaim {
   /** True if no other worker is running this program. */
   readonly isAlone: boolean;

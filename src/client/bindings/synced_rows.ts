@@ -25,7 +25,7 @@ export type SinkMessage<Row, Key> =
   | { readonly type: "insert" | "update"; readonly value: Row }
   | { readonly type: "delete"; readonly key: Key };
 
-/** The rows that a collection subscribes to. */
+/** The options that choose which rows of a service a collection receives. */
 export interface SyncedRowsOptions<Key> {
   readonly path: string;
   readonly seed: LiveSeed | undefined;

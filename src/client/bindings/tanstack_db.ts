@@ -13,7 +13,7 @@ import type { FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import { createRowWrites } from "./row_writes.ts";
 import { type RowSink, SyncedRows } from "./synced_rows.ts";
 
-/** The rows of a TanStack DB collection, and how the client writes changed rows. */
+/** The options of a TanStack DB collection that contains rows of a resource. */
 export interface LiveCollectionOptions<
   R extends ApiResource,
   Key extends string | number,

@@ -19,8 +19,8 @@ export function keyPath(key: KeyInput): string {
 }
 
 /**
- * Returns the value unchanged. Throws a TypeError for undefined and objects. Also throws for a
- * number beyond 2^53, which JavaScript may have rounded.
+ * Returns the value if JavaScript represents it exactly. Throws a TypeError for undefined, for
+ * objects, and for a number beyond 2^53, which JavaScript may have rounded.
  */
 export function requireExactValue<T>(value: T): T {
   if (

@@ -23,9 +23,10 @@ export interface MergeFunctions {
 }
 
 /**
- * Changes a row. If the row has changed since `ifMatch` was read, `onConflict` merges the changes.
- * The merged patch is sent with the tag of the current row, at most five times. Throws the
- * ConflictError if `onConflict` returns null or the row has no tag.
+ * Changes a row, and merges the change with concurrent changes. If the row has changed since
+ * `ifMatch` was read, `onConflict` merges the changes. The merged patch is sent with the tag of the
+ * current row, at most five times. Throws the ConflictError if `onConflict` returns null or the row
+ * has no tag.
  */
 export async function mergeUpdate(
   { key, get, patch, onConflict }: MergeFunctions,

@@ -13,9 +13,9 @@ interface Unreconciled {
 }
 
 /**
- * Limits the bytes of stored responses of each client. Each client has a bucket of bytes, which
- * refills as its stored responses expire, after `ttlMs`. A process reports to the bucket in the
- * store only after each mebibyte, so most requests do not wait.
+ * Creates the limits on the bytes of stored responses, one limit for each client. Each client has a
+ * bucket of bytes, which refills as its stored responses expire, after `ttlMs`. A process reports
+ * to the bucket in the store only after each mebibyte, so most requests do not wait.
  */
 export function createAnswerStorageShares(
   ttlMs: number,

@@ -35,7 +35,9 @@ export interface ResolvedCaptchaOptions {
   readonly tokenHeader: string;
 }
 
-/** Validates the options of CAPTCHAs at start. Throws a plain Error that names the option. */
+/**
+ * Validates the options of CAPTCHAs and sets defaults. Throws a plain Error that names the option.
+ */
 export function resolveCaptchaOptions(
   options: CaptchaOptions,
   isProduction: boolean,

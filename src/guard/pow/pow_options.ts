@@ -39,7 +39,10 @@ export interface ResolvedPowOptions {
   readonly trust: Trust | undefined;
 }
 
-/** Validates the options of proof of work at start. Throws a plain Error that names the option. */
+/**
+ * Validates the options of proof of work and sets defaults. Throws a plain Error that names the
+ * invalid option.
+ */
 export function resolvePowOptions(
   options: PowOptions,
   isProduction: boolean,

@@ -8,7 +8,7 @@ export const maxMailsAnHour = 5;
 export const maxFirstMailsAnHour = 20;
 
 /**
- * Counts a mail of a kind to an address. Returns true if the mail may be sent for this source. A
+ * Counts a mail of a kind to an address, and returns true if it may be sent for this source. A
  * source is the network of a client. The limit is higher for the first mail of each source.
  */
 export async function countMail(
