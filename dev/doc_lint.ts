@@ -11,7 +11,7 @@ const packageTypes: ReadonlyMap<string, readonly string[]> = new Map([
   ["vue", ["ShallowRef"]],
   ["@tanstack/db", ["CollectionConfig"]],
   // Types of browsers, written out in src/api/web_platform.ts: not every runtime declares them.
-  ["the web platform", ["WebDatabases", "WebLocks"]],
+  ["the web platform", ["IndexedDbFactory", "WebLocks"]],
 ]);
 
 const root = new URL("..", import.meta.url).pathname;

@@ -1,4 +1,4 @@
-import type { WebDatabases, WebLocks } from "./web_platform.ts";
+import type { IndexedDbFactory, WebLocks } from "./web_platform.ts";
 
 /**
  * The environment of a client: requests, time, random numbers, and parts of a browser that other
@@ -26,5 +26,5 @@ export interface ClientEnvironment {
   /** Opens a channel between the tabs of an origin. Returns no channel if the runtime has none. */
   channel(name: string): BroadcastChannel | null | undefined;
   /** IndexedDB, or null or undefined if it is missing or refused, as in some private windows. */
-  readonly indexedDB: WebDatabases | null | undefined;
+  readonly indexedDB: IndexedDbFactory | null | undefined;
 }

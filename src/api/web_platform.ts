@@ -22,13 +22,13 @@ export interface WebLockOptions {
 }
 
 /** IndexedDB, the global `indexedDB`. */
-export interface WebDatabases {
-  open(name: string, version?: number): WebOpenRequest;
-  deleteDatabase(name: string): WebOpenRequest;
+export interface IndexedDbFactory {
+  open(name: string, version?: number): IndexedDbOpenRequest;
+  deleteDatabase(name: string): IndexedDbOpenRequest;
 }
 
 /** A request to an IndexedDB database. */
-export interface WebRequest<T> {
+export interface IndexedDbRequest<T> {
   readonly result: T;
   readonly error: Error | null;
   onsuccess: ((event: Event) => unknown) | null;
@@ -36,50 +36,50 @@ export interface WebRequest<T> {
 }
 
 /** The request that opens an IndexedDB database. */
-export interface WebOpenRequest extends WebRequest<WebDatabase> {
+export interface IndexedDbOpenRequest extends IndexedDbRequest<IndexedDbDatabase> {
   onupgradeneeded: ((event: never) => unknown) | null;
   onblocked: ((event: never) => unknown) | null;
 }
 
 /** An IndexedDB database. */
-export interface WebDatabase {
+export interface IndexedDbDatabase {
   readonly objectStoreNames: { contains(name: string): boolean };
   onversionchange: ((event: never) => unknown) | null;
   onclose: ((event: Event) => unknown) | null;
   createObjectStore(
     name: string,
     options?: { keyPath?: string | string[] | null; autoIncrement?: boolean },
-  ): WebObjectStore;
+  ): IndexedDbObjectStore;
   transaction(
     stores: string | string[],
     mode?: "readonly" | "readwrite",
     options?: { durability?: "default" | "relaxed" | "strict" },
-  ): WebTransaction;
+  ): IndexedDbTransaction;
   close(): void;
 }
 
 /** A transaction of an IndexedDB database. */
-export interface WebTransaction {
+export interface IndexedDbTransaction {
   readonly error: Error | null;
   oncomplete: ((event: Event) => unknown) | null;
   onerror: ((event: Event) => unknown) | null;
   onabort: ((event: Event) => unknown) | null;
-  objectStore(name: string): WebObjectStore;
+  objectStore(name: string): IndexedDbObjectStore;
   commit(): void;
   abort(): void;
 }
 
 /** An object store of an IndexedDB database. */
-export interface WebObjectStore {
-  readonly transaction: WebTransaction;
-  get(key: WebKey): WebRequest<unknown>;
-  getAll(): WebRequest<unknown[]>;
-  add(value: unknown, key?: WebKey): WebRequest<unknown>;
-  put(value: unknown, key?: WebKey): WebRequest<unknown>;
-  delete(key: WebKey): WebRequest<undefined>;
-  clear(): WebRequest<undefined>;
-  count(): WebRequest<number>;
+export interface IndexedDbObjectStore {
+  readonly transaction: IndexedDbTransaction;
+  get(key: IndexedDbKey): IndexedDbRequest<unknown>;
+  getAll(): IndexedDbRequest<unknown[]>;
+  add(value: unknown, key?: IndexedDbKey): IndexedDbRequest<unknown>;
+  put(value: unknown, key?: IndexedDbKey): IndexedDbRequest<unknown>;
+  delete(key: IndexedDbKey): IndexedDbRequest<undefined>;
+  clear(): IndexedDbRequest<undefined>;
+  count(): IndexedDbRequest<number>;
 }
 
 /** A key of an IndexedDB object store. */
-export type WebKey = number | string | WebKey[];
+export type IndexedDbKey = number | string | IndexedDbKey[];

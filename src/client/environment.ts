@@ -1,4 +1,4 @@
-import type { WebDatabases, WebLocks } from "../api/web_platform.ts";
+import type { IndexedDbFactory, WebLocks } from "../api/web_platform.ts";
 import type { ClientEnvironment } from "../api/client_environment.ts";
 
 /** Returns the environment of a browser, Deno, Node or Bun. Missing parts are undefined. */
@@ -35,7 +35,7 @@ export function browserEnvironment(): ClientEnvironment {
 interface BrowserGlobals {
   readonly document: { readonly hidden: boolean };
   readonly navigator: { readonly onLine?: boolean; readonly locks?: WebLocks };
-  readonly indexedDB?: WebDatabases;
+  readonly indexedDB?: IndexedDbFactory;
   readonly BroadcastChannel: typeof BroadcastChannel;
   addEventListener(event: string, run: () => void, options: { signal: AbortSignal }): void;
 }

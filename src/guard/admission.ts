@@ -15,17 +15,17 @@ import { rateLimitProblem, withRateHeaders } from "./budget/rate_limit_headers.t
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 import { RequestBudget } from "./budget/request_budget.ts";
 import type { TakeResult } from "./budget/local_token_allowance.ts";
-import type { CaptchaChallenge } from "./captcha/captcha_challenge.ts";
+import type { CaptchaChallenges } from "./captcha/captcha_challenges.ts";
 import { addressGroup } from "./client_address.ts";
 import { ChargedProblem } from "./charged_problem.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
-import { RequestWork, type RequestWorkOptions } from "./pow/request_work.ts";
+import { RequestProofOfWork, type RequestProofOfWorkOptions } from "./pow/request_proof_of_work.ts";
 import type { OperationProtection, PowGate } from "./operation_protection.ts";
 
 /** The options that all admissions of an app share. */
-export interface AdmissionOptions extends RequestWorkOptions {
+export interface AdmissionOptions extends RequestProofOfWorkOptions {
   /** The CAPTCHA challenges, or null if no provider is configured. */
-  readonly captcha: CaptchaChallenge | null;
+  readonly captcha: CaptchaChallenges | null;
   /** Returns the limiter for the caller's budget class, or null if the class has no budget. */
   budgetOf(request: Request, user: User | null): MaybePromise<RateLimiter | null>;
 }
@@ -47,7 +47,7 @@ export class Admission implements IdempotentAdmission, Debit {
   #limiter: MaybePromise<RateLimiter | null> | undefined;
   /** The request's budget. Null before {@link admit}, and if the request is free. */
   #budget: RequestBudget | null = null;
-  #work: RequestWork | null = null;
+  #work: RequestProofOfWork | null = null;
   /** The proof-of-work gates that the request has not passed yet. */
   #powGates: readonly PowGate[];
   #captchaAction: string | undefined;
@@ -214,7 +214,7 @@ export class Admission implements IdempotentAdmission, Debit {
       await this.#requireCaptcha();
       this.#facts.hasPassedCaptcha = true;
     } else {
-      this.#work ??= new RequestWork(this.#options, this.#guarded);
+      this.#work ??= new RequestProofOfWork(this.#options, this.#guarded);
       await this.#work.require(verdict, this.#powGates, this.#budget);
       this.#facts.hasWorked = true;
     }

@@ -17,7 +17,7 @@ import {
   type BudgetClassOptions,
   mcpClass,
 } from "./budget/budget_options.ts";
-import { createCaptchaChallenge } from "./captcha/captcha_challenge.ts";
+import { createCaptchaChallenges } from "./captcha/captcha_challenges.ts";
 import { type BucketPolicy, fixedWindowPolicy, tokenBucketPolicy } from "./budget/token_bucket.ts";
 import { BucketStore } from "./budget/bucket_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
@@ -100,7 +100,7 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
     abuse,
     captcha: abuse.captcha === null
       ? null
-      : createCaptchaChallenge({ ...abuse.captcha, store: store.need("limits"), runtime }),
+      : createCaptchaChallenges({ ...abuse.captcha, store: store.need("limits"), runtime }),
     runtime,
     budgetOf: budgetFinder(abuse, budgetOf, runtime, ofTools),
     proofOfWork: () =>

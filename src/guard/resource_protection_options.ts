@@ -1,7 +1,7 @@
 import type { Access } from "../auth/scope.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { callback, flag, number, oneOf, whole } from "../options/option_kinds.ts";
-import { minTokens } from "./budget/budget_options.ts";
+import { minTokenAmount } from "./budget/budget_options.ts";
 import { headerTextDescription } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 
@@ -62,8 +62,8 @@ export interface ProtectionOptions {
 
 /** Describes an option for the cost of one item. */
 export const costOptionDescription = number({ from: 0 }).fitting(
-  `0, or a number from ${minTokens} on`,
-  (cost) => cost === 0 || cost >= minTokens,
+  `0, or a number from ${minTokenAmount} on`,
+  (cost) => cost === 0 || cost >= minTokenAmount,
 );
 
 const operations = listOf(

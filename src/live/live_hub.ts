@@ -1,7 +1,7 @@
 import type { Credentials } from "../auth/credentials.ts";
 import { filterWork } from "../filter/filter_work.ts";
 import { Problem } from "../problem/problem.ts";
-import { jitteredBetween } from "../runtime/jitter.ts";
+import { randomDelayBetween } from "../runtime/jitter.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate/aggregate_stream.ts";
@@ -183,7 +183,7 @@ export class LiveHub {
       );
       const stream = make(this.#ended);
       const now = runtime.clock.elapsedMs();
-      const endsAt = now + jitteredBetween(runtime, minLifeMs, maxLifeMs);
+      const endsAt = now + randomDelayBetween(runtime, minLifeMs, maxLifeMs);
       const session = new StreamSession(request, stream, {
         slot: this.#heartbeats.add(stream),
         openedAt: now,
@@ -274,7 +274,11 @@ export class LiveHub {
 
   /** Ends a stream with a resume token, so that its client can reconnect and continue. */
   #end(stream: LiveStream, context: StreamContext, withinMs: number): void {
-    const delayMs = jitteredBetween(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
+    const delayMs = randomDelayBetween(
+      this.#options.runtime,
+      0,
+      Math.max(withinMs, shortestRetryMs),
+    );
     const part = this.#sessions.get(stream)?.part ?? null;
     if (part === null) this.#endAfter(stream, context, delayMs);
     else part.endWhole(delayMs);

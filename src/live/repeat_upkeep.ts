@@ -1,4 +1,4 @@
-import { jitteredBetween } from "../runtime/jitter.ts";
+import { randomDelayBetween } from "../runtime/jitter.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
@@ -14,7 +14,7 @@ export function repeatUpkeep(
   let cancel = () => {};
   const wait = () => {
     cancel = runtime.clock.after(
-      jitteredBetween(runtime, 0.6 * intervalMs, intervalMs),
+      randomDelayBetween(runtime, 0.6 * intervalMs, intervalMs),
       async () => {
         await work().catch((error) => {
           if (!isStopped) runtime.observe({ kind: "live_upkeep_failed", error });

@@ -1,5 +1,5 @@
 import { sleep } from "./event_loop.ts";
-import { jitteredBetween } from "./jitter.ts";
+import { randomDelayBetween } from "./jitter.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** The maximum waits of a backoff: first `firstMs`, and then `factor` times the last maximum. */
@@ -20,7 +20,7 @@ export function waitBackoff(
   { firstMs, factor, maxMs }: Backoff = shortBackoff,
 ): Promise<void> {
   const limitMs = Math.min(maxMs, firstMs * factor ** (failedTries - 1));
-  return sleep(jitteredBetween(runtime, 0, limitMs));
+  return sleep(randomDelayBetween(runtime, 0, limitMs));
 }
 
 /** The backoff for operations of about one millisecond, such as commits of a key-value store. */

@@ -1,7 +1,7 @@
 import type { Runtime } from "./runtime.ts";
 
 /** Returns a random delay, so that clients that arrived together return at different times. */
-export function jitteredBetween(
+export function randomDelayBetween(
   { random }: Pick<Runtime, "random">,
   least: number,
   most: number,

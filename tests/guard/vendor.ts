@@ -1,7 +1,7 @@
 import {
-  type CaptchaChallenge,
-  createCaptchaChallenge,
-} from "../../src/guard/captcha/captcha_challenge.ts";
+  type CaptchaChallenges,
+  createCaptchaChallenges,
+} from "../../src/guard/captcha/captcha_challenges.ts";
 import { resolveCaptchaOptions } from "../../src/guard/captcha/captcha_options.ts";
 import type { CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
@@ -51,12 +51,12 @@ export function tokenHeaders(token: string): Headers {
 export function captchaOf(
   verifier: CaptchaVerifier,
   parts: { readonly clock?: Clock; readonly store?: KeyValue } = {},
-): CaptchaChallenge & { readonly observations: readonly Observation[] } {
+): CaptchaChallenges & { readonly observations: readonly Observation[] } {
   const observations: Observation[] = [];
   const system = systemRuntime((observation) => observations.push(observation));
   const runtime = { ...system, clock: parts.clock ?? system.clock };
   const store = parts.store ?? createMemoryKeyValue(runtime.clock);
-  const captcha = createCaptchaChallenge({
+  const captcha = createCaptchaChallenges({
     ...resolveCaptchaOptions({ verifier }, false),
     store,
     runtime,

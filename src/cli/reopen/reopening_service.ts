@@ -3,7 +3,7 @@ import { schemaVersion } from "../../db/tables/schema_version.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observation } from "../../runtime/observation.ts";
-import { jitteredBetween } from "../../runtime/jitter.ts";
+import { randomDelayBetween } from "../../runtime/jitter.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
 import { type DescribedTables, tableChanges } from "./described_tables.ts";
@@ -129,7 +129,7 @@ class ReopeningService {
     this.#cancelWatch();
     const { clock } = this.#runtime;
     if (this.#isClosed || clock.elapsedMs() > this.#watchedUntil) return;
-    const waitMs = jitteredBetween(this.#runtime, watchMs, 1.5 * watchMs);
+    const waitMs = randomDelayBetween(this.#runtime, watchMs, 1.5 * watchMs);
     this.#cancelWatch = clock.after(waitMs, async () => {
       const now = await this.#readVersion();
       if (now !== null && now !== this.#version) await this.#lookNow(false);

@@ -3,7 +3,7 @@ import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
 import type { Transport } from "../../api/transport.ts";
 import { ServiceError } from "../request/service_error.ts";
-import type { WebDatabases } from "../../api/web_platform.ts";
+import type { IndexedDbFactory } from "../../api/web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
 import { type Job, type JobRow, refusedJob, revivedJob } from "./job.ts";
 import { createJobBook } from "./job_book.ts";
@@ -35,7 +35,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const opening = storage
     ? Promise.resolve(storage)
     // The cast is safe: without `storage`, `isKept` has found IndexedDB.
-    : indexedDbStorage(indexedDB as WebDatabases, name).catch(memoryStorage);
+    : indexedDbStorage(indexedDB as IndexedDbFactory, name).catch(memoryStorage);
   const channel = storage?.isShared === false ? null : environment.channel(name);
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();

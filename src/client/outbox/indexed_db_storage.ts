@@ -1,8 +1,8 @@
 import type {
-  WebDatabase,
-  WebDatabases,
-  WebObjectStore,
-  WebRequest,
+  IndexedDbDatabase,
+  IndexedDbFactory,
+  IndexedDbObjectStore,
+  IndexedDbRequest,
 } from "../../api/web_platform.ts";
 import type { Job, JobStorage } from "./job.ts";
 
@@ -11,11 +11,14 @@ import type { Job, JobStorage } from "./job.ts";
  * database, for instance in private windows. The database stays open, so that `add` starts writing
  * to disk immediately. The user may leave the page in the next millisecond.
  */
-export async function indexedDbStorage(databases: WebDatabases, name: string): Promise<JobStorage> {
-  let database: Promise<WebDatabase> | null = open();
+export async function indexedDbStorage(
+  databases: IndexedDbFactory,
+  name: string,
+): Promise<JobStorage> {
+  let database: Promise<IndexedDbDatabase> | null = open();
   await database;
 
-  function open(): Promise<WebDatabase> {
+  function open(): Promise<IndexedDbDatabase> {
     return new Promise((resolve, reject) => {
       const opening = databases.open(name);
       opening.onerror = () => reject(opening.error);
@@ -36,7 +39,7 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
   const begin = async () => (await (database ??= open())).transaction(name, "readwrite");
 
   /** Runs `work` in a transaction. After the commit, calls the function that `work` returned. */
-  async function run<T>(work: (store: WebObjectStore) => () => T): Promise<T> {
+  async function run<T>(work: (store: IndexedDbObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
       // Safari closes the databases of hidden pages, sometimes without an event.
       database = null;
@@ -51,7 +54,7 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
   }
 
   /** Runs one request and commits explicitly: leaving the page could undo an open transaction. */
-  const runOne = <T>(request: (store: WebObjectStore) => WebRequest<T>) =>
+  const runOne = <T>(request: (store: IndexedDbObjectStore) => IndexedDbRequest<T>) =>
     run((store) => {
       const sent = request(store);
       store.transaction.commit();
@@ -61,12 +64,12 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
   return {
     isShared: true,
     // The cast is safe: only this file writes to the database, and the generated keys are numbers.
-    all: () => runOne((store) => store.getAll() as WebRequest<Job[]>),
-    add: (job) => runOne((store) => store.add(job) as WebRequest<number>),
+    all: () => runOne((store) => store.getAll() as IndexedDbRequest<Job[]>),
+    add: (job) => runOne((store) => store.add(job) as IndexedDbRequest<number>),
     update: (order, change) =>
       run((store) => {
         // The cast is safe: only this file writes to the database.
-        const stored = store.get(order) as WebRequest<Job | undefined>;
+        const stored = store.get(order) as IndexedDbRequest<Job | undefined>;
         let changed: Job | undefined;
         stored.onsuccess = () => {
           changed = stored.result && change(stored.result);

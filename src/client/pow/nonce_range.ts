@@ -32,7 +32,7 @@ export interface ScanTask {
 }
 
 /** Number of nonces in a range. */
-export const rangeSize = 65_536;
+export const nonceRangeSize = 65_536;
 
 /** Returns a range of nonces for a token. Different counters produce different nonces. */
 export function nonceRange(token: string, counter: number): NonceRange {

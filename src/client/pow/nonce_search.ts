@@ -1,6 +1,6 @@
 import { hasLeadingZeroBits } from "../../protocol/pow_protocol.ts";
 import { createSha256 } from "../../protocol/sha256.ts";
-import { nonceAt, nonceRange, rangeSize, type Scan } from "./nonce_range.ts";
+import { nonceAt, nonceRange, nonceRangeSize, type Scan } from "./nonce_range.ts";
 import { createPlainScan } from "./plain_scan.ts";
 
 /** A proof-of-work challenge, from the headers of a response with status 428. */
@@ -43,7 +43,7 @@ export function createNonceSearch(
   let nonce: string | null = null;
   let isTrusted = true;
   let counter = 0;
-  let part = { counter: 0, from: rangeSize };
+  let part = { counter: 0, from: nonceRangeSize };
   let wake = () => {};
 
   function takeCounter(): number {
@@ -63,11 +63,11 @@ export function createNonceSearch(
     propose,
     isTrusted: () => isTrusted,
     searchPart() {
-      if (part.from >= rangeSize) part = { counter: takeCounter(), from: 0 };
+      if (part.from >= nonceRangeSize) part = { counter: takeCounter(), from: 0 };
       const range = nonceRange(token, part.counter);
       const isFast = isTrusted && fast !== null && fast.at === range.at;
       const from = part.from;
-      const to = from + (isFast ? rangeSize : plainPart);
+      const to = from + (isFast ? nonceRangeSize : plainPart);
       part.from = to;
       const index = (isFast ? fast.scan : plain)(range, { difficulty, from, to });
       if (index >= 0) propose(part.counter, index);

@@ -1,4 +1,4 @@
-import { nonceRange, rangeSize } from "./nonce_range.ts";
+import { nonceRange, nonceRangeSize } from "./nonce_range.ts";
 import { simdScanInput } from "./simd_scan.ts";
 
 /** Workers that search for a nonce, each in separate ranges. */
@@ -94,7 +94,7 @@ onmessage = ({ data: { module, ranges = [] } }) => {
   }
   for (const { counter, input } of ranges) {
     memory.set(input);
-    const index = scan(0, ${rangeSize});
+    const index = scan(0, ${nonceRangeSize});
     if (index >= 0) return postMessage({ counter, index });
   }
   postMessage("more");

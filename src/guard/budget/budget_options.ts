@@ -37,11 +37,11 @@ export const mcpClass = "mcp";
 const maxTokens = 1e12;
 
 /** The minimum of capacities and costs, in tokens. Rounding lets an empty bucket pay for less. */
-export const minTokens = 0.001;
+export const minTokenAmount = 0.001;
 
 const classOptions = group(
   {
-    capacity: number({ from: minTokens, to: maxTokens }).required(),
+    capacity: number({ from: minTokenAmount, to: maxTokens }).required(),
     refillPerMinute: number({ from: 0 }).required(),
   } satisfies Described<BudgetClassOptions>,
 );

@@ -53,7 +53,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
       return `${encodeBase64url(payload)}.${encodeBase64url(sealing.sign(payload))}`;
     },
     open(token) {
-      const isToken = token.length === tokenLength && token[payloadLength] === "." &&
+      const isToken = token.length === challengeTokenLength && token[payloadLength] === "." &&
         decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
@@ -83,4 +83,4 @@ const codeBytes = 32;
 const payloadLength = base64urlLength(payloadBytes);
 
 /** The length of a challenge token, which is the same for all tokens. */
-export const tokenLength: number = payloadLength + 1 + base64urlLength(codeBytes);
+export const challengeTokenLength: number = payloadLength + 1 + base64urlLength(codeBytes);

@@ -4,7 +4,7 @@ import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { maxDifficulty } from "./difficulty.ts";
 import { type FingerprintedRequest, fingerprintWordCount } from "./request_fingerprint.ts";
-import { type ChallengeTokens, tokenLength } from "./challenge_token.ts";
+import { challengeTokenLength, type ChallengeTokens } from "./challenge_token.ts";
 
 /**
  * Checks a solution without the store. Returns the solution if it is valid for this request at this
@@ -44,7 +44,7 @@ const claimMarginMs = 60_000;
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
   const hasher = createSha256();
-  const message = new Uint8Array(tokenLength + 1 + maxNonceLength);
+  const message = new Uint8Array(challengeTokenLength + 1 + maxNonceLength);
 
   function hash(token: string, nonce: string): Int32Array {
     write(token, 0);

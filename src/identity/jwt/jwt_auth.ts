@@ -9,7 +9,7 @@ import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
-import { keyPrefix } from "../keys/api_keys.ts";
+import { apiKeyPrefix } from "../keys/api_keys.ts";
 import { bearerToken } from "../opaque_token.ts";
 import { sessionPrefix } from "../sessions/sessions.ts";
 import {
@@ -76,7 +76,7 @@ async function open(
       const token = bearerToken(authorization);
       // Two `Authorization` headers arrive as one header with a comma.
       if (token === null) throw refusal("it is malformed");
-      if (token.startsWith(sessionPrefix) || token.startsWith(keyPrefix)) return null;
+      if (token.startsWith(sessionPrefix) || token.startsWith(apiKeyPrefix)) return null;
       if (token.length > maxTokenLength) throw refusal("it is too long");
       return identifyNew(token, authorization, { verify, user, tokens, clockToleranceMs });
     },

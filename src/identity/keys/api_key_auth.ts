@@ -11,7 +11,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
 import { bearerToken } from "../opaque_token.ts";
 import { CredentialCache, type CredentialState } from "../credential_cache.ts";
-import { type ApiKey, ApiKeys, keyPrefix } from "./api_keys.ts";
+import { type ApiKey, apiKeyPrefix, ApiKeys } from "./api_keys.ts";
 
 /** The options of API keys. */
 export interface ApiKeyAuthOptions {
@@ -90,7 +90,7 @@ function refuse(): never {
 
 function bearerKey(headers: Headers): string | null {
   const token = bearerToken(headers.get("authorization"));
-  return token?.startsWith(keyPrefix) === true ? token : null;
+  return token?.startsWith(apiKeyPrefix) === true ? token : null;
 }
 
 async function stateOf(key: ApiKey | null, userOf: UserOfKey): Promise<CredentialState | null> {

@@ -28,7 +28,7 @@ export interface ApiKey {
 export type NewApiKey = Pick<ApiKey, "name" | "userId" | "scopes" | "expiresAt">;
 
 /** The prefix of every API key. */
-export const keyPrefix = "key_";
+export const apiKeyPrefix = "key_";
 
 const idBytes = 6;
 const secretBytes = 32;
@@ -57,7 +57,7 @@ export class ApiKeys {
     const key: ApiKey = { id, ...given, createdAt: clock.now(), lastUsedAt: null };
     const value = { ...key, hash: hashOfToken(secret) };
     await this.#store.commit({ mutations: [{ kind: "set", key: recordKey(id), value }] });
-    return { text: `${keyPrefix}${id}_${secret}`, key };
+    return { text: `${apiKeyPrefix}${id}_${secret}`, key };
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Runtime } from "../../runtime/runtime.ts";
-import { jitteredBetween } from "../../runtime/jitter.ts";
+import { randomDelayBetween } from "../../runtime/jitter.ts";
 
 /**
  * The timer of heartbeats visits each open stream about every 15 seconds. The timer visits a part
@@ -47,7 +47,7 @@ export class HeartbeatTimer<T> {
   }
 
   #wait(): void {
-    const delayMs = jitteredBetween(this.#runtime, 0.8 * roundMs, 1.2 * roundMs) / slotCount;
+    const delayMs = randomDelayBetween(this.#runtime, 0.8 * roundMs, 1.2 * roundMs) / slotCount;
     this.#cancel = this.#runtime.clock.after(delayMs, () => {
       this.#wait();
       const slot = this.#slots[this.#turn++ % slotCount];

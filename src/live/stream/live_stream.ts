@@ -11,7 +11,7 @@ import {
 } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { LiveQuery } from "../live_query.ts";
-import { jitteredBetween } from "../../runtime/jitter.ts";
+import { randomDelayBetween } from "../../runtime/jitter.ts";
 
 /** The destination of a live stream's bytes: a `ReadableStream` controller or a substitute. */
 export type StreamSink = Pick<
@@ -39,7 +39,7 @@ export abstract class LiveStream {
     this.context = context;
     this.#ended = ended;
     // The first bytes are sent immediately, because some proxies and clients wait for them.
-    this.#opening = `${retryText(jitteredBetween(context.runtime, 1_000, 5_000))}${commentText}`;
+    this.#opening = `${retryText(randomDelayBetween(context.runtime, 1_000, 5_000))}${commentText}`;
   }
 
   /** The query of the rows whose changes the stream sends. */

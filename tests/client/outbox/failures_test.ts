@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { WebDatabases, WebOpenRequest } from "../../../src/api/web_platform.ts";
+import type { IndexedDbFactory, IndexedDbOpenRequest } from "../../../src/api/web_platform.ts";
 import { memoryStorage } from "../../../src/client/outbox/memory_storage.ts";
 import { ServiceError } from "../../../src/client/request/service_error.ts";
 import { createBrowser, createIndexedDb } from "./browser.ts";
@@ -141,10 +141,12 @@ Deno.test("a write that cannot be stored is not sent, and says so", () =>
 Deno.test("where a browser refuses its database, jobs are in the memory of the page", () =>
   withService(async (service) => {
     const refused = new DOMException("Not in a private window", "SecurityError");
-    const indexedDB: WebDatabases = {
+    const indexedDB: IndexedDbFactory = {
       ...createIndexedDb(),
       open: () => {
-        const opening: WebOpenRequest = Object.assign(Object.create(noRequest), { error: refused });
+        const opening: IndexedDbOpenRequest = Object.assign(Object.create(noRequest), {
+          error: refused,
+        });
         queueMicrotask(() => opening.onerror?.(new Event("error")));
         return opening;
       },

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import {
   nonceAt,
   nonceRange,
-  rangeSize,
+  nonceRangeSize,
   type Scan,
   zeroBitsMask,
 } from "../../../src/client/pow/nonce_range.ts";
@@ -37,7 +37,7 @@ Deno.test("both searches find the same nonces for tokens of every length, and th
 Deno.test("both searches find all solutions of a range, one after the other, and end with -1", async () => {
   const range = nonceRange("a token of 108 characters".padEnd(108, "."), 1);
   const expected: number[] = [];
-  for (let index = 0; index < rangeSize; index++) {
+  for (let index = 0; index < nonceRangeSize; index++) {
     const text = `${"a token of 108 characters".padEnd(108, ".")}:${nonceAt(range, index)}`;
     if (createHash("sha256").update(text).digest().readUInt16BE(0) >>> 5 === 0) {
       expected.push(index);
@@ -47,8 +47,8 @@ Deno.test("both searches find all solutions of a range, one after the other, and
   // A vector tests four at once, so a search continues at the next four.
   for (const [scan, step] of [[plain, 1], [await simdScan(range.at), 4]] as const) {
     const found: number[] = [];
-    for (let from = 0; from < rangeSize;) {
-      const index = scan(range, { difficulty: 11, from, to: rangeSize });
+    for (let from = 0; from < nonceRangeSize;) {
+      const index = scan(range, { difficulty: 11, from, to: nonceRangeSize });
       if (index < 0) break;
       found.push(index);
       from = (Math.floor(index / step) + 1) * step;
@@ -64,9 +64,9 @@ Deno.test("no two nonces are spelled alike, and all have characters that the ser
   const nonces = new Set<string>();
   for (const counter of [0, 1, 63, 64, 64 ** 3 - 1, 64 ** 3, 64 ** 3 + 1]) {
     const range = nonceRange("x".repeat(108), counter);
-    for (let index = 0; index < rangeSize; index += 17) nonces.add(nonceAt(range, index));
+    for (let index = 0; index < nonceRangeSize; index += 17) nonces.add(nonceAt(range, index));
   }
-  assertEquals(nonces.size, 7 * Math.ceil(rangeSize / 17));
+  assertEquals(nonces.size, 7 * Math.ceil(nonceRangeSize / 17));
   assert([...nonces].every((nonce) => /^[\w-]{1,64}$/.test(nonce)));
 });
 

@@ -8,7 +8,7 @@ import type { ProofOfWork, UsedSolution } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
 
 /** The options for the proof of work of one request. */
-export interface RequestWorkOptions {
+export interface RequestProofOfWorkOptions {
   readonly abuse: ResolvedAbuseProtection;
   readonly runtime: Runtime;
   /** Creates the proof of work on first use, so that a secret is required only if it is used. */
@@ -16,27 +16,27 @@ export interface RequestWorkOptions {
 }
 
 /** The reason for proof of work: the gate of the operation, an empty budget, or both. */
-export interface WorkDemand {
+export interface WorkReason {
   readonly gate: boolean;
   readonly overflow: boolean;
 }
 
 /** The proof of work of one request. It determines the difficulty, and uses one solution. */
-export class RequestWork {
-  readonly #options: RequestWorkOptions;
+export class RequestProofOfWork {
+  readonly #options: RequestProofOfWorkOptions;
   readonly #guarded: GuardedRequest;
   /** The solution that the request has used. Later demands only check its difficulty. */
   #taken: UsedSolution | null = null;
 
   /** Creates the object. Nothing is checked yet. */
-  constructor(options: RequestWorkOptions, guarded: GuardedRequest) {
+  constructor(options: RequestProofOfWorkOptions, guarded: GuardedRequest) {
     this.#options = options;
     this.#guarded = guarded;
   }
 
   /** Resolves if the work is proved or the trust hook requires none. Otherwise throws a 428. */
   async require(
-    demand: WorkDemand,
+    demand: WorkReason,
     gates: readonly PowGate[],
     budget: RequestBudget | null,
   ): Promise<void> {

@@ -10,7 +10,7 @@ import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_
 import { createClaimedTokens } from "./claimed_tokens.ts";
 
 /** Creates CAPTCHA challenges, and accepts each solved token once. */
-export interface CaptchaChallenge {
+export interface CaptchaChallenges {
   /** Returns the headers of a 428. `action` is the action that the token must have, if any. */
   issueChallenge(action: string | undefined): Record<string, string>;
   /**
@@ -29,7 +29,7 @@ export interface CaptchaChallenge {
 /** The action and the client's address for which a CAPTCHA token must be valid. */
 export type CaptchaRequirements = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
-export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
+export interface CaptchaChallengesOptions extends ResolvedCaptchaOptions {
   /** The store of used tokens, which all processes of the service share. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
@@ -42,7 +42,7 @@ const maxWaitMs = 5_000;
 const retryAfter = "5";
 
 /** Creates CAPTCHA challenges. Any result of a verifier except an explicit pass is a refusal. */
-export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaChallenge {
+export function createCaptchaChallenges(parts: CaptchaChallengesOptions): CaptchaChallenges {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
   const claims = createClaimedTokens(store);
