@@ -17,7 +17,7 @@ export interface ToolContext {
   readonly resources: ReadonlyMap<string, ToolResource>;
 }
 
-/** The facts about a resource that a tool needs. */
+/** The properties of a resource that a tool needs. */
 export interface ToolResource {
   /** Percent-encoded path of the resource below the base path: `/books`. */
   readonly path: string;

@@ -78,7 +78,9 @@ function shownName(name: string): string {
   return name === captchaHeaders.token ? "Service-Captcha-Token" : name;
 }
 
-/** Returns a route's authentication schemes as alternatives. Empty means anonymous. */
+/**
+ * Returns the authentication schemes that a route accepts. An empty list means anonymous access.
+ */
 export function securityOf(
   { endpoint, path }: Route,
   { policy, procedures }: Resource,
@@ -92,7 +94,10 @@ export function securityOf(
   return alternatives(securitySchemes, isOpen);
 }
 
-/** Returns one alternative for each scheme. Anonymous access, if sufficient, is the first. */
+/**
+ * Returns one security requirement for each authentication scheme. If anonymous access is
+ * sufficient, an empty requirement is the first.
+ */
 export function alternatives(
   schemes: ServiceFacts["securitySchemes"],
   isOpen: boolean,

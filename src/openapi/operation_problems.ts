@@ -5,7 +5,7 @@ import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 
-/** Returns the problems that a route of a resource may respond with. */
+/** Returns the codes of the problems that a route of a resource may respond with. */
 export function problemsOf(
   { endpoint, method, path }: Route,
   resource: Resource,

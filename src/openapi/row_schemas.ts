@@ -65,7 +65,10 @@ export function rowSchemas(
   };
 }
 
-/** Returns the member for the client's write id, if streams of the resource contain such ids. */
+/**
+ * Returns the schema of `_optimisticId`, the client's write id. Empty if no stream contains such
+ * ids.
+ */
 export function namedItem(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}

@@ -67,7 +67,7 @@ export interface RelationSchema {
   };
 }
 
-/** The facts about the ETags of a resource's rows. */
+/** The properties of the ETags of a resource's rows. */
 export interface EtagSchema {
   /** True if the ETags are weak: `W/"…"`. */
   readonly weak: boolean;

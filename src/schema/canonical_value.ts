@@ -5,7 +5,7 @@ import type { ColumnInfo } from "./table_info.ts";
 
 /** Returns a string for a column value. Only equal values have the same string. */
 export function canonicalValueText(value: unknown, column: ColumnInfo): string {
-  // A structure stays JSON text, so that a list in a list differs from the items of the inner list.
+  // A list or object becomes JSON, because `String` would flatten a nested list.
   const text = typeof value === "object" && value !== null ? writeJson(value) : String(value);
   // In an `any` column, quotes distinguish the string "5" from the number 5.
   if (column.databaseType?.shape.kind === "any" && typeof value === "string") return `"${text}"`;

@@ -50,7 +50,7 @@ export const referenceOptions = group(
   { onDelete: action, onUpdate: action } satisfies Described<ReferenceOptions>,
 ).required();
 
-/** Reads the actions of a foreign key. */
+/** Returns the `ON DELETE` and `ON UPDATE` actions from the options of a foreign key. */
 export function readActions(options: ReferenceOptions): ForeignKeyActions {
   const place = { subject: "Cannot declare a foreign key", path: "" };
   const { onDelete = null, onUpdate = null } = referenceOptions.read(options, place);

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 
 /**
- * Returns a name for an index or constraint, which is the same at each start. The name consists of
- * the table, the columns, and the type. A name that is too long for Postgres ends with a hash of
- * the whole name.
+ * Returns the name of an index or constraint. Equal arguments always have the same name. The name
+ * consists of the table, the columns, and the type. A name that is too long for Postgres ends with
+ * a hash of the whole name.
  */
 export function constraintName(parts: readonly string[], what: string): string {
   const whole = [...parts, what].join("_");

@@ -57,7 +57,8 @@ export function jsonExcess(
   text: string,
   { levels, names, digits }: JsonLimits,
 ): keyof JsonLimits | null {
-  // A level takes at least two characters, and a member at least five: `"":1,`.
+  // A short string cannot exceed a limit: a level takes at least two characters, and a member at
+  // least five: `"":1,`.
   const { length } = text;
   if (length <= 2 * levels && length <= 5 * names && length <= digits) return null;
   let open = 0;

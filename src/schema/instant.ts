@@ -37,7 +37,10 @@ export function parseMoment(text: string): string | null {
   return parseInstant(text.replace(finerThanMicroseconds, "$1"));
 }
 
-/** Returns the canonical timestamp, or null if the year is out of range. `micros` is 0–999. */
+/**
+ * Returns the canonical timestamp of milliseconds since 1970 and 0–999 microseconds. Returns null
+ * if the year is out of range.
+ */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
   if (utc === null) return null;

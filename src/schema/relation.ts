@@ -46,7 +46,7 @@ export interface ColumnPair {
   readonly other: ColumnInfo;
 }
 
-/** Returns the pairs for the step in the opposite direction. */
+/** Returns the column pairs of a relation step for the opposite direction. */
 export function reversedPairs([first, ...more]: ColumnPairs): ColumnPairs {
   return [reversedPair(first), ...more.map(reversedPair)];
 }
@@ -55,7 +55,10 @@ function reversedPair({ own, other }: ColumnPair): ColumnPair {
   return { own: other, other: own };
 }
 
-/** Creates the step to the rows of `table` whose columns equal those of a row, in all pairs. */
+/**
+ * Creates a relation step. It leads from a row to the rows of `table` that have equal values in all
+ * pairs of columns.
+ */
 export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep {
   return {
     table,

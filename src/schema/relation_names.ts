@@ -13,7 +13,10 @@ export interface NamedKey {
 /** Candidate names for one relation, best first. The first name that is free is used. */
 export type NameChoices = readonly string[];
 
-/** Returns names for the relation to the row that a foreign key references: `billing_address`. */
+/**
+ * Returns candidate names for the relation to the row that a foreign key references, such as
+ * `billing_address`.
+ */
 export function namesToOne(key: NamedKey): NameChoices {
   const role = roleOf(key);
   const target = singular(key.to);
@@ -34,8 +37,9 @@ export function namesToMany(key: NamedKey): NameChoices {
 }
 
 /**
- * Returns true if a foreign key is named after the referenced table. An example is `language_id`
- * next to `original_language_id`. The relation can then have the name of the table.
+ * Returns true if a foreign key is named after the referenced table. For `languages`, this is true
+ * for `language_id`, but not for `original_language_id`. The relation can then have the name of the
+ * table.
  */
 export function isPlainKey(key: NamedKey): boolean {
   const role = letters(singular(roleOf(key)));
@@ -103,7 +107,7 @@ function roleOf({ columns, references, to }: NamedKey): string {
 
 /** Removes the prefix or suffix for "id" from a column name: `CustomerID` becomes `Customer`. */
 function withoutId(column: string, table: string): string {
-  // In a reference to the table `grids`, "grid" is a whole word and does not end in "id".
+  // In a reference to the table `grids`, the column `grid` is a whole word without the suffix "id".
   if (letters(column) === letters(singular(table))) return column;
   return affixes.reduce((name, affix) => name.replace(affix, ""), column)
     .replace(/^(?:fk|id)\p{Lu}(?=\p{Ll})/u, (start) => start.slice(2).toLowerCase());

@@ -97,7 +97,10 @@ export interface ColumnInfo extends ValueRules {
   readonly default: ColumnDefault | null;
   /** True if the database computes the column. Requests cannot write such a column. */
   readonly generated: boolean;
-  /** The SQL expression of a generated column, or null for other columns and if unknown. */
+  /**
+   * The SQL expression of a generated column. Null for other columns, and if the expression is
+   * unknown.
+   */
   readonly generatedSql: string | null;
   /**
    * The event at which the service sets the column to the current time, or null for never. Bodies
@@ -108,7 +111,7 @@ export interface ColumnInfo extends ValueRules {
   readonly onUpdate?: () => unknown;
   /** The former name of the column in the database, for migrations, or null if there is none. */
   readonly formerName: string | null;
-  /** The column that a single-column foreign key references, or null without one. */
+  /** The column that a single-column foreign key references, or null without such a foreign key. */
   readonly references: ColumnReference | null;
   /**
    * The declared type of a column that the service did not create, e.g. `NVARCHAR(160)` or `inet`.

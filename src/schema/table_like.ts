@@ -123,7 +123,7 @@ function describe(table: DrizzleTable): TableInfo {
   return info;
 }
 
-/** Returns a column's description. The third argument of a Drizzle table uses copies of columns. */
+/** Returns a column's description. In the third argument of a Drizzle table, columns are copies. */
 function columnOf(table: TableInfo, source: DrizzleColumn): ColumnInfo {
   const dbName = dbNameOf(source, source.table);
   const found = table.columns.find((column) => column.dbName === dbName);

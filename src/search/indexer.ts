@@ -14,9 +14,9 @@ export interface Indexer {
   readonly joinsTransaction: boolean;
   /**
    * Called in the transaction of a write, after all rows are written and all hooks have run, right
-   * before the commit. Returns the work after the end of the transaction. If the transaction is
-   * retried, it is called for each attempt. `rows` are the rows of the keys in the state that will
-   * be committed, or null if the rows must be read.
+   * before the commit. Returns the functions to call after the end of the transaction. If the
+   * transaction is retried, it is called for each attempt. `rows` are the rows of the keys in the
+   * state that will be committed, or null if the rows must be read.
    */
   beforeCommit(
     keys: readonly Key[],
@@ -25,7 +25,7 @@ export interface Indexer {
   ): MaybePromise<PendingIndexing>;
 }
 
-/** The work of an indexer after the transaction of a write. */
+/** The functions of an indexer that are called after the transaction of a write. */
 export interface PendingIndexing {
   /** Called after the commit. The response to the write waits for the result. */
   committed(): MaybePromise<void>;

@@ -45,7 +45,7 @@ export class InlineIndexer implements Indexer {
     rows: readonly Row[] | null,
   ): MaybePromise<PendingIndexing> {
     const { backend: { local }, isPrepared } = this.#open;
-    // Filling the index may already have passed these rows, so this write indexes them, too.
+    // The filling of the index may already have read these rows, so this write indexes them, too.
     return local === null || !isPrepared
       ? this.#afterwards(keys, 2)
       : this.#within({ keys, rows }, local, connection);

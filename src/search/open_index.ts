@@ -34,7 +34,10 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** Promises that resolve when the index is prepared and filled. A failure replaces them. */
+  /**
+   * Promises that resolve when the index is prepared and filled. After a failure, new promises
+   * replace these promises.
+   */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
@@ -241,7 +244,7 @@ function waiting(): PromiseWithResolvers<void> {
 const maxWaitMs = 2_000;
 const firstRetryMs = 1_000;
 const maxRetryMs = 60_000;
-/** How long `/readyz` shows a failed search unless a later one succeeds, in milliseconds. */
+/** How long `/readyz` reports a failed search unless a later search succeeds, in milliseconds. */
 const failureShownMs = 5_000;
 
 const lostForGood =

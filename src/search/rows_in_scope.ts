@@ -10,9 +10,9 @@ import type { SearchIndex } from "./search_index.ts";
 export type IndexedRows = readonly Comparison[];
 
 /**
- * Returns how indexes of the table find the rows of a scope, as alternative lists of comparisons.
- * Each alternative includes all rows in scope, and possibly more rows. For an empty scope there are
- * no alternatives.
+ * Returns alternative lists of comparisons that indexes of the database support. The comparisons of
+ * each list together find all rows in scope, and possibly more rows. If the indexes cannot find all
+ * rows in scope, the result is empty.
  */
 export function indexedRows(
   scope: Filter,
@@ -37,9 +37,9 @@ export function indexedRows(
 }
 
 /**
- * Returns the keys of the rows of one alternative as a SELECT of `_k0`, `_k1`, and so on. Returns
- * null if each alternative has more rows than {@link fewRows}. A search that starts with these keys
- * examines no rows of other users, even if many contain the words.
+ * Returns a SELECT of the keys that one of the alternatives finds, as `_k0`, `_k1`, and so on.
+ * Returns null if each alternative finds more rows than {@link fewRows}. A search that starts with
+ * these keys examines no rows of other users, even if many such rows contain the words.
  */
 export async function fewInScope(
   choices: readonly IndexedRows[],

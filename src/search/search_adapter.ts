@@ -17,8 +17,8 @@ export interface SearchAdapter {
   /** The property names of the columns that the adapter can index, or null for all columns. */
   readonly columns: ReadonlySet<string> | null;
   /**
-   * Returns the engine's part of one index, without connecting. Throws a plain Error for an index
-   * that the engine does not support.
+   * Returns the engine's implementation of one index, without connecting. Throws a plain Error for
+   * an index that the engine does not support.
    */
   openIndex(index: IndexDescription, runtime: Runtime): IndexBackend;
   /** Resolves if the engine responds, for `/readyz`. Null if the check of the database suffices. */
@@ -40,11 +40,12 @@ export interface IndexChange {
   readonly version: number;
 }
 
-/** An engine's part of one index. */
+/** The implementation of one search index by an engine. */
 export interface IndexBackend {
   /**
-   * Creates the missing parts of the index. Returns true if the index already contains the rows of
-   * its table. Returns false if the index is new, has another format, or was lost with the process.
+   * Creates the index, or whatever is missing of it. Returns true if the index already contains the
+   * rows of its table. Returns false if the index is new, has another format, or was lost with the
+   * process.
    */
   prepare(): Promise<{ readonly isFilled: boolean }>;
   /**
@@ -80,9 +81,12 @@ export interface IndexBackend {
     within: readonly Key[] | null,
     signal: AbortSignal,
   ): AsyncIterable<readonly Key[]>;
-  /** Returns at most `most` keys in index order: after the key `after`, or from the start. */
+  /**
+   * Returns at most `most` keys in the order of the index: after the key `after`, or from the
+   * start.
+   */
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
-  /** The part of an index in the table's own database, or null for an index elsewhere. */
+  /** The functions of an index in the table's own database, or null for an index elsewhere. */
   readonly local: LocalIndex | null;
   /** Returns the words in a found string that match the query, for highlights. */
   readonly matchWords: WordMatcher;
@@ -97,7 +101,7 @@ export interface WriteOptions {
   readonly isAwaited: boolean;
 }
 
-/** The part of an index backend for an index that is in the database of its table. */
+/** The functions of a search index that is in the database of its table. */
 export interface LocalIndex {
   /**
    * True if a failing statement ends the transaction, so the changes need a savepoint. Otherwise

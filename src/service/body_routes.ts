@@ -10,7 +10,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
-/** Reads bodies for routes of the service that belong to no resource. */
+/** The dependencies for reading bodies of routes that belong to no resource. */
 export interface BodyRoutes {
   readonly limits: BodyLimits;
   readonly queues: RequestQueues;

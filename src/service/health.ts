@@ -80,7 +80,7 @@ export function databaseCheck(connection: Connection): HealthCheck {
   };
 }
 
-/** Returns the health check of the key-value store, which reads a key without a value. */
+/** Returns the health check of the key-value store. The check reads a key that has no value. */
 export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck {
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }

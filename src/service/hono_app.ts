@@ -171,7 +171,7 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   return hono;
 }
 
-/** Returns the spellings of a path. A path with a final slash also works without it. */
+/** Returns a path, and for a path with a final slash also the path without the slash. */
 function spellings(path: string): readonly string[] {
   return path.endsWith("/") ? [path, path.slice(0, -1)] : [path];
 }

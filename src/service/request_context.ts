@@ -12,7 +12,7 @@ export class DirectCaller implements Caller {
   readonly #info: unknown;
   #user: User | null = null;
 
-  /** `info` contains the listener's facts about the connection. */
+  /** `info` is the object in which the listener describes the connection. */
   constructor(info: unknown) {
     this.#info = info;
     this.#user = parseUser(innerRequestOf(info)?.user);
@@ -177,9 +177,9 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 }
 
 /**
- * The body of a request in the place where Hono expects it. This is a class, because V8 creates a
- * hidden class for each object literal with a getter. The hidden class keeps the request until the
- * next major garbage collection.
+ * The object in which Hono looks up the body of a request. This is a class, because V8 creates a
+ * hidden class for each object literal with a getter. The hidden class keeps the request in memory
+ * until the next major garbage collection.
  */
 class BodyOfContext {
   /** Hono finds the body as an own property with this name. */
@@ -237,7 +237,7 @@ export function bodyWasConsumed(): Problem {
   );
 }
 
-/** The facts of a request that the service creates internally for a client's subscription. */
+/** The description of a request that the service creates internally for a client's subscription. */
 export interface InnerRequest {
   /** Receives the bytes of the subscription's stream. */
   readonly part: StreamPart;
@@ -248,19 +248,22 @@ export interface InnerRequest {
 /** Only this file uses this symbol, so no request from outside can be an inner request. */
 const innerKey = Symbol("inner request");
 
-/** Returns a copy of a connection's facts, which disappear when the connection closes. */
+/**
+ * Returns a copy of the listener's description of a connection. The listener's own description
+ * disappears when the connection closes.
+ */
 export function keptInfo(info: unknown): object {
   const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
-  // A spread does not copy the facts, because they are getters of a class.
+  // The members of the listener's object are getters of a class, which a spread does not copy.
   return { ...Object(info), remoteAddr, completed };
 }
 
-/** Returns the facts of an inner request, including the facts of the connection. */
+/** Returns the description of a connection, with the inner request as an additional member. */
 export function infoOfInner(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }
 
-/** Returns the inner request in the facts of a connection, or null for any other request. */
+/** Returns the inner request that {@link infoOfInner} has added, or null for any other request. */
 export function innerRequestOf(info: unknown): InnerRequest | null {
   if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
   // The cast is safe: only `infoOfInner` sets this member.

@@ -162,7 +162,7 @@ export class RouteHandlers {
     const found = table.at(table.canonical(path) ?? path);
     const route = found?.get(reads ? "GET" : method);
     if (route !== undefined) return await this.#answerAt(route, context, target, prefix);
-    // The deployer, or a parent app, has added later routes after the routes of this app.
+    // The deployer, or a parent app, has added routes after the routes of this app.
     const hasLaterRoute = context.req.routeIndex + 1 < matchedRoutes(context).length;
     for (const page of pages) {
       const answerPage = page.yields && hasLaterRoute ? null : page.at(path, mountedAt + prefix);

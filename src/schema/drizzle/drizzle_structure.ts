@@ -25,7 +25,10 @@ export interface DrizzleTable {
 export interface DrizzleColumn {
   /** Name of the column in the database. */
   readonly name: string;
-  /** True if the column has the property's name. Drizzle's older line may still convert it. */
+  /**
+   * True if the column has the property's name. Drizzle's older release line may still convert the
+   * name.
+   */
   readonly keyAsName?: boolean;
   /** The table that contains the column. */
   readonly table: DrizzleTable;
@@ -68,7 +71,7 @@ export const nameKey: unique symbol = Symbol.for("drizzle:Name");
 export const schemaKey: unique symbol = Symbol.for("drizzle:Schema");
 /** The property under which a Drizzle table stores its columns. */
 export const columnsKey: unique symbol = Symbol.for("drizzle:Columns");
-/** The property for the columns that a Drizzle table passes to its third argument. */
+/** The property under which a Drizzle table stores the columns that its third argument receives. */
 export const extraColumnsKey: unique symbol = Symbol.for("drizzle:ExtraConfigColumns");
 /** The property under which a Drizzle table stores its third argument. */
 export const extraConfigKey: unique symbol = Symbol.for("drizzle:ExtraConfigBuilder");

@@ -89,7 +89,7 @@ function describeColumn(name: string, source: DrizzleColumn, table: TableContext
     primaryKey: isKey,
     unique: source.isUnique === true ||
       table.uniques.some((names) => names.length === 1 && names[0] === dbName),
-    // A column that is GENERATED ALWAYS AS IDENTITY also accepts no value.
+    // The service cannot write a column that is GENERATED ALWAYS AS IDENTITY either.
     generated: generated !== undefined || identity?.type === "always",
     generatedSql: isDrizzleSql(generated?.as) ? sqlTextOf(generated.as) : null,
   };

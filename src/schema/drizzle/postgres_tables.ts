@@ -44,7 +44,7 @@ function scalarType(column: DrizzleColumn): DrizzleType {
   const kind = column.enum === undefined ? kindOf(column, name) : undefined;
   if (kind === undefined) return databaseTypeOf(column, name);
   const [first = null, second = null] = numbers;
-  // Drizzle cannot read a fraction in a column of bigints, so such a column must be whole.
+  // Drizzle cannot read fractions as bigints, so a numeric column with bigints must be whole.
   const isWhole = first !== null || column.columnType === "PgNumericBigInt";
   return {
     ...plain,
@@ -100,7 +100,7 @@ const kindsOfTypes = kindsByName({
   bytes: ["bytea"],
 });
 
-/** The catalog names of types, by their different names in a declaration. */
+/** The catalog of Postgres names the serial types of declarations by these types. */
 const storedTypes: ReadonlyMap<string, string> = new Map([
   ["smallserial", "smallint"],
   ["serial", "integer"],
@@ -127,7 +127,10 @@ const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTrai
   hasExtremes,
 });
 
-/** The traits of Postgres types that no column kind represents, equal to the catalog's traits. */
+/**
+ * The traits of the Postgres types that no column kind represents. They equal the traits that the
+ * service reads from the catalog of Postgres.
+ */
 const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
   ["inet", builtIn("inet", true, true)],
   ["cidr", builtIn("cidr", true, false)],

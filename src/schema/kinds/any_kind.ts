@@ -18,7 +18,7 @@ export const anyKind: Kind = {
   },
   fromText(text) {
     requireStorableText(text);
-    // Parses an infinity as rows show it.
+    // Rows contain an infinity as the string `Infinity` or `-Infinity`.
     if (/^-?Infinity$/.test(text)) return Number(text);
     return looksLikeNumber(text) ? numberOf(text) : text;
   },

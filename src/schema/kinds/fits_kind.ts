@@ -20,7 +20,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   text: (value) => typeof value === "string",
   integer: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
   bigint: (value) => typeof value === "string" && /^-?\d+$/.test(value),
-  // A REAL column may contain an integer that lost digits when it was converted to a double.
+  // An integer beyond 2^53 may have lost digits when SQLite converted it to a double.
   real: (value, { existingType }) =>
     Number.isFinite(value) &&
     (existingType === null || Number.isSafeInteger(value) || !Number.isInteger(value)),

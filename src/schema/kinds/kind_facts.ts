@@ -2,7 +2,10 @@ import type { ColumnKind } from "../kind.ts";
 
 /** The properties of a column kind on which other modules depend. */
 export interface KindFacts {
-  /** The family of the kind. Kinds of one family can be compared exactly. Null if inexact. */
+  /**
+   * The family of the kind. Values of kinds in one family can be compared exactly. Null if
+   * comparisons are inexact.
+   */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
   /** The arithmetic of sums and averages, or null for kinds without arithmetic. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
@@ -14,7 +17,7 @@ export interface KindFacts {
   readonly isQuotedInSql: boolean;
   /** True if the length of a value has no limit. */
   readonly isLong: boolean;
-  /** True if the change log always stores one value as the same text. */
+  /** True if the change log stores equal values as equal strings. */
   readonly isPlainInImages: boolean;
   /** True if engines store the values in different forms. */
   readonly dependsOnEngine: boolean;
@@ -83,7 +86,9 @@ export function isWhole({ kind }: { readonly kind: ColumnKind }): boolean {
   return kindFacts[kind].arithmetic === "whole";
 }
 
-/** Returns the entries of an object that has one member for each kind, in the same order. */
+/**
+ * Returns the entries of an object that has one member for each kind, in the order of the members.
+ */
 export function kindEntries<T>(table: Readonly<Record<ColumnKind, T>>): [ColumnKind, T][] {
   // The type requires all kinds as keys, so no other key exists.
   return Object.entries(table) as [ColumnKind, T][];

@@ -26,8 +26,8 @@ export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfC
 }
 
 /**
- * Matches a list as Postgres prints it. For bounds such as `[0:1]={1,2}`, and for two-dimensional
- * lists of documents, a row shows this string instead of a list.
+ * Matches a list as Postgres prints it. Rows contain this string instead of a list if the array has
+ * bounds such as `[0:1]={1,2}`, and for two-dimensional lists of documents.
  */
 const listText = /^(?:\[-?\d+:-?\d+\])*=?\{.*\}$/s;
 const recordText = /^\(.*\)$/s;

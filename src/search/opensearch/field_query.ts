@@ -3,7 +3,10 @@ import type { SearchQuery, SearchTerm } from "../search_query.ts";
 
 type Clause = Record<string, unknown>;
 
-/** Returns the name of a document's field, because a column name may be invalid in OpenSearch. */
+/**
+ * Returns the name of the document field for a column position, because a column name may be
+ * invalid in OpenSearch.
+ */
 export function fieldName(position: number): string {
   return `f${position}`;
 }

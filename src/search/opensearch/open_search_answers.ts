@@ -7,14 +7,17 @@ export interface Hit {
   readonly sort: Sort;
 }
 
-/** The facts that an index returns about itself. */
+/** The names, the uuid and the metadata of an index, as a server returns them. */
 export interface IndexFacts {
   /** Name of the index itself, not of an alias that refers to it. */
   readonly name: string;
   /** The server's id of the index. If the index is created again, it has a different id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** The metadata, or null if another program created the index. `filled` is an index's uuid. */
+  /**
+   * The metadata, or null if another program created the index. `filled` is the uuid of the index
+   * that was filled.
+   */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   /** The names of the index's fields. */
   readonly fields: readonly string[];
@@ -34,7 +37,9 @@ export interface BulkOutcome {
   readonly isLost: boolean;
 }
 
-/** Reads the hits of a response. Throws a plain Error unless the response contains all hits. */
+/**
+ * Reads the hits of a search response. Throws a plain Error unless the response contains all hits.
+ */
 export function hitsOf(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
     throw new Error("OpenSearch did not answer for all of its shards");
@@ -57,7 +62,10 @@ export function isMissingIndex(body: unknown): boolean {
   return member(member(body, "error"), "type") === "index_not_found_exception";
 }
 
-/** Reads the facts about the indexes of a name. Throws a plain Error for another response. */
+/**
+ * Reads the metadata of the indexes with a name or alias from a response. Throws a plain Error for
+ * an unexpected response.
+ */
 export function indexFacts(body: unknown): readonly IndexFacts[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw strange;
   return Object.entries(body).map(([name, facts]) => {
@@ -94,7 +102,8 @@ export function isServer(body: unknown): boolean {
 
 /**
  * Reads the result of each document of a bulk request to `index`. Only documents that the response
- * confirms individually count as written. A newer version, or no document to delete, is no failure.
+ * confirms individually count as written. A change does not fail if the index has a newer version,
+ * or if the document to delete is missing.
  */
 export function bulkOutcome(
   body: unknown,

@@ -30,7 +30,7 @@ export interface OpenSearchAnswer {
   readonly body: unknown;
 }
 
-/** The requests to the servers of one cluster. */
+/** The client, which sends requests to the servers of one cluster. */
 export interface OpenSearchClient {
   request(request: OpenSearchRequest): Promise<OpenSearchAnswer>;
   close(): Promise<void>;

@@ -66,8 +66,8 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /**
-   * Creates or finds the index. The name of the service is an alias. A write through the alias
-   * never creates an index, and a search uses the name of the index itself. An index that is
+   * Creates or finds the index. The name that the service uses is an alias. A write through the
+   * alias never creates an index, and a search uses the name of the index itself. An index that is
    * created again under that name, or restored from a snapshot, has another uuid than the filled
    * index.
    */

@@ -30,7 +30,7 @@ export interface OutboxEntry extends DocumentName {
   readonly lease: OutboxLease | null;
   /** Time since which the entry is dead after too many failures, or null for a pending entry. */
   readonly deadSince: number | null;
-  /** A document or deletion passed to {@link SearchOutbox.enqueue}, or null to read the row. */
+  /** The change passed to {@link SearchOutbox.enqueue}, or null if drainers read the row. */
   readonly given: "document" | "delete" | null;
 }
 
@@ -48,7 +48,9 @@ export interface OutboxLease {
   readonly revision: number;
 }
 
-/** The list that contains an entry (due or dead entries), and the time that orders the list. */
+/**
+ * The list of an entry, which is the list of due or of dead entries, and the time that sorts it.
+ */
 export interface OutboxPlace {
   readonly kind: "due" | "dead";
   readonly at: number;
@@ -92,7 +94,7 @@ export function withdrawIntent(entry: OutboxEntry, { id }: OutboxIntent): Outbox
   return withoutNothing({ ...entry, intents });
 }
 
-/** Adds work that no write of a row announced. */
+/** Adds a change that was passed to {@link SearchOutbox.enqueue}. */
 export function addGiven(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -107,7 +109,7 @@ export function revive(entry: OutboxEntry, now: number): OutboxEntry {
   return addWork(entry, now);
 }
 
-/** Returns the list that contains an entry, and the entry's position in the list. */
+/** Returns the list that contains an entry, and the time that sorts the list. */
 export function placeOf(entry: OutboxEntry): OutboxPlace {
   const { lease, readyRevision, notBefore, deadSince, intents } = entry;
   if (deadSince !== null) return { kind: "dead", at: deadSince };

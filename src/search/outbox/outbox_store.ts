@@ -17,8 +17,8 @@ export interface PlacedDocument extends DocumentName {
 }
 
 /**
- * The records of the search outbox in the key-value store. One commit writes an entry and its place
- * in the list of due or dead entries, so due entries are found without reading the others.
+ * The records of the search outbox in the key-value store. One commit writes an entry and its
+ * record in the list of due or dead entries, so due entries are found without reading the others.
  */
 export class OutboxStore {
   readonly #store: KeyValue;

@@ -28,7 +28,7 @@ export interface SearchOutbox {
   stats(): Promise<OutboxStats>;
   /** Returns the entries that failed too often, the oldest first. */
   dead(limit?: number): Promise<readonly DeadEntry[]>;
-  /** Makes dead entries pending again, all or the named ones. Returns their number. */
+  /** Makes all dead entries, or the named entries, pending again. Returns the number of entries. */
   replayDead(names?: readonly DocumentName[]): Promise<number>;
 }
 

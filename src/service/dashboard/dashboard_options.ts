@@ -20,8 +20,9 @@ export interface DashboardOptions {
 }
 
 /**
- * Returns true if a request may use the dashboard. Any other value denies access. A caller with an
- * invalid credential is anonymous here, so that the function can check a separate credential.
+ * Returns true if a request may use the dashboard. Any value other than `true` denies access. A
+ * caller with an invalid credential is anonymous here, so that the function can check a separate
+ * credential.
  */
 export type AuthorizeDashboard = (
   request: Request,

@@ -7,7 +7,7 @@ import type { ColumnKind } from "../../schema/kind.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
-/** The facts of a resource in the dashboard: its fields, and the access to its rows. */
+/** The description of a resource in the dashboard: its fields, and the access to its rows. */
 export interface ResourceFacts {
   /** Name of the table. */
   readonly name: string;
@@ -89,7 +89,7 @@ export interface ServedResources {
   readonly prefix: string;
 }
 
-/** Returns the facts of each resource of a service, as its callers see it. */
+/** Returns the description of each resource of a service, as its callers see the resource. */
 export function factsOfResources(served: ServedResources): readonly ResourceFacts[] {
   return served.resources.map((one) => factsOf(one, served));
 }
@@ -172,7 +172,10 @@ function columnFacts(
   };
 }
 
-/** Returns the reference of a column by foreign key or relation. Hidden fields are not shown. */
+/**
+ * Returns the resource and field that a column references by foreign key or relation. Never returns
+ * a hidden field.
+ */
 function referenceOf(
   column: ColumnInfo,
   resource: Resource,

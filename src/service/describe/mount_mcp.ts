@@ -18,7 +18,7 @@ export interface MountedMcp {
   readonly bodies: BodyRoutes;
   /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
-  /** Marks a request of a tool. Called before the app handles the request. */
+  /** Marks a request as sent by a tool of MCP. Called before the app handles the request. */
   mark(request: Request): void;
 }
 

@@ -60,7 +60,7 @@ export class RequestMetrics {
   }
 }
 
-/** The facts of a request that are counted after its response. */
+/** The route, status and duration of a response, for the metrics of requests. */
 export interface AnsweredRequest {
   /** The configured route, or an empty string for an unknown route. */
   readonly route: string;
