@@ -2,7 +2,7 @@ import { urlOf } from "../listen/listener.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { CliRights } from "./cli_rights.ts";
 
-/** The facts in the banner, which the command line prints when the service starts. */
+/** The contents of the banner, which the command line prints when the service starts. */
 export interface BannerFacts {
   readonly version: string;
   /** The text after "Serving" in the banner, for example `shop.db, read-only`. */

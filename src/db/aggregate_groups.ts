@@ -56,7 +56,8 @@ function unlessInexact(error: unknown): null {
 }
 
 function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
-  // A group key can equal the marker by chance. The exact statement then returns the same result.
+  // A group key can equal the marker of inexact metrics by chance. The exact statement then returns
+  // the same result.
   return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 
@@ -103,8 +104,8 @@ function decodeValue(
 }
 
 /**
- * Returns a row's value as the keys and metrics of groups show it. Decimals of a column without a
- * scale get their shortest form, because `1.5` and `1.50` are equal.
+ * Returns the value of a row in the form in which groups contain keys and metrics. Decimals of a
+ * column without a scale get their shortest form, because `1.5` and `1.50` are equal.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = kindFacts[column.kind].arithmetic === "decimal" && column.scale === null;

@@ -60,7 +60,7 @@ export interface LeftOutSchema {
 export interface LeftOut {
   /** The name in the database. A column's name includes its table, as in `notes.folded`. */
   readonly table: string;
-  /** The reason, as a clause that follows "… is left out: ". */
+  /** The reason, as the rest of a sentence that begins with "… is left out: ". */
   readonly reason: string;
 }
 
@@ -106,7 +106,7 @@ export function isInternal(name: string): boolean {
   return name.startsWith("_service_") || name.startsWith("service_fts_") || /^sqlite_/i.test(name);
 }
 
-/** Completes the drafts to table descriptions. Omits foreign keys to tables without a draft. */
+/** Converts drafts to complete table descriptions. Omits foreign keys to tables without a draft. */
 export function completeDrafts(
   drafts: readonly TableDraft[],
   refreshLabels: TableInfo["refreshLabels"] = null,
@@ -188,7 +188,10 @@ function foreignKeysOf(
   });
 }
 
-/** Spells the columns as their tables do. SQLite spells them as the foreign key clause does. */
+/**
+ * Returns the key with column names as their tables spell them. SQLite returns the spelling of the
+ * FOREIGN KEY clause.
+ */
 function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): ForeignKey[] {
   const columns = key.columns.map((name) => spelledBy(from, name));
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));

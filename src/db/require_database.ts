@@ -5,8 +5,8 @@ import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_datab
 import type { Database } from "./database.ts";
 
 /**
- * Returns an option whose value is an open database. Its messages explain common mistakes, such as
- * a URL that was not opened or a missing `await`.
+ * Returns the description of an option whose value is an open database. The error messages explain
+ * common mistakes, such as a URL that was not opened or a missing `await`.
  */
 export function databaseOption(): Option<Database | undefined> {
   return having<Database>(takes, "driver").advising((given) =>
@@ -17,8 +17,8 @@ export function databaseOption(): Option<Database | undefined> {
 }
 
 /**
- * Returns the option of an app whose value is an open database. The option also accepts a Drizzle
- * database, and opens it.
+ * Returns the description of the option of an app whose value is an open database. The option also
+ * accepts a Drizzle database, and opens it.
  */
 export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
   return other<Database | DrizzleDatabase>(

@@ -123,7 +123,7 @@ export async function fetchEstimate(
 
 /**
  * Creates a {@link RowReader}, which caches the decoders of each list of columns. The definitions
- * of `conflicting` tables say how a conflict is resolved.
+ * of `conflicting` tables specify how the database resolves a conflict.
  */
 export function createRowReader(
   dialect: Dialect,

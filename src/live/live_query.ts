@@ -11,7 +11,10 @@ export interface LiveQuery {
   readonly resource: string;
   readonly table: TableInfo;
   readonly reader: RowReader;
-  /** The conjunction of scope, request filter and "not deleted". */
+  /**
+   * The conjunction of the scope, the filter of the request, and the condition that the row is not
+   * deleted.
+   */
   readonly filter: Filter;
   readonly view: LiveView;
 }
@@ -22,12 +25,15 @@ export interface CompiledLiveQuery {
   readonly decide: InMemoryMatcher;
 }
 
-/** Returns a string that is equal for two live queries only if they show rows alike. */
+/** Returns a string that is equal for two live queries only if they send rows in the same form. */
 export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">): string {
   return `${resource} ${view.key}`;
 }
 
-/** Returns a string that is equal for two live queries only if they show the same rows alike. */
+/**
+ * Returns a string that is equal for two live queries only if they send the same rows in the same
+ * form.
+ */
 export function liveQueryKey(query: LiveQuery): string {
   return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
 }

@@ -10,7 +10,10 @@ import type { ScopedRequest } from "./stream/scope_recheck.ts";
  * resource creates the view, because only the resource masks values.
  */
 export interface LiveView {
-  /** Views of one resource with the same key show rows alike, and share the bytes of events. */
+  /**
+   * Views of one resource with the same key send rows in the same form, and share the bytes of
+   * events.
+   */
   readonly key: string;
   /** A key that is equal for views that differ only in the rights to included rows. */
   readonly shape: string;
@@ -33,7 +36,7 @@ export interface ShownRelation {
   readonly relation: Relation;
   /** The filter of the target table. It determines the included rows. */
   readonly filter: Filter;
-  /** The filter of the link table of `manyToMany`. */
+  /** The filter of the link table of a `manyToMany` relation. */
   readonly links: Filter;
   /** True if an index finds the rows that include a related row, by keys that are never NULL. */
   readonly isIndexed: boolean;

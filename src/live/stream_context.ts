@@ -89,7 +89,7 @@ async function checkDecision(
   try {
     if (!await matcher.check(table, image, filter)) dispatcher.recompile(table);
   } catch (error) {
-    // A check that could not be made does not show that the decision was wrong.
+    // If the check fails, the decision in memory may still be right.
     runtime.observe({ kind: "live_upkeep_failed", error });
   }
 }

@@ -3,7 +3,7 @@ import type { BillingSubscription } from "../billing_event.ts";
 import { billingKeys } from "./billing_keys.ts";
 import { addTerms, type SubscriptionTerms, subscriptionTerms } from "./subscription_terms.ts";
 
-/** A reported state of a subscription, with facts about its source. */
+/** A reported state of a subscription, and details of the report. */
 export interface ReportedSubscription {
   readonly subscription: BillingSubscription;
   /** Time of the event, in RFC 3339 and UTC. */

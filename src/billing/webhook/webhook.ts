@@ -110,7 +110,7 @@ export class Webhook {
       return { received: true, duplicate: true };
     }
     const handled = Promise.withResolvers<void>();
-    // Without this, a rejection would count as unhandled if no repeated delivery waits.
+    // Without this handler, a rejection would count as unhandled if no repeated delivery waits.
     handled.promise.catch(() => undefined);
     this.#running.set(delivery.id, handled.promise);
     try {

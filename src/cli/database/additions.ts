@@ -41,7 +41,10 @@ export function additionsByPath(
   };
 }
 
-/** Returns an error message if SQL functions or extensions have no database, or null. */
+/**
+ * Returns an error message if the arguments name SQL functions or extensions but no database.
+ * Otherwise returns null.
+ */
 export function loneAdditions(
   { additions }: GivenAdditions,
   database: string | null,

@@ -124,8 +124,8 @@ export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // The row images need the other half. A value may need four placeholders, for operators of
-  // Postgres that fold case.
+  // Filters may take half of the bound values, because the row images need the other half. A value
+  // may need four placeholders, for operators of Postgres that fold case.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {

@@ -14,7 +14,10 @@ export interface LoggedRow {
   readonly optimisticId: string | null;
 }
 
-/** Returns the row if its images are complete, else a `touch`, which makes streams restart. */
+/**
+ * Returns the row unchanged if its images are complete. Otherwise returns it as a `touch` without
+ * images, which makes streams start over.
+ */
 export function rowOfCompleteImages(
   row: LoggedRow,
   isWhole: (image: string, table: TableInfo) => boolean,

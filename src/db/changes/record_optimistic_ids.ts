@@ -12,7 +12,10 @@ import { engineOf } from "../engine/engine_of.ts";
  */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/** The position in the log before a transaction writes, or null if the log records transactions. */
+/**
+ * The position in the log before a transaction writes, or null if the log records the transaction
+ * of each change.
+ */
 export type LogMark = SqlValue;
 
 /** Returns the log position before a transaction writes. */
@@ -60,7 +63,7 @@ export async function recordOptimisticIds(
   return recorded;
 }
 
-/** A change of the log, and the id to record with it. */
+/** A change in the log, and the optimistic id to record with it. */
 interface Mark {
   readonly seq: SqlValue;
   readonly id: string;

@@ -11,7 +11,8 @@ export interface InstalledEngine {
   /** The SQL of a table whose column `name` contains the names of all relations. */
   readonly relations: string;
   /**
-   * Returns the changes that the service will make in the database besides new tables, as clauses.
+   * Returns descriptions of the changes that the service will make in the database besides new
+   * tables. Each is a part of a sentence.
    */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**
@@ -19,6 +20,6 @@ export interface InstalledEngine {
    * were any. Null if no connection can remove them.
    */
   readonly uninstall: ((driver: Driver, announce: Announce) => Promise<boolean>) | null;
-  /** The parts that the change log adds, as a clause. */
+  /** The objects that the change log adds to a database, as a part of a sentence. */
   readonly logParts: string;
 }

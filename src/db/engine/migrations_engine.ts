@@ -22,10 +22,11 @@ export interface MigrationsEngine {
 export interface ComparisonEngine extends ComparisonFacts {
   /** Reads the shapes of the existing tables that have these names. */
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
-  /** Returns a declared shape with the types that the catalog would show. */
+  /** Returns a declared shape with the types as the engine's catalog would print them. */
   declaredShape(parsed: TableShape): TableShape;
   /**
-   * Returns tables with the expressions that the catalog would show. Null if these are as declared.
+   * Returns tables with expressions as the engine's catalog would print them. Null if the catalog
+   * keeps expressions as declared.
    */
   readonly written:
     | ((
@@ -62,7 +63,10 @@ export interface RunningEngine {
   readonly hasOneWriter: boolean;
   /** Reads the state of the database before a migration. Returns the check to run afterwards. */
   integrity(connection: Connection): Promise<IntegrityCheck>;
-  /** Returns why the statement of a file cannot be run, as a clause, or null. */
+  /**
+   * Returns the reason why a migration file must not run the statement, or null. The reason is a
+   * part of a sentence.
+   */
   whyNot(statement: string): string | null;
   /** Returns true if a statement turns foreign keys off, for a table that a file rebuilds. */
   turnsKeysOff(statement: string): boolean;
@@ -84,7 +88,7 @@ export interface ExistingRecording {
 export interface RecordingSetup {
   readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
   readonly random: Random;
-  /** True if the streams of the table begin again, because its rows have other members. */
+  /** True if the streams of the table begin again, because the members of its rows have changed. */
   readonly startsAgain: boolean;
 }
 

@@ -3,8 +3,8 @@ import { engineOf } from "../engine/engine_of.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
 /**
- * Returns the tables whose definitions say how a conflict is resolved, such as by ON CONFLICT
- * REPLACE.
+ * Returns the tables whose definitions specify how the database resolves a conflict, such as by ON
+ * CONFLICT REPLACE.
  */
 export async function conflictTables(
   served: readonly TableOfDriver[],

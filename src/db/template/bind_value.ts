@@ -29,7 +29,10 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
   }
 }
 
-/** Checks a number of rows: Postgres rounds fractions, and a NULL may mean no limit. */
+/**
+ * Binds a number of rows. Rejects fractions, which Postgres would round, and NULL, which may mean
+ * no limit.
+ */
 function rowCount(value: unknown): Fragment {
   const count = typeof value === "bigint" ? Number(value) : value;
   if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) {

@@ -213,7 +213,7 @@ function isFilter(value: unknown): value is Filter {
     typeof value.operator.toSql === "function";
 }
 
-/** Returns a result column that no table has, as `timestamp().as("latest")` declares it. */
+/** Returns a result column that belongs to no table, as `timestamp().as("latest")` declares it. */
 function resultColumn(
   { declaration }: ColumnBuilder<unknown, boolean, boolean, boolean>,
 ): ColumnInfo {

@@ -6,7 +6,7 @@ import type { ColumnsInSql } from "./columns_in_sql.ts";
 import type { SqlTerms } from "./sql_terms.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
-/** An expression that a statement stores in a column: the tokens from `start` to before `end`. */
+/** An expression that a statement assigns to a column: the tokens from `start` to before `end`. */
 export interface StoredExpression {
   readonly column: ColumnInfo;
   readonly start: number;

@@ -18,8 +18,8 @@ export interface MaintenancePlan {
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
   /**
-   * True if only a read shows the order of the keys. Strings of an existing table may have a
-   * collation that memory cannot reproduce.
+   * True if only a read of the database determines the order of the keys. Strings of an existing
+   * table may have a collation that memory cannot reproduce.
    */
   readonly isRanked: boolean;
 }

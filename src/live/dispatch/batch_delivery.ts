@@ -137,7 +137,10 @@ export class BatchDelivery {
   }
 }
 
-/** Returns a string that is equal for groups whose events show rows alike and have equal `seq`. */
+/**
+ * Returns a string that is equal for groups whose events have rows in the same form and equal
+ * `seq`.
+ */
 function rendererKey({ viewKey, isSentByStep }: SubscriberGroup): string {
   return isSentByStep ? `step ${viewKey}` : viewKey;
 }

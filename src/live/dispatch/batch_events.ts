@@ -4,8 +4,8 @@ import type { InvalidationReason } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * The events of a batch for one group, as transitions in order. An item is null if its place is
- * reserved, or if its place has no event.
+ * The events of a batch for one group, as transitions in order. An item is null while its index is
+ * reserved for a later event, or if that event does not follow.
  */
 export type GroupTransitions = readonly (Transition | null)[];
 

@@ -6,7 +6,7 @@ import { type RowChange, rowChangeKey, type Transition } from "../match/row_chan
 
 /**
  * Renders the transitions of one batch as bytes for one view. Each transition is rendered once,
- * because groups with different filters show a row alike.
+ * because groups with different filters send a row in the same form.
  */
 export class EventRenderer {
   readonly #interest: Pick<LiveQuery, "table" | "view">;

@@ -11,14 +11,16 @@ import type { InvalidationReason } from "./server_sent_events.ts";
 /** The group of all subscribers of one live query, which share its computations. */
 export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
-  /** A key that is equal for groups that show rows alike. */
+  /** A key that is equal for groups that send rows in the same form. */
   readonly viewKey: string;
   /** The digest of the live query, from which the seals of resume tokens are computed. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
   /** The object that groups with the same included rows share, or null without included rows. */
   readonly includeGroup: AffectedGroup | null;
-  /** The rows that the live subscribers hold, or null if a row alone shows whether it matches. */
+  /**
+   * The rows that the live subscribers hold, or null if a row itself determines whether it matches.
+   */
   readonly heldRows: GroupHeldRows | null;
   /** The paths from the related rows that the filter reads back to the group's rows. */
   includePaths: readonly IncludePath[];

@@ -39,7 +39,7 @@ export class RingBuffer {
     return this.#end;
   }
 
-  /** The number after the last entry. */
+  /** The number of the next entry. */
   get next(): number {
     return this.#first + this.#entries.length;
   }

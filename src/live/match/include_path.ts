@@ -33,7 +33,7 @@ export interface ParentStep {
   readonly relation: Relation;
   /** The filter of the parents. Parents that are not included themselves include no rows. */
   readonly where: Filter;
-  /** The filter of the link table of `manyToMany`. */
+  /** The filter of the link table of a `manyToMany` relation. */
   readonly links: Filter;
   readonly isIndexed: boolean;
 }

@@ -95,7 +95,7 @@ async function readParents<G>(
     links,
     order: target.primaryKey.map((column) => ({ column, descending: false })),
     limit: maxAffectedParents + 1,
-    // One additional row shows that there are too many.
+    // One row more than the limit is requested, in order to detect that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
     // There are few keys, and there may be an index.

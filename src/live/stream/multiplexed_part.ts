@@ -33,7 +33,7 @@ export interface MultiplexedWriter {
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
   readonly #whole: MultiplexedWriter;
-  /** The facts to send, or null after they were sent. */
+  /** The key and types to send, or null after they were sent. */
   #facts: SubscriptionFacts | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;

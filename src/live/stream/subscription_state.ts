@@ -30,7 +30,7 @@ export interface SnapshotState {
   readonly kind: "snapshot";
   /** True after an invalidation. The pages must be newer than the cause of the invalidation. */
   readonly isFreshStart: boolean;
-  /** The rows that the client holds, or null if a row alone determines whether it matches. */
+  /** The rows that the client holds, or null if a row itself determines whether it matches. */
   readonly held: HeldRows | null;
   /** The row after which the next page begins; null for the first page. */
   start: SnapshotStart | null;
@@ -138,8 +138,8 @@ export interface ChangesToSend {
 }
 
 /**
- * Returns the key up to which a snapshot has sent its rows. Returns null if the keys do not show
- * that, and for every other state.
+ * Returns the key up to which a snapshot has sent its rows. Returns null if memory does not know
+ * the order of the keys, and for every other state.
  */
 export function sentKey(
   state: SnapshotState | CatchUpState,

@@ -218,9 +218,9 @@ function sessionPayment(session: JsonFields): EventFacts {
 }
 
 /**
- * Returns the facts of a payment intent. If it belongs to an invoice, the event of the invoice
- * grants the credits. In current API versions, the intent does not name its invoice. Only an intent
- * without an invoice names an account.
+ * Returns the event's members that describe a payment intent. If it belongs to an invoice, the
+ * event of the invoice grants the credits. In current API versions, the intent does not name its
+ * invoice. Only an intent without an invoice names an account.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");

@@ -47,7 +47,7 @@ export interface PairedTables {
 
 /**
  * Finds the existing table of each declared one, by its name or else its former name. A declared
- * table is in neither list if a view has its name.
+ * table is neither paired nor missing if a view has its name.
  */
 export function pairTables(
   declared: readonly DeclaredTable[],

@@ -8,7 +8,7 @@ import {
   splitStatements,
 } from "../../../sql/statements/split_statements.ts";
 
-/** A file of SQL that is run once. The numbers at the beginning of the names are the order. */
+/** A file of SQL that is run once. The number at the beginning of its name determines the order. */
 export interface MigrationFile {
   /** The name, such as `0001_notes.sql`. */
   readonly name: string;

@@ -5,8 +5,8 @@ import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
 
 /**
- * Refuses differences that the rows of a table prevent, with a remedy. `existing` are the declared
- * tables that exist.
+ * Adds an obstacle with a remedy for each difference that the rows of a table prevent. `existing`
+ * are the declared tables that exist.
  */
 export async function guardRows(
   table: TableMigration,

@@ -122,7 +122,7 @@ export class TableMigration {
   }
 }
 
-/** The facts and results that all tables of a plan share. */
+/** The inputs and results that the plans of all tables share. */
 export interface PlanContext {
   readonly connection: Connection;
   readonly planning: PlanningFacts;
