@@ -9,7 +9,7 @@ import { serviceOptionDescriptions } from "../src/app/config_options.ts";
 import { openDatabaseOptionRules } from "../src/engines/open_driver.ts";
 import { postgresOptionRules } from "../src/engines/postgres/driver/postgres_options.ts";
 import type { Option } from "../src/options/option.ts";
-import { resourceOptions } from "../src/resource/define/read_definition.ts";
+import { resourceOptionDescriptions } from "../src/resource/define/read_definition.ts";
 
 type Members = Readonly<Record<string, Option<unknown>>>;
 
@@ -24,7 +24,7 @@ type Subject = keyof typeof optionPages;
 
 const described: Readonly<Record<Subject, Members>> = {
   service: membersOf(serviceOptionDescriptions),
-  resource: membersOf(resourceOptions),
+  resource: membersOf(resourceOptionDescriptions),
   database: { ...membersOf(openDatabaseOptionRules), ...membersOf(postgresOptionRules) },
 };
 

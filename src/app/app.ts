@@ -23,7 +23,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import type { ServiceSchema } from "../openapi/service_schema.ts";
 import { type ResourceSummary, summarizeResource } from "../resource/routes/resource_summary.ts";
 import type { ApiOfApp } from "./infer_api.ts";
-import { type CallsFromCode, callsFromCode } from "../resource/code/calls_from_code.ts";
+import { type CallsFromCode, createCallsFromCode } from "../resource/code/calls_from_code.ts";
 import type { AnyApi } from "../resource/model/code_api.ts";
 import type { ImportsFromCode } from "../resource/code/import_as_system.ts";
 import {
@@ -249,7 +249,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   return {
     ...routes,
     fetch: observability.observed(routes, table),
-    ...{ ...callsFromCode(apiOf), ...imports },
+    ...{ ...createCallsFromCode(apiOf), ...imports },
     announceStop: () => void (draining = true),
     drain() {
       draining = true;

@@ -4,14 +4,14 @@ import type { User } from "../auth/user.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import {
-  countRefused,
-  countsRequests,
+  countRejectedRequest,
   createAnswerRequest,
+  haveRateLimit,
 } from "../resource/routes/answer_request.ts";
 import { RequestScheduler } from "../resource/http/request_scheduler.ts";
 import type { IdempotentAnswers } from "../resource/routes/idempotent_answers.ts";
-import { LargeBodies } from "../resource/http/large_bodies.ts";
-import { ReceivingBodies } from "../resource/http/receiving_bodies.ts";
+import { LargeBodyLimiter } from "../resource/http/large_bodies.ts";
+import { ReceivingBodyLimiter } from "../resource/http/receiving_bodies.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
@@ -60,9 +60,9 @@ export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
   const authenticate = identifying(identify, parts.middleware);
   const { trustProxy: trustedProxies } = resolved.abuse;
   const turns = new RequestScheduler(clock);
-  const limits = { ...resolved, receiving: new ReceivingBodies(clock) };
+  const limits = { ...resolved, receiving: new ReceivingBodyLimiter(clock) };
   const slowRoutes = new WeakSet<ResourceRoute>();
-  const largeBodies = new LargeBodies(clock);
+  const largeBodies = new LargeBodyLimiter(clock);
   const queues = { turns, largeBodies, slowRoutes };
   const answering = { ...queues, limits, guard, idempotency, trustedProxies, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
@@ -75,10 +75,10 @@ export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
     authenticate: authenticate === null
       ? null
       : (count) =>
-        createAuthentication(authenticate, observe, countsRequests(table.routes) ? count : null),
+        createAuthentication(authenticate, observe, haveRateLimit(table.routes) ? count : null),
     identify,
     authenticatesByContext: parts.middleware !== undefined,
-    countRefused: (route, received) => countRefused(route, received, answering),
+    countRefused: (route, received) => countRejectedRequest(route, received, answering),
     middleware: resolved.middleware,
     authRoutes,
     authPath: `${resolved.basePath}/auth`,

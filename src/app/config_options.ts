@@ -5,15 +5,15 @@ import { appDatabaseOption } from "../db/require_database.ts";
 import { abuseProtectionOptionDescriptions } from "../guard/abuse_protection_options.ts";
 import { idempotencyOptionRules } from "../idempotency/idempotency_options.ts";
 import { keyValueOptionRule } from "../kv/key_value_option.ts";
-import { type ListenOptions, listenOptions } from "../listen/listener.ts";
+import { listenOptionDescriptions, type ListenOptions } from "../listen/listener.ts";
 import { mcpOption } from "../mcp/mcp_options.ts";
 import { openapiOption } from "../openapi/openapi_options.ts";
 import { type Described, group, listOf } from "../options/option.ts";
 import {
   callback,
   flag,
-  having,
-  other,
+  objectWith,
+  testedValue,
   textLike,
   timerMs,
   whole,
@@ -51,7 +51,7 @@ export const serviceOptionDescriptions = group(
       {
         use: listOf("authenticators, like jwtAuth(…)", authenticatorOption()).default([]),
         recheckMs: timerMs().default(5_000),
-        routes: having<Router>("a Hono app, or an object with a fetch", "fetch"),
+        routes: objectWith<Router>("a Hono app, or an object with a fetch", "fetch"),
         middleware: callback<Middleware>(),
       } satisfies Described<AuthOptions>,
     ).advising((given) =>
@@ -80,16 +80,16 @@ export const serviceOptionDescriptions = group(
       } satisfies Described<SubscribeOptions>,
     ).default({}),
     env: envOptionDescription,
-    runtime: having<Runtime>(
+    runtime: objectWith<Runtime>(
       "an object with clock, random, observe and environment",
       ...["clock", "random", "observe", "environment"],
     ),
-    ...listenOptions,
+    ...listenOptionDescriptions,
   } satisfies Described<ServiceConfig & ListenOptions>,
 ).required();
 
 function authenticatorOption() {
-  return other<Authenticator>(
+  return testedValue<Authenticator>(
     "an authenticator, like jwtAuth(…), or an object with a name and a function identify",
     (given) =>
       typeof given === "object" && given !== null && "name" in given &&
@@ -103,7 +103,7 @@ function authenticatorOption() {
 }
 
 function searchOption() {
-  return having<SearchAdapter>(
+  return objectWith<SearchAdapter>(
     "a search adapter, like sqliteSearch()",
     ...["kind", "openIndex", "close"],
   ).advising((given) =>
@@ -114,7 +114,7 @@ function searchOption() {
 }
 
 function definitionOption() {
-  return other<ResourceDefinition>(
+  return testedValue<ResourceDefinition>(
     "made by resource()",
     (given) =>
       typeof given === "object" && given !== null && "table" in given && "options" in given &&

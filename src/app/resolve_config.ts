@@ -9,7 +9,7 @@ import type { ResolvedIdempotencyOptions } from "../idempotency/idempotency_opti
 import type { StreamQuotaLimits } from "../live/stream/stream_quota.ts";
 import { type ResolvedMcp, resolveMcp } from "../mcp/mcp_options.ts";
 import { type ResolvedOpenapi, resolveOpenapi } from "../openapi/openapi_options.ts";
-import type { ReadCosts } from "../resource/model/resource.ts";
+import type { ReadCostLimits } from "../resource/model/resource.ts";
 import { isInProduction } from "../runtime/production.ts";
 import { isRandomSecret, resolveSecrets } from "../runtime/resolve_secrets.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -47,7 +47,7 @@ export interface ResolvedConfig {
   readonly bodyTimeoutMs: number;
   /** The maximum number of fields in a body, or null if the maximum depends on the resource. */
   readonly maxFields: number | null;
-  readonly reads: ReadCosts;
+  readonly reads: ReadCostLimits;
   readonly abuse: ResolvedAbuseProtection;
   readonly idempotency: ResolvedIdempotencyOptions | null;
   readonly mountedAt: string;

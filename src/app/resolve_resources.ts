@@ -5,17 +5,17 @@ import type { RoleRights } from "../db/tables/role_rights.ts";
 import { createCachingFilterParser } from "../filter/syntax/caching_filter_parser.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { AnyApi, CodeApi } from "../resource/model/code_api.ts";
-import { resourcesOfSystem } from "../resource/code/changed_resources.ts";
-import { type ImportsFromCode, importsFromCode } from "../resource/code/import_as_system.ts";
+import { resourcesForSystem } from "../resource/code/changed_resources.ts";
+import { createImportsFromCode, type ImportsFromCode } from "../resource/code/import_as_system.ts";
 import { CodeApis } from "../resource/code/code_apis.ts";
 import type { CodeCaller } from "../resource/model/code_caller.ts";
 import { InflightResponses } from "../resource/http/inflight_responses.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { ChangeRecording } from "../resource/define/resolve_change_recordings.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import { createTagKeys } from "../resource/define/resolve_etag.ts";
+import { createEtagKeys } from "../resource/define/resolve_etag.ts";
 import { resolveNestedWrites } from "../resource/define/resolve_nested_writes.ts";
-import type { ReadDefinition } from "../resource/define/read_definition.ts";
+import type { CheckedDefinition } from "../resource/define/read_definition.ts";
 import { varyingDefinitions } from "../resource/define/varying_definitions.ts";
 import { resolveRelations } from "../resource/define/resolve_relations.ts";
 import { resolveResource } from "../resource/define/resolve_resource.ts";
@@ -42,7 +42,7 @@ export interface ResolveResourcesDependencies {
 
 /** The configuration of an app, with the options of its resources parsed. */
 export interface ParsedConfig extends OpenConfig {
-  readonly resources: readonly ReadDefinition[];
+  readonly resources: readonly CheckedDefinition[];
 }
 
 /** The resources of an app, and their operations for callers in code. */
@@ -80,7 +80,7 @@ export function resolveResources(
     roleRights,
     searchIndexes,
     hubOf: (driver: Driver) => hubs.of(driver),
-    tagKeys: createTagKeys(resolved.secrets),
+    tagKeys: createEtagKeys(resolved.secrets),
     readCosts: resolved.reads,
     inflight: new InflightResponses(),
     maxFields: resolved.maxFields,
@@ -96,7 +96,11 @@ export function resolveResources(
   return {
     resources,
     apiOf: (caller) => apis.of(caller, driver),
-    imports: importsFromCode({ resources: byPath, ofSystem: resourcesOfSystem(), bodyLimit }),
+    imports: createImportsFromCode({
+      resources: byPath,
+      ofSystem: resourcesForSystem(),
+      bodyLimit,
+    }),
   };
 }
 

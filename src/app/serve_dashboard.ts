@@ -5,7 +5,7 @@ import { type AppRoutesDependencies, createAppRoutes } from "./app_routes.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createDashboardReports, type DashboardReportsDependencies } from "./dashboard_reports.ts";
 import { createRouteTable, type RouteTable } from "../resource/routes/route_table.ts";
-import { ReceivingBodies } from "../resource/http/receiving_bodies.ts";
+import { ReceivingBodyLimiter } from "../resource/http/receiving_bodies.ts";
 import { createSealer } from "../runtime/sealer.ts";
 import type { ResolvedDashboard } from "../service/dashboard/dashboard_options.ts";
 import { OperatorAudit } from "../service/dashboard/operator_audit.ts";
@@ -66,7 +66,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
     parseUser,
     audit,
     responder: createResponder(resolved.securityHeaders, observe),
-    limits: { ...resolved, receiving: new ReceivingBodies(clock) },
+    limits: { ...resolved, receiving: new ReceivingBodyLimiter(clock) },
     clock,
   });
 }

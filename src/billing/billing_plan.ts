@@ -1,5 +1,5 @@
 import { type Described, group, listOf } from "../options/option.ts";
-import { oneOf, other, whole } from "../options/option_kinds.ts";
+import { oneOf, testedValue, whole } from "../options/option_kinds.ts";
 import type { CheckoutMode, PaidPrice } from "./providers/billing_provider.ts";
 
 /** A plan that users can buy: a key of your choice for one price of the provider. */
@@ -22,7 +22,7 @@ export interface BillingPlan {
 
 /** Describes an option with a string of 1 to 200 characters. Error messages may show the string. */
 function shortText() {
-  return other<string>(
+  return testedValue<string>(
     "a text of 1 to 200 characters",
     (given) => typeof given === "string" && /^[^\p{Cc}]{1,200}$/u.test(given),
   );
@@ -40,7 +40,7 @@ export const plansOption = listOf(
       type: oneOf("subscription", "one_time", "usage"),
       credits: whole({ from: 0 }),
       interval: shortText(),
-      metadata: other<Readonly<Record<string, string>>>(
+      metadata: testedValue<Readonly<Record<string, string>>>(
         "an object of texts",
         (given) =>
           typeof given === "object" && given !== null &&

@@ -6,7 +6,7 @@ import type { RateLimitOptions } from "../guard/resource_protection_options.ts";
 import { keyValueOptionRule } from "../kv/key_value_option.ts";
 import { type KeyValueOption, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
-import { callback, flag, having, other, whole } from "../options/option_kinds.ts";
+import { callback, flag, objectWith, testedValue, whole } from "../options/option_kinds.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import { envOptionDescription, isInProduction } from "../runtime/production.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -74,7 +74,7 @@ export interface BillingOptions extends WebhookCallbacks {
 /** The descriptions of the options of {@link openBilling}. */
 export const billingOptions = group(
   {
-    provider: having<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
+    provider: objectWith<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
     kv: keyValueOptionRule().required(),
     plans: plansOption,
     autoGrantCredits: flag().default(true),
@@ -88,7 +88,7 @@ export const billingOptions = group(
     ).default({}),
     returnOrigins: listOf(
       'origins, like "https://example.com"',
-      other<string>("an origin", (given) => {
+      testedValue<string>("an origin", (given) => {
         const url = typeof given === "string" ? URL.parse(given) : null;
         // A URL may have a wildcard as host, but such an origin would not match any request.
         return url !== null && /^https?:$/.test(url.protocol) && url.origin === given &&
@@ -99,7 +99,7 @@ export const billingOptions = group(
     secret: describeSecretOption(),
     allowUnsigned: flag().default(false),
     rateLimit: either(
-      other<false>("false", (given) => given === false),
+      testedValue<false>("false", (given) => given === false),
       group(
         {
           windowMs: whole({ from: 1 }).required(),

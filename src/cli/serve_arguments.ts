@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { listenOptions } from "../listen/listener.ts";
+import { listenOptionDescriptions } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 import { type DeclaredKeys, readDeclaredKeys } from "./database/declared_keys.ts";
@@ -97,7 +97,7 @@ export function parseServeArguments(args: readonly string[]): ServeArguments {
   });
 }
 
-const { port, host } = listenOptions;
+const { port, host } = listenOptionDescriptions;
 
 interface OptionToken {
   readonly name: string;

@@ -1,7 +1,7 @@
-import { listenOptions } from "../listen/listener.ts";
+import { listenOptionDescriptions } from "../listen/listener.ts";
 import { defaultStore } from "./account_arguments.ts";
 
-const { port, host } = listenOptions;
+const { port, host } = listenOptionDescriptions;
 
 /** Every option of the command line, with its type and its text in `--help`. */
 export const serveOptions = {

@@ -1,9 +1,9 @@
-import { flag, having, other, textLike, timerMs } from "../options/option_kinds.ts";
-import { type Described, group, listOf, type OptionPlace } from "../options/option.ts";
+import { flag, objectWith, testedValue, textLike, timerMs } from "../options/option_kinds.ts";
+import { type Described, group, listOf, type OptionLocation } from "../options/option.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
 function refused(advice: string) {
-  return other<undefined>("unset", () => false).advising(() => advice);
+  return testedValue<undefined>("unset", () => false).advising(() => advice);
 }
 
 const ofSqlite = refused("belongs to SQLite: a Postgres has what its CREATE statements make");
@@ -13,7 +13,7 @@ export const driverOptions = {
   readOnly: flag().default(false),
   raisedMessages: flag().default(true),
   waitLimitMs: timerMs().default(5_000),
-  clock: having<Clock>(
+  clock: objectWith<Clock>(
     "a clock: an object with now, elapsedMs and after",
     "now",
     "elapsedMs",
@@ -40,7 +40,7 @@ export interface SqliteAdditions {
 
 /** The description of the additions to SQLite. */
 export const sqliteAdditions = {
-  functions: other<URL | string>(
+  functions: testedValue<URL | string>(
     'the URL of a module, as in new URL("./functions.ts", import.meta.url)',
     (given) => given instanceof URL || typeof given === "string" && URL.canParse(given),
   ),
@@ -69,4 +69,4 @@ export const sqliteOptions = group(
 ).required();
 
 /** The beginning of messages about the options of a driver. */
-export const openingPlace: OptionPlace = { subject: "Cannot open the database", path: "" };
+export const openingPlace: OptionLocation = { subject: "Cannot open the database", path: "" };

@@ -1,4 +1,4 @@
-import { type Described, group, listOf, named } from "../options/option.ts";
+import { type Described, group, listOf, mapOf } from "../options/option.ts";
 import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
@@ -30,7 +30,7 @@ export interface IntrospectOptions {
 export const introspectOptions = group(
   {
     schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
-    keys: named(listOf("names of columns", textLike("the name of a column", /./)).required()),
+    keys: mapOf(listOf("names of columns", textLike("the name of a column", /./)).required()),
   } satisfies Described<IntrospectOptions>,
 ).required();
 

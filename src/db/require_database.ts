@@ -1,5 +1,5 @@
 import type { Option } from "../options/option.ts";
-import { having, other } from "../options/option_kinds.ts";
+import { objectWith, testedValue } from "../options/option_kinds.ts";
 import { showValue } from "../problem/show_value.ts";
 import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_database.ts";
 import type { Database } from "./database.ts";
@@ -9,7 +9,7 @@ import type { Database } from "./database.ts";
  * common mistakes, such as a URL that was not opened or a missing `await`.
  */
 export function databaseOption(): Option<Database | undefined> {
-  return having<Database>(takes, "driver").advising((given) =>
+  return objectWith<Database>(takes, "driver").advising((given) =>
     isDrizzleDatabase(given)
       ? "is a database of Drizzle: open it by db: await openDatabase(db)"
       : advice(given)
@@ -21,7 +21,7 @@ export function databaseOption(): Option<Database | undefined> {
  * accepts a Drizzle database, and opens it.
  */
 export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
-  return other<Database | DrizzleDatabase>(
+  return testedValue<Database | DrizzleDatabase>(
     takes,
     (given) =>
       isDrizzleDatabase(given) ||

@@ -1,5 +1,5 @@
-import { type Described, either, group, type ReadGroup } from "../options/option.ts";
-import { oneOf, other, whole } from "../options/option_kinds.ts";
+import { type Described, either, group, type OptionValues } from "../options/option.ts";
+import { oneOf, testedValue, whole } from "../options/option_kinds.ts";
 
 /** The options of idempotency, for requests with an `Idempotency-Key`. */
 export interface IdempotencyOptions {
@@ -20,9 +20,9 @@ const members = {
 
 /** Describes the options of idempotency. */
 export const idempotencyOptionRules = either(
-  other<false>("false", (given) => given === false),
+  testedValue<false>("false", (given) => given === false),
   group(members),
 ).default({});
 
 /** The options of idempotency with their defaults. */
-export type ResolvedIdempotencyOptions = ReadGroup<typeof members>;
+export type ResolvedIdempotencyOptions = OptionValues<typeof members>;

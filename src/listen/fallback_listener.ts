@@ -1,4 +1,4 @@
-import { holdDescriptors } from "./reserved_descriptors.ts";
+import { reserveDescriptors } from "./reserved_descriptors.ts";
 import {
   type HealthListener,
   type HealthListenerOptions,
@@ -24,7 +24,7 @@ const listenAgainInMs = 10;
 export function createFallbackListener(
   options: Omit<HealthListenerOptions, "maxWaiting">,
 ): FallbackListener {
-  const reserve = holdDescriptors();
+  const reserve = reserveDescriptors();
   let listener: HealthListener | null = null;
   let isStopped = false;
 

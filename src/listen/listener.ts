@@ -1,5 +1,5 @@
 import { createFallbackListener } from "./fallback_listener.ts";
-import { type Described, group, type ReadGroup } from "../options/option.ts";
+import { type Described, group, type OptionValues } from "../options/option.ts";
 import { callback, flag, textLike, timerMs, whole } from "../options/option_kinds.ts";
 import { ResponseAborted } from "../problem/response_aborted.ts";
 import { Problem } from "../problem/problem.ts";
@@ -45,7 +45,7 @@ export interface ListenOptions {
 }
 
 /** The descriptions of the options of a listener. */
-export const listenOptions = {
+export const listenOptionDescriptions = {
   port: whole({ from: 0, to: 65_535 }).default(8000),
   host: textLike('an address to bind, like "127.0.0.1"', /^[!-.0-~]+$/).default("127.0.0.1"),
   reusePort: flag().default(false),
@@ -56,7 +56,7 @@ export const listenOptions = {
 } satisfies Described<ListenOptions>;
 
 /** The options of a listener, with their defaults. */
-export type ResolvedListenOptions = ReadGroup<typeof listenOptions>;
+export type ResolvedListenOptions = OptionValues<typeof listenOptionDescriptions>;
 
 /** A running listener. */
 export interface Server {
@@ -153,7 +153,7 @@ export function readListenOptions(options: ListenOptions): ResolvedListenOptions
   const { port, host, reusePort, onListen, stopDeadlineMs, drainMs } = options;
   const place = { subject: "Cannot listen", path: "" };
   const given = { port, host, reusePort, onListen, stopDeadlineMs, drainMs };
-  return group(listenOptions).required().read(given, place);
+  return group(listenOptionDescriptions).required().read(given, place);
 }
 
 /** Returns the URL of a listener: `http://127.0.0.1:8000`, `http://[::1]:8000`. */
@@ -185,7 +185,7 @@ function firstSocket(address: Address, serving: Serving): Socket {
     }
     return openSocket(address, serving);
   } catch (cause) {
-    throw cannotListen(address, cause);
+    throw listenError(address, cause);
   }
 }
 
@@ -195,7 +195,7 @@ export function canReusePorts(): boolean {
 }
 
 /** Returns a one-sentence error for an address on which the system does not allow a listener. */
-export function cannotListen(
+export function listenError(
   { hostname, port }: Pick<Address, "hostname" | "port">,
   cause: unknown,
 ): Error {

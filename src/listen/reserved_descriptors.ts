@@ -18,7 +18,7 @@ export interface ReservedDescriptors {
 }
 
 /** Holds a few descriptors, or none if the process may not open the null device. */
-export function holdDescriptors(): ReservedDescriptors {
+export function reserveDescriptors(): ReservedDescriptors {
   if (!mayOpenNullDevice()) return noReserve;
   let held: readonly number[] = [];
   // A process with a low limit reserves fewer descriptors.

@@ -1,6 +1,6 @@
 import type { MetricReading } from "./metric_reading.ts";
 import { Counter, Gauge, Histogram } from "./series.ts";
-import { textFormat } from "./text_format.ts";
+import { writeTextFormat } from "./text_format.ts";
 
 /**
  * The metrics of a process: families of counters, gauges and histograms, read as Prometheus text.
@@ -114,7 +114,7 @@ export function createMetrics(): Metrics {
       return () => void updates.delete(entry);
     },
     snapshot,
-    text: async () => textFormat(await snapshot()),
+    text: async () => writeTextFormat(await snapshot()),
   };
 }
 

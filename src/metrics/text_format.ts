@@ -1,10 +1,10 @@
 import type { MetricReading, SeriesReading } from "./metric_reading.ts";
 
-/** The media type of {@link textFormat}. */
+/** The media type of {@link writeTextFormat}. */
 export const textFormatType = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Writes metrics as the text format of Prometheus, version 0.0.4. */
-export function textFormat(readings: readonly MetricReading[]): string {
+export function writeTextFormat(readings: readonly MetricReading[]): string {
   const lines = readings.flatMap((reading) => {
     const { name, type, help } = reading;
     // A metric without series is omitted, because its type without values is of no use.

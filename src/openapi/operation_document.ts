@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import { operationFacts } from "../resource/model/operation_facts.ts";
+import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { pascalName } from "./component_names.ts";
@@ -39,7 +39,7 @@ export function operationDocument(
   return {
     operationId: operationId(endpoint.name, name, procedure),
     summary: procedure === null
-      ? `${operationFacts[endpoint.name].summary} (${resource.name})`
+      ? `${operationProperties[endpoint.name].summary} (${resource.name})`
       : `Calls ${procedure} (${resource.name})`,
     tags: [name],
     security: securityOf(route, resource, facts),

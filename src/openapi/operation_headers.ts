@@ -1,7 +1,7 @@
 import { captchaHeaders } from "../protocol/captcha_headers.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import { operationFacts } from "../resource/model/operation_facts.ts";
+import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
@@ -15,7 +15,7 @@ export function requestHeaders(
   const { endpoint, method } = route;
   return [
     ...conditionHeaders(route, resource),
-    ...operationFacts[endpoint.name].named && resource.hub() !== null
+    ...operationProperties[endpoint.name].named && resource.hub() !== null
       ? [header("Service-Optimistic-Id", "The client's own id of the write, in its event.")]
       : [],
     ...endpoint.name === "subscribe"
@@ -46,7 +46,7 @@ function conditionHeaders({ endpoint }: Route, resource: Resource): readonly Jso
   if (name === "create" && mayUpsert(resource)) {
     return [header("If-Match", "With `on`: writes only where the row has one of these ETags.")];
   }
-  if (operationFacts[name].conditional !== "one") return [];
+  if (operationProperties[name].conditional !== "one") return [];
   return [{
     ...header("If-Match", "Writes only where the row has one of these ETags, else 412."),
     ...(etag.require ? { required: true } : {}),

@@ -1,6 +1,6 @@
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import { operationFacts } from "../resource/model/operation_facts.ts";
+import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
@@ -33,7 +33,7 @@ export function problemsOf(
       ]
       : [],
     ...isWrite ? writeProblems(facts) : [],
-    ...operationFacts[name].problems,
+    ...operationProperties[name].problems,
     ...tagProblems(name, resource),
     ...protectionProblems({ endpoint, method, path }, resource, facts),
     ...["internal-error", "overloaded", "database-unavailable", "schema-changed"] as const,
@@ -69,7 +69,7 @@ function tagProblems(
 ): readonly ProblemSlug[] {
   const { etag } = resource;
   const isUpsert = name === "create" && etag !== null && mayUpsert(resource);
-  const { conditional } = operationFacts[name];
+  const { conditional } = operationProperties[name];
   if (!isUpsert && conditional === "none") return [];
   if (etag === null) return conditional === "one" ? ["precondition-failed"] : [];
   const isNeeded = etag.require && (isUpsert || conditional === "one");

@@ -3,7 +3,7 @@ import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import { narrowedFor } from "../resource/rights/caller_view.ts";
+import { narrowForCaller } from "../resource/rights/caller_view.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { routesOf } from "../resource/routes/routes.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
@@ -45,7 +45,7 @@ export async function indexFor(
 ): Promise<ServiceIndex> {
   const granted = await Promise.all(
     resources.map(async (resource) =>
-      [narrowedFor(user, resource), await accessesOf(user, resource)] as const
+      [narrowForCaller(user, resource), await accessesOf(user, resource)] as const
     ),
   );
   const readable = new Set(

@@ -2,7 +2,7 @@ import { nearestName } from "../problem/nearest_name.ts";
 import { showValue } from "../problem/show_value.ts";
 
 /** The position of an option in the configuration, for error messages. */
-export interface OptionPlace {
+export interface OptionLocation {
   /** The beginning of a message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;
   /** The path of the option: `abuseProtection.pow.difficulty`. Empty for all options together. */
@@ -26,7 +26,7 @@ export interface OptionRules {
   readonly fits: (given: unknown) => boolean;
   readonly shape: OptionShape;
   /** Reads the members of an accepted value. If absent, the value is used unchanged. */
-  readonly readParts?: (given: unknown, place: OptionPlace) => unknown;
+  readonly readParts?: (given: unknown, place: OptionLocation) => unknown;
   /**
    * Returns words for frequent mistakes, which replace "must be …" in the message. Returns null for
    * other values.
@@ -91,7 +91,7 @@ export class Option<T> {
   }
 
   /** Checks and reads a value. Throws a plain Error of one sentence that names the option. */
-  read(given: unknown, place: OptionPlace): T {
+  read(given: unknown, place: OptionLocation): T {
     const { takes, fits, readParts, advice, isRequired, defaultValue } = this.rules;
     const value = given === undefined ? defaultValue : given;
     // The cast is safe: without a default, the type of the option includes undefined.
@@ -124,14 +124,14 @@ export type Described<Options> = {
 };
 
 /** The members of an option group after reading, with defaults filled in. */
-export type ReadGroup<Members> = {
+export type OptionValues<Members> = {
   readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
 };
 
 /** Describes a group of options. Reading an unknown name throws an Error with the nearest name. */
 export function group<Members extends Readonly<Record<string, Option<unknown>>>>(
   members: Members,
-): Option<ReadGroup<Members> | undefined> {
+): Option<OptionValues<Members> | undefined> {
   return new Option({
     takes: "an object",
     fits: isObject,
@@ -149,7 +149,7 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
 }
 
 /** Describes an object with arbitrary names, whose values all follow one description. */
-export function named<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
+export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({
     takes: "an object",
     fits: isObject,
@@ -211,11 +211,11 @@ function memberOf(given: unknown, name: string): unknown {
   return Reflect.get(Object(given), name);
 }
 
-function inside({ subject, path }: OptionPlace, name: string): OptionPlace {
+function inside({ subject, path }: OptionLocation, name: string): OptionLocation {
   return { subject, path: path === "" ? name : `${path}.${name}` };
 }
 
-function requireKnown(name: string, known: readonly string[], place: OptionPlace): void {
+function requireKnown(name: string, known: readonly string[], place: OptionLocation): void {
   if (known.includes(name)) return;
   const near = nearestName(name, known);
   const advice = near === null ? `; known are ${known.join(", ")}` : `: did you mean "${near}"?`;

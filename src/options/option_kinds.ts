@@ -109,11 +109,11 @@ export function synchronous<Callback>(): Option<Callback | undefined> {
 }
 
 /** Describes an object that is recognized by its members. `takes` follows "must be". */
-export function having<Made>(
+export function objectWith<Made>(
   takes: string,
   ...members: readonly string[]
 ): Option<Made | undefined> {
-  return other(
+  return testedValue(
     takes,
     (given) =>
       typeof given === "object" && given !== null && members.every((member) => member in given),
@@ -121,7 +121,10 @@ export function having<Made>(
 }
 
 /** Describes any other value by a test. `takes` follows "must be" in messages. */
-export function other<T>(takes: string, fits: (given: unknown) => boolean): Option<T | undefined> {
+export function testedValue<T>(
+  takes: string,
+  fits: (given: unknown) => boolean,
+): Option<T | undefined> {
   return new Option({ takes, fits, shape: { kind: "other" } });
 }
 

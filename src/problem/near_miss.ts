@@ -1,18 +1,18 @@
 /** Names by their normalized form, in which near misses are looked up. */
-export type NamesByPlain = ReadonlyMap<string, string>;
+export type NamesByNormalForm = ReadonlyMap<string, string>;
 
 /** Returns the names by their normalized form. Of equal forms, the first name is used. */
-export function namesByPlain(names: Iterable<string>): NamesByPlain {
+export function namesByNormalForm(names: Iterable<string>): NamesByNormalForm {
   const byPlain = new Map<string, string>();
   for (const name of names) {
-    const plain = plainName(name);
+    const plain = normalFormOf(name);
     if (!byPlain.has(plain)) byPlain.set(plain, name);
   }
   return byPlain;
 }
 
 /** Returns the form in which `order_by`, `orderby` and `orderBy` are equal. */
-export function plainName(name: string): string {
+export function normalFormOf(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
@@ -21,13 +21,13 @@ export function plainName(name: string): string {
  * name can be meant. Use this function if unknown names are otherwise allowed. If unknown names are
  * errors, use {@link nearestName}, which accepts less similar names.
  */
-export function nearMissOf(name: string, names: NamesByPlain): string | undefined {
-  const plain = plainName(name);
+export function nearMissOf(name: string, names: NamesByNormalForm): string | undefined {
+  const plain = normalFormOf(name);
   return names.get(plain) ?? nearOf(plain, names);
 }
 
 /** Returns the known name that is near. Short names have no near names. */
-function nearOf(plain: string, names: NamesByPlain): string | undefined {
+function nearOf(plain: string, names: NamesByNormalForm): string | undefined {
   if (plain.length < minNearLength - 1) return undefined;
   for (const [known, name] of names) {
     if (known.length >= minNearLength && isNear(plain, known)) return name;

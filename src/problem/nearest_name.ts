@@ -1,4 +1,4 @@
-import { plainName } from "./near_miss.ts";
+import { normalFormOf } from "./near_miss.ts";
 
 /**
  * Returns the name that is nearest to a misspelt name, or null if no name is near. Error messages
@@ -32,8 +32,8 @@ export function nearestName(
 export function nearestField(text: string, candidates: readonly string[]): string | null {
   // The time grows with the square of the length, because each pair of characters is compared.
   if (text.length > maxComparedLength) return null;
-  const plain = plainName(text);
-  const plainNames = candidates.map(plainName);
+  const plain = normalFormOf(text);
+  const plainNames = candidates.map(normalFormOf);
   const near = nearestName(plain, plainNames, Math.floor(plain.length / 3));
   return near === null ? null : candidates[plainNames.indexOf(near)] ?? null;
 }

@@ -2,14 +2,19 @@ import { authorize, type Grant } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
-import type { Operation, RelatedGrants, RelatedWrite, ResourceRequest } from "./model/operation.ts";
+import type {
+  AdditionalGrants,
+  Operation,
+  RelatedWrite,
+  ResourceRequest,
+} from "./model/operation.ts";
 import { withinAsync } from "./write/values/body_path.ts";
 import type { Resource } from "./model/resource.ts";
-import { narrowedFor } from "./rights/caller_view.ts";
+import { narrowForCaller } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
 /** The rights that an operation needs in addition to its main access. */
-export interface RelatedAccess {
+export interface AdditionalAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;
   readonly writes: readonly RelatedWrite[];
@@ -20,11 +25,11 @@ export interface RelatedAccess {
  * 403 if the user lacks one of them. The function throws before any hook or write. A related
  * resource that the user may not read is treated as empty.
  */
-export async function authorizeRelated(
-  { alsoAccess, reached, writes }: RelatedAccess,
+export async function authorizeAdditional(
+  { alsoAccess, reached, writes }: AdditionalAccess,
   user: User | null,
   resource: Resource,
-): Promise<RelatedGrants> {
+): Promise<AdditionalGrants> {
   const also = alsoAccess === undefined ? null : await authorize(alsoAccess, user, resource.policy);
   const related = new Map<Resource, Grant>();
   for (const target of reached) {
@@ -65,7 +70,7 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   served: Resource,
 ): Promise<void> {
   const { access, alsoAccess } = operation;
-  const resource = narrowedFor(user, served);
+  const resource = narrowForCaller(user, served);
   await authorize(access, user, resource.policy);
   let intent: Intent;
   try {
@@ -77,5 +82,5 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   }
   const reached = operation.readsFrom?.(intent) ?? noResources;
   const writes = operation.relatedWrites?.(intent) ?? noRelatedWrites;
-  await authorizeRelated({ alsoAccess, reached, writes }, user, resource);
+  await authorizeAdditional({ alsoAccess, reached, writes }, user, resource);
 }

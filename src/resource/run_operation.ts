@@ -2,21 +2,21 @@ import { authorize, type Grant } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import { noDebit } from "../guard/budget/debit.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
-import { authorizeRelated } from "./authorize_related.ts";
+import { authorizeAdditional } from "./authorize_related.ts";
 import type {
+  AdditionalGrants,
   Operation,
   OperationCall,
-  RelatedGrants,
   ResourceRequest,
   ShapedReply,
 } from "./model/operation.ts";
 import type { Resource } from "./model/resource.ts";
 import { withCurrentTables } from "./read/current_tables.ts";
 import { withFreshLabels } from "./read/fresh_labels.ts";
-import { narrowedFor } from "./rights/caller_view.ts";
-import { noRelatedGrants, noRelatedWrites, noResources } from "./rights/related_grants.ts";
+import { narrowForCaller } from "./rights/caller_view.ts";
+import { noAdditionalGrants, noRelatedWrites, noResources } from "./rights/related_grants.ts";
 import { protectedItems } from "./write/nested/protected_items.ts";
-import { failedExecution } from "./write/refused/failed_execution.ts";
+import { throwFailedExecution } from "./write/refused/failed_execution.ts";
 
 /** Runs an operation for one request or one call from code, and returns its reply as data. */
 export function runOperation<Intent, Plan, Outcome>(
@@ -66,12 +66,12 @@ function resourceFor(
   served: Resource,
   { safeNumbers }: ResourceRequest,
 ): Resource {
-  return served.variesByCaller || safeNumbers ? narrowedFor(user, served, safeNumbers) : served;
+  return served.variesByCaller || safeNumbers ? narrowForCaller(user, served, safeNumbers) : served;
 }
 
 interface Grants {
   readonly grant: Grant;
-  readonly related: RelatedGrants;
+  readonly related: AdditionalGrants;
 }
 
 /** Authorizes an operation, synchronously if it is public. Throws or rejects with a 401 or 403. */
@@ -85,9 +85,9 @@ function authorizeAll<Intent, Plan, Outcome>(
     const reached = readsFrom?.(intent) ?? noResources;
     const writes = relatedWrites?.(intent) ?? noRelatedWrites;
     if (alsoAccess === undefined && reached.size === 0 && writes.length === 0) {
-      return { grant, related: noRelatedGrants };
+      return { grant, related: noAdditionalGrants };
     }
-    return authorizeRelated({ alsoAccess, reached, writes }, user, resource)
+    return authorizeAdditional({ alsoAccess, reached, writes }, user, resource)
       .then((related) => ({ grant, related }));
   });
 }
@@ -119,6 +119,6 @@ function execute<Intent, Plan, Outcome>(
 ): MaybePromise<Outcome> {
   return catching(
     () => operation.execute(plan, call),
-    (error) => failedExecution(error, operation.access, call),
+    (error) => throwFailedExecution(error, operation.access, call),
   );
 }

@@ -1,5 +1,5 @@
 import type { Option } from "../options/option.ts";
-import { other } from "../options/option_kinds.ts";
+import { testedValue } from "../options/option_kinds.ts";
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -21,7 +21,7 @@ const minSecretLength = 16;
 
 /** Describes an option that is a secret or a list of secrets. The first secret of a list seals. */
 export function describeSecretOption(): Option<string | readonly string[] | undefined> {
-  return other<string | readonly string[]>(
+  return testedValue<string | readonly string[]>(
     `a text of ${minSecretLength} characters or more, or a list of such texts`,
     (given) => Array.isArray(given) ? given.length > 0 && given.every(isSecret) : isSecret(given),
   ).advising((given) => {

@@ -1,5 +1,5 @@
 import { type Described, group, listOf, type Option } from "../options/option.ts";
-import { flag, number, oneOf, other, textLike, whole } from "../options/option_kinds.ts";
+import { flag, number, oneOf, testedValue, textLike, whole } from "../options/option_kinds.ts";
 import { anyValue, type ColumnKind, InvalidValue, type ValueRules } from "./kind.ts";
 import { kinds } from "./kind_of.ts";
 import type { ForeignKeyActions, ReferentialAction } from "./table_constraints.ts";
@@ -60,10 +60,10 @@ export function readActions(options: ReferenceOptions): ForeignKeyActions {
 /** Describes the options of a text column. */
 export const textColumnOptions = group(
   {
-    enum: listOf("texts", other<string>("a text", (given) => typeof given === "string")),
+    enum: listOf("texts", testedValue<string>("a text", (given) => typeof given === "string")),
     minLength: whole({ from: 1 }),
     maxLength: whole({ from: 1 }),
-    pattern: other<string | RegExp>(
+    pattern: testedValue<string | RegExp>(
       'a regular expression without flags but "u", or its source',
       (given) => typeof given === "string" || given instanceof RegExp && /^u?$/.test(given.flags),
     ),

@@ -1,7 +1,7 @@
 import type { Context } from "@hono/hono";
 import type { User } from "../auth/user.ts";
 import { clientAddress } from "../guard/client_address.ts";
-import { inTurnFor, type RequestQueues } from "../resource/http/large_bodies.ts";
+import { type RequestQueues, runInTurn } from "../resource/http/large_bodies.ts";
 import type { WaitingRequest } from "../resource/http/request_scheduler.ts";
 import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
 import { callerIdentity } from "../resource/routes/routed_request.ts";
@@ -50,6 +50,6 @@ export async function readBodyRequest(
   };
   return {
     ...{ caller, bytes, address, waiting },
-    inTurn: (work) => inTurnFor(waiting, bytes, queues, work),
+    inTurn: (work) => runInTurn(waiting, bytes, queues, work),
   };
 }

@@ -1,6 +1,6 @@
 import { cors } from "@hono/hono/cors";
-import { type Described, either, group, listOf, type ReadGroup } from "../options/option.ts";
-import { flag, other, whole } from "../options/option_kinds.ts";
+import { type Described, either, group, listOf, type OptionValues } from "../options/option.ts";
+import { flag, testedValue, whole } from "../options/option_kinds.ts";
 import type { Middleware } from "./middleware.ts";
 
 /** The options of CORS: the origins whose pages may call the service from a browser. */
@@ -13,7 +13,7 @@ export interface CorsOptions {
   readonly maxAge?: number | undefined;
 }
 
-const origin = other<string>('an origin like "https://example.com" or "*"', isOrigin)
+const origin = testedValue<string>('an origin like "https://example.com" or "*"', isOrigin)
   .advising(originMistake);
 const origins = listOf("origins", origin).fitting("a list of origins", ({ length }) => length > 0);
 
@@ -101,7 +101,7 @@ const answerHeaders = [
  * additional request header that a page may send. Throws a plain Error for `*` with credentials.
  */
 export function corsMiddleware(
-  options: true | ReadGroup<typeof members>,
+  options: true | OptionValues<typeof members>,
   furtherHeader?: string,
 ): Middleware {
   const { origin, credentials, maxAge } = options === true ? everyOrigin : options;

@@ -9,7 +9,7 @@ import {
   invalidHost,
   parseRequestTarget,
 } from "../resource/http/request_target.ts";
-import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
+import { methodProblem, type RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { routePath } from "../resource/routes/routes.ts";
 import { withRouteDescription } from "../protocol/route_description.ts";
@@ -143,7 +143,7 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   });
   hono.onError((error, context) => fail(error, context.req.raw, handlers.prefixOf(context)));
   hono.notFound((context) => {
-    throw refuseMethod(context.req.method, []);
+    throw methodProblem(context.req.method, []);
   });
 
   if (authentication !== null) {

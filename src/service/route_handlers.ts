@@ -14,7 +14,7 @@ import {
   type RequestTarget,
 } from "../resource/http/request_target.ts";
 import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
-import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
+import { methodProblem, type RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { type DirectCaller, HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
@@ -27,7 +27,7 @@ export interface RouteHandlersOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
   readonly answer: AnswerRequest;
-  /** Counts a request that authentication refuses. See `countRefused`. */
+  /** Counts a request that authentication refuses. See `countRejectedRequest`. */
   readonly countRefused: (
     route: ResourceRoute,
     received: ReceivedRequest,
@@ -167,13 +167,13 @@ export class RouteHandlers {
     for (const page of pages) {
       const answerPage = page.yields && hasLaterRoute ? null : page.at(path, mountedAt + prefix);
       if (answerPage === null) continue;
-      if (!reads) throw refuseMethod(method, ["GET"]);
+      if (!reads) throw methodProblem(method, ["GET"]);
       const caller = new HonoCaller(context, parseUser);
       const request = { raw, user: () => caller.user(), address: () => caller.address() };
       return this.#respond(await answerPage(request), method, "");
     }
     if (hasLaterRoute) return await next();
-    throw refuseMethod(method, found?.keys() ?? []);
+    throw methodProblem(method, found?.keys() ?? []);
   }
 
   #answerAt(

@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { all, integer, Problem, resource, table, text } from "../../mod.ts";
 import { receiveParts } from "../../src/resource/http/receive_parts.ts";
-import { ReceivingBodies } from "../../src/resource/http/receiving_bodies.ts";
+import { ReceivingBodyLimiter } from "../../src/resource/http/receiving_bodies.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { testOnDialects, userHeader, withService } from "../support/http.ts";
 
@@ -96,7 +96,7 @@ Deno.test("a client may take its time for each 64 KiB of an import, and no longe
     new Request("http://test/", { method: "POST", body: sender.readable }),
     {
       receiver: { receivedBody: () => null, readBodyBefore: () => null },
-      limits: { bodyLimit: 10, bodyTimeoutMs: 1_000, receiving: new ReceivingBodies(clock) },
+      limits: { bodyLimit: 10, bodyTimeoutMs: 1_000, receiving: new ReceivingBodyLimiter(clock) },
       clock,
       maxBytes: 1_000_000,
     },

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { LargeBodies } from "../../src/resource/http/large_bodies.ts";
+import { LargeBodyLimiter } from "../../src/resource/http/large_bodies.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 const megabyte = 1024 * 1024;
@@ -7,7 +7,7 @@ const megabyte = 1024 * 1024;
 /** Each piece of work runs until it is ended by its name. */
 function runner() {
   const { clock, advance } = handClock();
-  const bodies = new LargeBodies(clock);
+  const bodies = new LargeBodyLimiter(clock);
   const running = new Map<string, () => void>();
   const pendingWork = () => new Promise((resolve) => setTimeout(resolve, 0));
   return {
@@ -80,7 +80,7 @@ Deno.test("work that waits for something else keeps no other waiting, and ends o
 });
 
 Deno.test("beyond 64 MiB that wait, a large body is refused", async () => {
-  const bodies = new LargeBodies(handClock().clock);
+  const bodies = new LargeBodyLimiter(handClock().clock);
   const held = Promise.withResolvers<void>();
   const all = Array.from(
     { length: 66 },
@@ -96,7 +96,7 @@ Deno.test("beyond 64 MiB that wait, a large body is refused", async () => {
 });
 
 Deno.test("work that fails makes room", async () => {
-  const bodies = new LargeBodies(handClock().clock);
+  const bodies = new LargeBodyLimiter(handClock().clock);
   const failing = bodies.run("ada", 2 * megabyte, () => Promise.reject(new Error("refused")));
   const waiting = bodies.run("ada", 2 * megabyte, () => Promise.resolve("done"));
   assertEquals(await failing.catch(({ message }) => message), "refused");

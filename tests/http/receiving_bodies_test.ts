@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
-import { ReceivingBodies } from "../../src/resource/http/receiving_bodies.ts";
+import { ReceivingBodyLimiter } from "../../src/resource/http/receiving_bodies.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { listen } from "../../src/listen/listener.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -92,7 +92,7 @@ Deno.test("a body in a million parts of one byte kept the process busy for secon
 
 Deno.test("fifty bodies of a megabyte were read in one turn of the event loop", async () => {
   const { clock, advance } = handClock();
-  const receiving = new ReceivingBodies(clock);
+  const receiving = new ReceivingBodyLimiter(clock);
   const bodies = Array.from({ length: 12 }, () => receiving.begin());
   const begun: number[] = [];
   const reading = bodies.map(async (body, index) => {

@@ -17,7 +17,7 @@ import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream/s
 import { noRowsShown } from "../../src/live/live_view.ts";
 import { createAggregateSchema } from "../../src/plan/aggregate_schema.ts";
 import { parseQuery } from "../../src/resource/http/query_parameters.ts";
-import { liveAggregateQuery } from "../../src/resource/operations/subscribe_aggregate.ts";
+import { parseLiveAggregateQuery } from "../../src/resource/operations/subscribe_aggregate.ts";
 import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
 import { logMethods } from "./log_methods.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
@@ -226,7 +226,7 @@ async function own(
 /** All columns of these tables may be filtered by. */
 function aggregateOf(table: TableInfo, query: string): LiveAggregateQuery {
   const columns = new Set(table.columns);
-  return liveAggregateQuery(parseQuery(query), {
+  return parseLiveAggregateQuery(parseQuery(query), {
     table,
     groups: createAggregateSchema(table, table.columns),
     filters: createCachingFilterParser(),

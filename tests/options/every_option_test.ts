@@ -36,7 +36,7 @@ import { jwtAuth } from "../../src/identity/jwt/jwt_auth.ts";
 import { jwtAuthOptionDescriptions } from "../../src/identity/jwt/jwt_auth_options.ts";
 import { apiKeyAuth, apiKeyAuthOptionDescriptions } from "../../src/identity/keys/api_key_auth.ts";
 import { group, type Option } from "../../src/options/option.ts";
-import { resourceOptions } from "../../src/resource/define/read_definition.ts";
+import { resourceOptionDescriptions } from "../../src/resource/define/read_definition.ts";
 import {
   consoleObserver,
   consoleObserverOptionDescriptions,
@@ -146,7 +146,7 @@ const subjects: readonly Subject[] = [
   },
   {
     name: 'Cannot serve "notes"',
-    description: resourceOptions,
+    description: resourceOptionDescriptions,
     base: { ...resourceBase, auth: { public: {} } },
     start: (options) => start(serviceBase, options),
   },

@@ -10,7 +10,7 @@ import { apiKeyAuthOptionDescriptions } from "../../src/identity/keys/api_key_au
 import type { Option } from "../../src/options/option.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
 import { futureProblems, problemExplanations } from "../../src/protocol/problem_explanations.ts";
-import { resourceOptions } from "../../src/resource/define/read_definition.ts";
+import { resourceOptionDescriptions } from "../../src/resource/define/read_definition.ts";
 import { everyOption } from "../options/wrong_values.ts";
 import { root, sourceFiles } from "./module_graph.ts";
 
@@ -62,7 +62,7 @@ Deno.test("docs/configuration has a row or a heading for every option", async ()
 for (
   const [subject, description] of [
     ["service", serviceOptionDescriptions],
-    ["resource", resourceOptions],
+    ["resource", resourceOptionDescriptions],
     ["database", openDatabaseOptionRules],
   ] as const
 ) {

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import * as exported from "../../mod.ts";
 import { kindFacts } from "../../src/schema/kinds/kind_facts.ts";
-import { operationFacts } from "../../src/resource/model/operation_facts.ts";
+import { operationProperties } from "../../src/resource/model/operation_properties.ts";
 import type { OperationName } from "../../src/resource/model/operation.ts";
 
 /** The method and the path of an operation below a resource, and a file that tests it over HTTP. */
@@ -83,8 +83,8 @@ Deno.test("each kind of columns has a function in mod.ts and a row in docs/table
 });
 
 Deno.test("each call of an operation is one of the client, or its absence has a reason", () => {
-  assertEquals(Object.keys(operationFacts).sort(), Object.keys(operations).sort());
-  const empty = Object.values(operationFacts).flatMap(({ client, code }) =>
+  assertEquals(Object.keys(operationProperties).sort(), Object.keys(operations).sort());
+  const empty = Object.values(operationProperties).flatMap(({ client, code }) =>
     [client, code].flatMap((call) => typeof call === "object" && call.none === "" ? call : [])
   );
   assertEquals(empty, []);

@@ -1,7 +1,7 @@
 import { keyValueOptionRule } from "../../kv/key_value_option.ts";
 import { type KeyValueOption, openKeyValueStore } from "../../kv/open_key_value_store.ts";
 import { type Described, group } from "../../options/option.ts";
-import { having } from "../../options/option_kinds.ts";
+import { objectWith } from "../../options/option_kinds.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
@@ -21,7 +21,7 @@ export interface CreditsLedgerOptions {
 
 /** The description of the option `runtime`. */
 export function runtimeOption() {
-  return having<Runtime>(
+  return objectWith<Runtime>(
     "an object with clock, random, observe and environment",
     ...["clock", "random", "observe", "environment"],
   );

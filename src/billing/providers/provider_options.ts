@@ -1,5 +1,5 @@
 import { type Described, either, listOf, type Option } from "../../options/option.ts";
-import { callback, other, timerMs } from "../../options/option_kinds.ts";
+import { callback, testedValue, timerMs } from "../../options/option_kinds.ts";
 
 /** The options that all billing providers have. */
 export interface ProviderOptions {
@@ -22,7 +22,7 @@ export interface ProviderOptions {
 export const providerOptions = {
   webhookSecret: either(secretText(), listOf("secrets", secretText())),
   toleranceMs: timerMs().default(300_000),
-  baseUrl: other<string>(
+  baseUrl: testedValue<string>(
     "a URL without a slash at its end",
     (given) => typeof given === "string" && /^https?:\/\/[^\s?#]+[^\s?#/]$/.test(given),
   ),
@@ -32,7 +32,7 @@ export const providerOptions = {
 
 /** Describes an option for a secret or key. Rejects spaces and line breaks as copying mistakes. */
 export function secretText(): Option<string | undefined> {
-  return other<string>(
+  return testedValue<string>(
     "a text as the provider gave it, without spaces",
     (given) => typeof given === "string" && /^[\x21-\x7e]{1,500}$/.test(given),
   );

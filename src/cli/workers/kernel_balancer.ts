@@ -1,4 +1,4 @@
-import { cannotListen } from "../../listen/listener.ts";
+import { listenError } from "../../listen/listener.ts";
 import type { Balancer } from "./balancer.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
@@ -50,6 +50,6 @@ function requireFree(hostname: string, port: number): void {
   try {
     Deno.listen({ hostname, port }).close();
   } catch (cause) {
-    throw cannotListen({ hostname, port }, cause);
+    throw listenError({ hostname, port }, cause);
   }
 }

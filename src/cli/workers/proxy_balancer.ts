@@ -1,4 +1,4 @@
-import { cannotListen } from "../../listen/listener.ts";
+import { listenError } from "../../listen/listener.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Balancer } from "./balancer.ts";
@@ -88,7 +88,7 @@ function listenOn(hostname: string, port: number): Deno.TcpListener {
   try {
     return Deno.listen({ hostname, port });
   } catch (cause) {
-    throw cannotListen({ hostname, port }, cause);
+    throw listenError({ hostname, port }, cause);
   }
 }
 

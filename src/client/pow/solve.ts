@@ -1,12 +1,12 @@
 import { type Described, group } from "../../options/option.ts";
-import { callback, having, whole } from "../../options/option_kinds.ts";
+import { callback, objectWith, whole } from "../../options/option_kinds.ts";
 import { findNonce, type SolveOptions } from "./find_nonce.ts";
 import type { Challenge } from "./nonce_search.ts";
 
 /** The descriptions of the options for solving a challenge. */
 export const solveOptionDescriptions = group(
   {
-    signal: having<AbortSignal>("an AbortSignal", "aborted", "addEventListener"),
+    signal: objectWith<AbortSignal>("an AbortSignal", "aborted", "addEventListener"),
     workers: whole({ from: 0 }),
     makeWorker: callback<(script: string) => Worker>(),
   } satisfies Described<SolveOptions>,

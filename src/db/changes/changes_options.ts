@@ -1,5 +1,5 @@
 import { type Described, group, listOf } from "../../options/option.ts";
-import { oneOf, other, textLike, whole } from "../../options/option_kinds.ts";
+import { oneOf, testedValue, textLike, whole } from "../../options/option_kinds.ts";
 import { columnInfoOf, type ColumnLike, isColumn, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
@@ -27,7 +27,7 @@ export interface ChangesOptions {
 /** The minimum of the option `retentionMs`. No reader of the log lags for so long. */
 export const minRetentionMs = 300_000;
 
-const recordedColumn = other<ColumnLike<unknown>>(
+const recordedColumn = testedValue<ColumnLike<unknown>>(
   "a column",
   (given) => isColumn(given) && !columnInfoOf(given).primaryKey,
 ).advising((given) => {

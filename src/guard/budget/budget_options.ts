@@ -1,5 +1,5 @@
 import type { User } from "../../auth/user.ts";
-import { type Described, group, named } from "../../options/option.ts";
+import { type Described, group, mapOf } from "../../options/option.ts";
 import { callback, number } from "../../options/option_kinds.ts";
 
 /** The options of the budget of each caller for the whole service. */
@@ -49,7 +49,7 @@ const classOptions = group(
 /** The descriptions of the options of the budget. */
 export const budgetOptionDescriptions = group(
   {
-    classes: named(classOptions.required()).required(),
+    classes: mapOf(classOptions.required()).required(),
     classify: callback<Classify>(),
   } satisfies Described<BudgetOptions>,
 );

@@ -1,5 +1,5 @@
 import { type Described, group } from "../../options/option.ts";
-import { flag, other, textLike } from "../../options/option_kinds.ts";
+import { flag, testedValue, textLike } from "../../options/option_kinds.ts";
 import { captchaHeaders } from "../../protocol/captcha_headers.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
 
@@ -19,7 +19,7 @@ export const headerTextDescription = textLike("a text without spaces", /^[\x21-\
 /** The descriptions of the options of CAPTCHAs. */
 export const captchaOptionDescriptions = group(
   {
-    verifier: other<CaptchaVerifier>(
+    verifier: testedValue<CaptchaVerifier>(
       "a verifier: an object with a provider, a siteKey and a function verify",
       isVerifier,
     ).required(),

@@ -1,5 +1,5 @@
 import { type Described, listOf } from "../../options/option.ts";
-import { callback, other, textLike } from "../../options/option_kinds.ts";
+import { callback, testedValue, textLike } from "../../options/option_kinds.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 import { headerTextDescription } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
@@ -19,7 +19,7 @@ export interface SiteVerifyOptions {
 }
 
 /** Describes a key without spaces, because a space in a key is a mistake in copying. */
-const key = other<string>(
+const key = testedValue<string>(
   "a key as the vendor gave it, without spaces",
   (given) => headerTextDescription.rules.fits(given),
 );
@@ -29,7 +29,7 @@ export const siteVerifyOptionDescriptions = {
   siteKey: key.required(),
   secret: key.required(),
   hostnames: listOf('hosts, like "example.com"', textLike("a host", /^[^\s/:]+$/)),
-  endpoint: other<string>(
+  endpoint: testedValue<string>(
     "a URL",
     (given) => typeof given === "string" && /^https?:$/.test(URL.parse(given)?.protocol ?? ""),
   ),

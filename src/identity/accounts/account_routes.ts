@@ -9,7 +9,7 @@ import { Problem } from "../../problem/problem.ts";
 import { withRouteDescription } from "../../protocol/route_description.ts";
 import { jsonContentType } from "../../protocol/reply.ts";
 import { parseBody, requireJson } from "../../resource/http/request_body.ts";
-import { refuseMethod } from "../../resource/routes/route_table.ts";
+import { methodProblem } from "../../resource/routes/route_table.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";
@@ -64,7 +64,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     const handler = (context: Context<RouteEnv>) => answer(context, route, options);
     hono.post(route.path, withRouteDescription(description, handler));
     hono.all(route.path, ({ req: { method } }) => {
-      throw refuseMethod(method, ["POST"]);
+      throw methodProblem(method, ["POST"]);
     });
   };
   const me = describeAccountRoute(accountRouteDescriptions.me, null);

@@ -9,9 +9,9 @@ import { type Described, either, group, listOf } from "../../options/option.ts";
 import {
   callback,
   flag,
-  having,
+  objectWith,
   oneOf,
-  other,
+  testedValue,
   textLike,
   whole,
 } from "../../options/option_kinds.ts";
@@ -185,7 +185,7 @@ const gate = {
   captcha: either(flag(), group({ action: headerTextDescription })).default(false),
 } satisfies Described<AccountGateOptions>;
 
-const column = other<UserColumn>(
+const column = testedValue<UserColumn>(
   "a column",
   (given) => typeof given === "string" || isColumn(given),
 );
@@ -201,7 +201,7 @@ const userColumns = {
 
 const usersOptions = group(
   {
-    table: other<UserTable>("a table", isTable).required(),
+    table: testedValue<UserTable>("a table", isTable).required(),
     db: databaseOption(),
     columns: group(userColumns),
   } satisfies Described<UsersOptions>,
@@ -211,7 +211,7 @@ const link = textLike('a URL like "https://example.com/reset"', /^https?:\/\/[^\
 
 const scryptCost = group(
   {
-    N: other<number>(
+    N: testedValue<number>(
       "a power of two from 4,096 to 1,048,576",
       (given) =>
         typeof given === "number" && Number.isInteger(Math.log2(given)) && given >= 2 ** 12 &&
@@ -244,7 +244,7 @@ export const passwordAuthOptionDescriptions = group(
     users: either(
       oneOf("kv"),
       either(
-        other<UserTable>("a table", isTable),
+        testedValue<UserTable>("a table", isTable),
         usersOptions,
       ),
     ),
@@ -282,7 +282,7 @@ export const passwordAuthOptionDescriptions = group(
         minLength: whole({ from: 8, to: 64 }).default(15),
         refuse: callback<RefusePassword>(),
         scrypt: scryptCost.default({ N: 2 ** 14, r: 8, p: 5 }),
-        hasher: having<PasswordHasher>("an object with hash and verify", "hash", "verify"),
+        hasher: objectWith<PasswordHasher>("an object with hash and verify", "hash", "verify"),
       } satisfies Described<PasswordOptions>,
     ).default({}),
     sendMail: callback<SendMail>(),
@@ -307,5 +307,5 @@ function isTable(given: unknown): boolean {
 
 /** Describes an option that is on by default and can only be set to `false`. */
 function off() {
-  return other<false>("false", (given) => given === false);
+  return testedValue<false>("false", (given) => given === false);
 }

@@ -1,5 +1,5 @@
 import { type Described, either, group, listOf } from "../../options/option.ts";
-import { callback, flag, oneOf, other, textLike, whole } from "../../options/option_kinds.ts";
+import { callback, flag, oneOf, testedValue, textLike, whole } from "../../options/option_kinds.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
 import { describeSecretOption } from "../../runtime/resolve_secrets.ts";
 import type { User } from "../../auth/user.ts";
@@ -68,7 +68,7 @@ const names = either(
   listOf("texts", name).fitting("a list of texts", ({ length }) => length > 0),
 );
 
-const publicKey = other<string | PublicKey>(
+const publicKey = testedValue<string | PublicKey>(
   "a PEM that begins with -----BEGIN PUBLIC KEY-----, or a JWK",
   (given) =>
     typeof given === "string"

@@ -35,7 +35,9 @@ export interface CallsFromCode<Api> {
 }
 
 /** Creates the functions through which code calls the operations of an app. */
-export function callsFromCode<Api>(apiOf: (caller: CodeCaller) => unknown): CallsFromCode<Api> {
+export function createCallsFromCode<Api>(
+  apiOf: (caller: CodeCaller) => unknown,
+): CallsFromCode<Api> {
   const outside = { raw: null, depth: 0, within: null };
   return {
     as: <Own>(user: User | null) =>

@@ -5,13 +5,16 @@ import type { Resource } from "../model/resource.ts";
 import type { TransactionPart } from "../model/code_caller.ts";
 
 /** Returns a changed copy of a resource. Calls with the same resource return the same copy. */
-export type ChangedResource = (resource: Resource) => Resource;
+export type ResourceChanger = (resource: Resource) => Resource;
 
 /**
  * Returns a function that makes the resources of a database use an open transaction of that
  * database. The function leaves resources of other databases unchanged.
  */
-export function resourcesWithin(part: TransactionPart, base: Resource["driver"]): ChangedResource {
+export function resourcesInTransaction(
+  part: TransactionPart,
+  base: Resource["driver"],
+): ResourceChanger {
   return changedResources((resource) =>
     resource.driver === base ? { driver: part.driver, db: part.handle(resource.sqlPlans) } : null
   );
@@ -22,7 +25,7 @@ export function resourcesWithin(part: TransactionPart, base: Resource["driver"])
  * operations that the tables allow. The ETags of rows equal the ETags that users see, so that a
  * program can compare them.
  */
-export function resourcesOfSystem(): ChangedResource {
+export function resourcesForSystem(): ResourceChanger {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
     const isWritten = !table.readOnly;
     return {
@@ -59,7 +62,7 @@ const noColumns: ReadonlySet<ColumnInfo> = new Set();
 /** Changes the related resources too, because the rights of a call apply to them as well. */
 function changedResources(
   change: (resource: Resource) => Partial<Resource> | null,
-): ChangedResource {
+): ResourceChanger {
   const known = new Map<Resource, Resource>();
   return function changed(resource) {
     const before = known.get(resource);

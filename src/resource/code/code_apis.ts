@@ -13,7 +13,11 @@ import type { Endpoint } from "../routes/endpoint.ts";
 import { routesOf } from "../routes/routes.ts";
 import type { ShapedReply } from "../model/operation.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
-import { type ChangedResource, resourcesOfSystem, resourcesWithin } from "./changed_resources.ts";
+import {
+  type ResourceChanger,
+  resourcesForSystem,
+  resourcesInTransaction,
+} from "./changed_resources.ts";
 import type { AnyApi, CodeApi, CodeTransaction } from "../model/code_api.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
 import { type CodeCall, codeRequest } from "./code_request.ts";
@@ -32,7 +36,7 @@ export class CodeApis {
   readonly #resources: ReadonlyMap<string, Resource>;
   readonly #runtime: Runtime;
   readonly #called = new Map<Resource, CalledResource>();
-  readonly #ofSystem: ChangedResource = resourcesOfSystem();
+  readonly #ofSystem: ResourceChanger = resourcesForSystem();
   readonly #sqlPlans = new SqlPlans();
 
   /** `resources` maps the decoded paths below the base path to their resources. */
@@ -104,7 +108,7 @@ export class CodeApis {
       return await answer(endpoint, call, { ...caller, within: null }, resource);
     }
     return await within.join((part) => {
-      const joined = resourcesWithin(part, resource.driver)(resource);
+      const joined = resourcesInTransaction(part, resource.driver)(resource);
       return answer(endpoint, call, { ...caller, within: part.within }, joined);
     });
   }

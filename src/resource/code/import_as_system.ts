@@ -1,6 +1,6 @@
 import { authorize } from "../../auth/authorize.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
-import type { ChangedResource } from "./changed_resources.ts";
+import type { ResourceChanger } from "./changed_resources.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
 import { codeRequest } from "./code_request.ts";
 import type { Resource } from "../model/resource.ts";
@@ -45,17 +45,17 @@ export interface ImportsFromCode {
   import(path: string, source: ImportSource): Promise<ImportOutcome>;
 }
 
-/** The options of {@link importsFromCode}. */
+/** The options of {@link createImportsFromCode}. */
 export interface ImportsFromCodeOptions {
   /** The resources by their paths below the base path. */
   readonly resources: ReadonlyMap<string, Resource>;
-  readonly ofSystem: ChangedResource;
+  readonly ofSystem: ResourceChanger;
   /** The largest size of a row, in bytes. */
   readonly bodyLimit: number;
 }
 
 /** Creates the object through which code imports rows into the resources of an app. */
-export function importsFromCode(
+export function createImportsFromCode(
   { resources, ofSystem, bodyLimit }: ImportsFromCodeOptions,
 ): ImportsFromCode {
   return {

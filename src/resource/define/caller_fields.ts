@@ -3,7 +3,7 @@ import type { User } from "../../auth/user.ts";
 import { createAggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { FieldPolicy } from "../model/field_policy.ts";
-import type { CallerTags, EtagPolicy } from "../http/etag.ts";
+import type { CallerEtagRules, EtagPolicy } from "../http/etag.ts";
 import type { CallerFields, FieldsOfCaller } from "../model/caller_fields.ts";
 
 /** The fields of a resource before the limits of a caller apply, and the ETags of its rows. */
@@ -57,7 +57,7 @@ function callerTags(
   withheld: ReadonlySet<ColumnInfo>,
   { columns }: TableInfo,
   hasComputed: boolean,
-): CallerTags | null {
+): CallerEtagRules | null {
   if (withheld.size === 0) return null;
   const names = [...withheld].map(({ name }) => name);
   const digest = createHash("sha256").update(JSON.stringify(names)).digest("hex");

@@ -12,16 +12,16 @@ import {
   either,
   group,
   listOf,
-  named,
-  type ReadGroup,
+  mapOf,
+  type OptionValues,
 } from "../../options/option.ts";
 import {
   callback,
   flag,
   number,
   oneOf,
-  other,
   synchronous,
+  testedValue,
   textLike,
   timerMs,
   whole,
@@ -30,7 +30,7 @@ import type { IndexErrorHandler } from "../../search/inline_indexer.ts";
 import { type ColumnLike, isColumn, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { AnyHooks } from "../model/hooks.ts";
-import { procedureOptions } from "./resolve_procedures.ts";
+import { procedureOptionDescriptions } from "./resolve_procedures.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type {
   AutoRelationOptions,
@@ -52,7 +52,7 @@ import type {
 type Row = Record<string, unknown>;
 
 const isColumnReference = (given: unknown) => typeof given === "string" || isColumn(given);
-const column = other<ColumnReferenceOf<Row>>("a column", isColumnReference);
+const column = testedValue<ColumnReferenceOf<Row>>("a column", isColumnReference);
 const columns = listOf("columns", column);
 const fieldFunction = synchronous<FieldFunction<Row>>();
 const fieldList = either(
@@ -60,7 +60,7 @@ const fieldList = either(
   group({ all: columns.required(), by: fieldFunction.required() })
     .fitting("an object with `all` and `by`", (given) => !isColumn(given)),
 );
-const table = other<TableLike<unknown, unknown> | TableInfo>(
+const table = testedValue<TableLike<unknown, unknown> | TableInfo>(
   "a table",
   (given) => typeof given === "object" && given !== null,
 );
@@ -103,7 +103,7 @@ function isSegment(segment: string): boolean {
   }
 }
 
-const relatedColumn = other<ColumnLike<unknown> | string>("a column", isColumnReference);
+const relatedColumn = testedValue<ColumnLike<unknown> | string>("a column", isColumnReference);
 const relation = group(
   {
     type: oneOf("belongsTo", "hasOne", "hasMany", "manyToMany").required(),
@@ -171,7 +171,7 @@ const members = {
     } satisfies Described<PaginationOptions>,
   ).default({}),
   generatedFields: columns.default([]),
-  computed: named(synchronous<(row: Row) => unknown>().required()).default({}),
+  computed: mapOf(synchronous<(row: Row) => unknown>().required()).default({}),
   hooks: group(hooks).asGiven<AnyHooks>().default({}),
   etag: group(
     {
@@ -183,7 +183,7 @@ const members = {
     } satisfies Described<EtagOptions<Row>>,
   ),
   softDelete: group({ field: column.required() } satisfies Described<SoftDeleteOptions<Row>>),
-  relations: named(relation.required()).default({}),
+  relations: mapOf(relation.required()).default({}),
   autoRelations: either(
     flag(),
     group({ filterable: flag().default(false) } satisfies Described<AutoRelationOptions>),
@@ -195,7 +195,7 @@ const members = {
       indexName: textLike("a name of letters, digits, _ and -", /^[\p{L}_][\p{L}\p{N}_-]*$/u),
       fields: either(
         columns,
-        named(
+        mapOf(
           group(
             {
               weight: number({ from: 0.01, to: 1_000 }).default(1),
@@ -209,7 +209,7 @@ const members = {
       onIndexError: callback<IndexErrorHandler>(),
     } satisfies Described<SearchOptions<Row>>,
   ).default({}),
-  procedures: named(procedureOptions.required()).default({}),
+  procedures: mapOf(procedureOptionDescriptions.required()).default({}),
   batch: group(
     {
       create: whole({ from: 1 }).default(100),
@@ -224,17 +224,17 @@ const members = {
       maxBytes: whole({ from: 1 }).default(1_000_000_000),
     } satisfies Described<ImportLimits>,
   ).default({}),
-  customOperators: named(customOperatorRules.required()).default({}),
+  customOperators: mapOf(customOperatorRules.required()).default({}),
   ...protectionOptionDescriptions,
 } satisfies Described<ResourceOptions<Row>>;
 
 /** Describes every option of a resource: its values and its default. */
-export const resourceOptions = group(members).required();
+export const resourceOptionDescriptions = group(members).required();
 
 /** A definition whose options were checked, with the defaults of the options that were not set. */
-export interface ReadDefinition extends ResourceDefinition {
+export interface CheckedDefinition extends ResourceDefinition {
   /** The options with their defaults. */
-  readonly options: ReadGroup<typeof members>;
+  readonly options: OptionValues<typeof members>;
   readonly hookTimeoutMs: number;
 }
 
@@ -242,7 +242,7 @@ export interface ReadDefinition extends ResourceDefinition {
  * Reads the options of a resource. Throws a plain Error that names the table and the option if an
  * option is misspelt or invalid. Combinations of options are checked when they are resolved.
  */
-export function readDefinition({ table, options }: ResourceDefinition): ReadDefinition {
+export function readDefinition({ table, options }: ResourceDefinition): CheckedDefinition {
   const info = requireTableInfo(table);
   const place = { subject: `Cannot serve "${info.name}"`, path: "" };
   // Programs without type checks may pass undefined.
@@ -254,7 +254,7 @@ export function readDefinition({ table, options }: ResourceDefinition): ReadDefi
     const what = info.primaryKey.length === 0 ? "it has no key" : "name the primary key";
     throw new Error(`${place.subject}: id is missing: ${what}, id: ${idOf(info)}`);
   }
-  const read = resourceOptions.read(options, place);
+  const read = resourceOptionDescriptions.read(options, place);
   const hookTimeoutMs = hooks.timeoutMs.read(read.hooks.timeoutMs, place);
   return { table, options: read, hookTimeoutMs };
 }

@@ -2,10 +2,10 @@ import { deriveKey } from "../../runtime/derive_key.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnResolver } from "./column_resolver.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
-import type { EtagPolicy, TagKeys } from "../http/etag.ts";
+import type { EtagKeys, EtagPolicy } from "../http/etag.ts";
 
 /** Derives the keys for hashes in ETags from the secrets. */
-export function createTagKeys(secrets: readonly string[]): TagKeys {
+export function createEtagKeys(secrets: readonly string[]): EtagKeys {
   const [current, ...older] = secrets.map((secret) => deriveKey(secret, "etag"));
   if (current === undefined) throw new Error("Cannot make tags without a secret");
   return { current, older };
@@ -13,7 +13,7 @@ export function createTagKeys(secrets: readonly string[]): TagKeys {
 
 /** The context in which the ETag options of a resource are resolved. */
 export interface EtagContext {
-  readonly keys: TagKeys;
+  readonly keys: EtagKeys;
   readonly readable: readonly ColumnInfo[];
   readonly find: ColumnResolver;
 }

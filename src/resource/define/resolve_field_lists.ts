@@ -10,7 +10,7 @@ import type {
   FieldOptions,
 } from "../model/resource_options.ts";
 import type { SoftDelete } from "../model/soft_delete.ts";
-import type { CallerLists, FieldListName, FieldsOfCaller } from "../model/caller_fields.ts";
+import type { CallerFieldLists, FieldListName, FieldsOfCaller } from "../model/caller_fields.ts";
 
 export interface ResolvedFields {
   /** The fields that any caller may use. Descriptions show them, and no function can widen them. */
@@ -47,7 +47,7 @@ export function resolveFieldLists(
   const widest = (option: FieldListName, defaultValue: Iterable<ColumnInfo>): Columns => {
     const list = options[option];
     if (list === undefined) return new Set(defaultValue);
-    return pickWidest(list, (names) => pick(names, option)) ?? new Set(columns);
+    return pickFixedLimit(list, (names) => pick(names, option)) ?? new Set(columns);
   };
   const readable = widest("readable", columns);
   const lists = {
@@ -74,7 +74,7 @@ export function resolveFieldLists(
     const place = `Cannot serve "${table.label}": fields.${option}`;
     throw new Error(`${place} must give a list of columns, not ${showValue(given)}`);
   };
-  const ofCaller = (user: User | null): CallerLists => {
+  const ofCaller = (user: User | null): CallerFieldLists => {
     const given = [...varying].map((option) => [option, callerList(option, user)] as const);
     return {
       id: given.map(([, list]) => list.map((column) => position.get(column)).join()).join(" "),
@@ -118,7 +118,7 @@ export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
 }
 
 /** Returns the fixed limit of a list, or null if the list is only a function of the user. */
-export function pickWidest<Picked>(
+export function pickFixedLimit<Picked>(
   list: NonNullable<List>,
   pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,
 ): Picked | null {

@@ -4,18 +4,18 @@ import {
   powGateOptionDescription,
 } from "../../guard/resource_protection_options.ts";
 import { type Described, group } from "../../options/option.ts";
-import { callback, flag, other } from "../../options/option_kinds.ts";
+import { callback, flag, testedValue } from "../../options/option_kinds.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Procedure } from "../model/procedure.ts";
 import type { StandardSchema } from "../model/standard_schema.ts";
 
-const schema = other<StandardSchema>(
+const schema = testedValue<StandardSchema>(
   "a Standard Schema, as zod, valibot and arktype make them",
   isSchema,
 ).required();
 
 /** Describes the options of a procedure. */
-export const procedureOptions = group(
+export const procedureOptionDescriptions = group(
   {
     input: schema,
     output: schema,

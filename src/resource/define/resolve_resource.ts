@@ -15,7 +15,7 @@ import type { CodeCaller } from "../model/code_caller.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import { createAggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { ReadCosts, Resource, ResourcesByTable } from "../model/resource.ts";
+import type { ReadCostLimits, Resource, ResourcesByTable } from "../model/resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -23,10 +23,10 @@ import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";
 import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts";
-import type { ReadDefinition } from "./read_definition.ts";
+import type { CheckedDefinition } from "./read_definition.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { InflightResponses } from "../http/inflight_responses.ts";
-import type { TagKeys } from "../http/etag.ts";
+import type { EtagKeys } from "../http/etag.ts";
 import { createCallerFields } from "./caller_fields.ts";
 import { resolveFieldLists } from "./resolve_field_lists.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
@@ -73,22 +73,22 @@ export interface ResourceContext {
   /** Returns the API of a caller. Called only after every resource is resolved. */
   apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;
   readonly searchIndexes: SearchIndexes;
-  readonly tagKeys: TagKeys;
-  readonly readCosts: ReadCosts;
+  readonly tagKeys: EtagKeys;
+  readonly readCosts: ReadCostLimits;
   readonly inflight: InflightResponses;
   /** The largest number of fields in a body; null if it depends on the resource. */
   readonly maxFields: number | null;
   readonly runtime: Runtime;
 }
 
-type Options = ReadDefinition["options"];
+type Options = CheckedDefinition["options"];
 
 /**
  * Resolves a definition to a resource: checks its options and sets every default, once. Throws a
  * plain Error for an invalid definition.
  */
 export function resolveResource(
-  definition: ReadDefinition,
+  definition: CheckedDefinition,
   context: ResourceContext,
 ): Resource {
   const { options, hookTimeoutMs } = definition;

@@ -6,7 +6,7 @@ import type { OpenIndex } from "../../search/open_index.ts";
 import type { SearchField } from "../../search/search_index.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";
 import type { ColumnResolver } from "./column_resolver.ts";
-import type { ReadDefinition } from "./read_definition.ts";
+import type { CheckedDefinition } from "./read_definition.ts";
 
 export interface SearchedResource {
   readonly table: TableInfo;
@@ -18,7 +18,7 @@ export interface SearchedResource {
   isIndexed(column: ColumnInfo): boolean;
 }
 
-type Options = ReadDefinition["options"]["search"];
+type Options = CheckedDefinition["options"]["search"];
 
 /**
  * Opens the search index of a resource. Returns null if the app has no search adapter, if search is

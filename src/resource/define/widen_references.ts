@@ -2,7 +2,7 @@ import type { Driver } from "../../db/driver.ts";
 import { isAny } from "../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, createTableInfo, type TableInfo } from "../../schema/table_info.ts";
 import type { TableLike } from "../../schema/table_like.ts";
-import type { ReadDefinition } from "./read_definition.ts";
+import type { CheckedDefinition } from "./read_definition.ts";
 import { requireTableInfo } from "./resource_definition.ts";
 import { resolveRelations } from "./resolve_relations.ts";
 
@@ -14,9 +14,9 @@ import { resolveRelations } from "./resolve_relations.ts";
  * description.
  */
 export function widenReferences(
-  definitions: readonly ReadDefinition[],
+  definitions: readonly CheckedDefinition[],
   driver: Driver,
-): readonly ReadDefinition[] {
+): readonly CheckedDefinition[] {
   const isWideAny = (column: ColumnInfo) => isAny(column) && column.isWide;
   const served = definitions.map(({ table }) => requireTableInfo(table));
   if (!served.some(({ columns }) => columns.some(isWideAny))) return definitions;
@@ -56,9 +56,9 @@ function withWide(table: TableInfo, wide: ReadonlySet<ColumnInfo>): TableInfo {
 }
 
 function withTables(
-  { table, options, ...definition }: ReadDefinition,
+  { table, options, ...definition }: CheckedDefinition,
   replaced: ReadonlyMap<TableInfo, TableInfo>,
-): ReadDefinition {
+): CheckedDefinition {
   const replacing = <Table extends TableLike<unknown, unknown> | TableInfo>(given: Table) =>
     replaced.get(requireTableInfo(given)) ?? given;
   const { relations } = options;

@@ -18,13 +18,13 @@ export interface EtagPolicy {
    * The rules for the ETags of a caller that may read fewer fields than other callers, or null for
    * any other caller.
    */
-  readonly caller: CallerTags | null;
+  readonly caller: CallerEtagRules | null;
   /** The keys of the hashes. Without the keys, a client cannot test guesses of hidden values. */
-  readonly keys: TagKeys;
+  readonly keys: EtagKeys;
 }
 
 /** The rules for the ETags of a caller that may read fewer fields than other callers. */
-export interface CallerTags {
+export interface CallerEtagRules {
   /**
    * Columns that the caller may not read. No ETag of the caller depends on them, unless the rows
    * have computed fields.
@@ -40,7 +40,7 @@ export interface CallerTags {
 }
 
 /** The keys of hashed ETags, one for each secret. */
-export interface TagKeys {
+export interface EtagKeys {
   /** The key that creates ETags. */
   readonly current: Uint8Array;
   /** The keys that recognize ETags from before the secret was rotated. */

@@ -4,13 +4,13 @@ import type { StreamPart } from "../../live/stream/stream_part.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { FairSemaphore } from "../../runtime/queues/fair_semaphore.ts";
-import type { LargeReply, WritingTurns } from "./large_reply.ts";
+import type { LargeReply, SerializationTurns } from "./large_reply.ts";
 
 /** The limit for all responses that their clients have not received yet, in bytes. */
 const maxSendingBytes = 128 * 1024 * 1024;
 
 /** The delivery of the response of an operation to its client. */
-export interface AnswerDelivery extends WritingTurns {
+export interface AnswerDelivery extends SerializationTurns {
   /** The user or the address that receives the response. */
   readonly identity: string;
   /** True if the route has had large responses. */

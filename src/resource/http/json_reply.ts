@@ -1,8 +1,8 @@
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.ts";
-import { responseTooLarge } from "./answer_bytes.ts";
-import { LargeReply, maxBytesAtOnce, type ReplySize } from "./large_reply.ts";
+import { responseTooLarge } from "./response_byte_budget.ts";
+import { LargeReply, maxBytesAtOnce, type ReplySizeLimits } from "./large_reply.ts";
 
 /**
  * A reply whose data is not serialized to JSON yet. Calls from code use the data directly. Clients
@@ -13,14 +13,14 @@ export class DataReply {
   readonly headers: Reply["headers"];
   readonly data: unknown;
   /** The size of the reply, or null for the reply to a write, whose size is not limited. */
-  readonly size: ReplySize | null;
+  readonly size: ReplySizeLimits | null;
 
   /** Creates the reply without serializing its data. */
   constructor(
     status: number,
     data: unknown,
     headers: Reply["headers"],
-    size: ReplySize | null = null,
+    size: ReplySizeLimits | null = null,
   ) {
     this.status = status;
     this.headers = headers;
@@ -60,11 +60,11 @@ export class DataReply {
   }
 }
 
-function isSmall({ counted, limit }: ReplySize): boolean {
+function isSmall({ counted, limit }: ReplySizeLimits): boolean {
   return counted !== null && counted * maxBytesOfCharacter <= limit;
 }
 
-function requireFitting(data: unknown, { limit, part }: ReplySize): void {
+function requireFitting(data: unknown, { limit, part }: ReplySizeLimits): void {
   if (!jsonFits(data, limit)) throw responseTooLarge(limit, part);
 }
 
@@ -93,7 +93,7 @@ export function jsonReply(
 export function limitedReply(
   status: number,
   body: unknown,
-  size: ReplySize,
+  size: ReplySizeLimits,
   headers?: Readonly<Record<string, string>>,
 ): DataReply {
   return new DataReply(status, body, jsonHeaders(headers), size);
@@ -110,7 +110,7 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
  * and not a proxy. The charset comes first, because nginx decides by the beginning of the type
  * whether to compress.
  */
-export const safeType: Readonly<Record<string, string>> = Object.freeze({
+export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
 
@@ -118,8 +118,8 @@ export const safeType: Readonly<Record<string, string>> = Object.freeze({
  * Returns the reply for a client that asks for safe numbers. The reply always has a body, because
  * proxies remove the type of a 204.
  */
-export function safeReply(reply: DataReply | Reply): DataReply | Reply {
-  const headers = { ...reply.headers, ...safeType };
+export function safeNumbersReply(reply: DataReply | Reply): DataReply | Reply {
+  const headers = { ...reply.headers, ...safeNumbersType };
   if (reply instanceof DataReply) {
     return new DataReply(reply.status, reply.data, headers, reply.size);
   }

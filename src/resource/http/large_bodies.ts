@@ -24,7 +24,7 @@ interface Waiter {
  * database at the same time, other sockets would wait for tenths of a second. None of the fifty
  * requests would finish sooner. Waiting requests of different identities alternate.
  */
-export class LargeBodies {
+export class LargeBodyLimiter {
   readonly #clock: Pick<Clock, "after">;
   readonly #waiting = new FairQueue<Waiter>({ maxWaiting: Infinity });
   #runningBytes = 0;
@@ -96,7 +96,7 @@ function tooManyWait(): Problem {
 /** The queues of an app for requests that may keep the event loop busy for milliseconds. */
 export interface RequestQueues {
   readonly turns: RequestScheduler;
-  readonly largeBodies: LargeBodies;
+  readonly largeBodies: LargeBodyLimiter;
 }
 
 /**
@@ -109,7 +109,7 @@ export const largeBodyBytes = 32 * 1024;
  * Begins the work of a request in its turn. A request with a large body waits until few other
  * requests run.
  */
-export function inTurnFor<Result>(
+export function runInTurn<Result>(
   request: WaitingRequest,
   body: Uint8Array,
   { turns, largeBodies }: RequestQueues,

@@ -1,20 +1,20 @@
 import type { Reply } from "../../protocol/reply.ts";
 import { jsonParts } from "../../schema/json_parts.ts";
-import { type AnswerPart, responseTooLarge } from "./answer_bytes.ts";
+import { type ResponsePart, responseTooLarge } from "./response_byte_budget.ts";
 
 /** The limits of the size of the JSON reply to a read. */
-export interface ReplySize {
+export interface ReplySizeLimits {
   readonly limit: number;
   /** The bytes of the values that were read for the reply; null if they were not counted. */
   readonly counted: number | null;
-  readonly part: AnswerPart;
+  readonly part: ResponsePart;
 }
 
 /** The size in bytes from which JSON is serialized in parts, to avoid delays of other requests. */
 export const maxBytesAtOnce = 512 * 1024;
 
 /** Runs the parts of a long serialization in separate turns of the event loop. */
-export interface WritingTurns {
+export interface SerializationTurns {
   /** Runs work that keeps the event loop busy for milliseconds, when it is the sender's turn. */
   inTurn(work: () => Promise<void>): Promise<void>;
 }
@@ -23,10 +23,10 @@ export interface WritingTurns {
 export class LargeReply {
   readonly #head: Omit<Reply, "body">;
   readonly #json: unknown;
-  readonly #size: ReplySize;
+  readonly #size: ReplySizeLimits;
 
   /** Creates the reply without serializing its data. */
-  constructor(head: Omit<Reply, "body">, json: unknown, size: ReplySize) {
+  constructor(head: Omit<Reply, "body">, json: unknown, size: ReplySizeLimits) {
     this.#head = head;
     this.#json = json;
     this.#size = size;
@@ -41,7 +41,7 @@ export class LargeReply {
    * Serializes the data in parts of about {@link maxBytesAtOnce}, each in a turn of the event loop.
    * Rejects with a 422 as soon as the JSON is too large.
    */
-  async write(turns: WritingTurns): Promise<WrittenReply> {
+  async write(turns: SerializationTurns): Promise<WrittenReply> {
     const { limit, part } = this.#size;
     const parts = encodedParts(this.#json);
     const body: Uint8Array[] = [];

@@ -1,6 +1,6 @@
 import type { FilterText } from "../../filter/builders.ts";
 import type { Filter } from "../../filter/filter.ts";
-import { namesByPlain, nearMissOf, plainName } from "../../problem/near_miss.ts";
+import { namesByNormalForm, nearMissOf, normalFormOf } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 
 /** The known query parameters of a URL, decoded, or the parameters of a call from code. */
@@ -126,8 +126,8 @@ function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
       'Cannot use "on" here: it names the unique key of an upsert, POST / or POST /batch/upsert',
     );
   }
-  const plain = plainName(name);
-  const meant = [...more].find((one) => plainName(one) === plain) ?? namesElsewhere.get(plain) ??
+  const plain = normalFormOf(name);
+  const meant = [...more].find((one) => normalFormOf(one) === plain) ?? namesElsewhere.get(plain) ??
     nearMissOf(name, knownByPlainName);
   if (meant === undefined) return;
   throw new Problem("invalid-parameter", `Unknown parameter "${name}": did you mean "${meant}"?`);
@@ -146,7 +146,7 @@ function tooManyUnknown(): Problem {
   );
 }
 
-const knownByPlainName = namesByPlain(knownParameters);
+const knownByPlainName = namesByNormalForm(knownParameters);
 
 function unencoded(): Problem {
   return new Problem(

@@ -15,7 +15,7 @@ const partsOfTurn = 4;
 const turnMs = 1;
 
 /** A request body that is being received, as it counts against the shared limit. */
-export interface HeldBody {
+export interface IncomingBody {
   /** Sets the number of bytes that count for the body. May throw a 503. */
   hold(bytes: number): void;
   /** Resolves when the next part may be read; undefined if that is now. */
@@ -28,7 +28,7 @@ export interface HeldBody {
  * Limits the request bodies that are being received in an app, because a client may send most of a
  * large body and then wait. Large bodies share one limit.
  */
-export class ReceivingBodies {
+export class ReceivingBodyLimiter {
   #bytes = 0;
   /** Bodies that wait to read their next part. */
   readonly #waiting: (() => void)[] = [];
@@ -42,7 +42,7 @@ export class ReceivingBodies {
   }
 
   /** Registers a body, with no bytes yet. */
-  begin(): HeldBody {
+  begin(): IncomingBody {
     let held = 0;
     const count = (bytes: number) => {
       this.#bytes += bytes - held;

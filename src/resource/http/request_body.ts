@@ -1,6 +1,10 @@
 import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
-import { type HeldBody, type ReceivingBodies, smallBodyBytes } from "./receiving_bodies.ts";
+import {
+  type IncomingBody,
+  type ReceivingBodyLimiter,
+  smallBodyBytes,
+} from "./receiving_bodies.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { jsonExcess, type JsonLimits, parseShallowJson } from "../../schema/exact_json.ts";
 
@@ -14,7 +18,7 @@ export interface BodyLimits {
   /** The longest time until the last byte, in milliseconds. A slower body fails with 408. */
   readonly bodyTimeoutMs: number;
   /** The shared limit for all bodies that are being received. */
-  readonly receiving: ReceivingBodies;
+  readonly receiving: ReceivingBodyLimiter;
 }
 
 const maxDepth = 32;
@@ -144,7 +148,7 @@ export async function receiveBody(
 
 interface Collected {
   readonly limits: BodyLimits;
-  readonly held: HeldBody;
+  readonly held: IncomingBody;
   /** The declared length in bytes; 0 if none is declared. */
   readonly expected: number;
 }

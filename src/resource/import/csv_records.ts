@@ -8,7 +8,7 @@ import { mayWrite } from "../write/values/parse_fields.ts";
 import { ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import type { RecordOptions } from "./ndjson_records.ts";
 import { type CsvRecord, parseCsv } from "./parse_csv.ts";
-import { textBlocks, tooLong } from "./text_blocks.ts";
+import { recordTooLong, textBlocks } from "./text_blocks.ts";
 
 /**
  * Reads CSV (RFC 4180) in the format of exports: a header of names, then a record for each row. An
@@ -25,7 +25,7 @@ export async function* csvRecords(
   for await (const block of textBlocks(parts, { quotes: true, maxRecordBytes })) {
     const read: ImportRecord[] = [];
     const fault = parseCsv(block.text, block.line, (record) => {
-      if (record.size > maxRecordBytes) throw tooLong(maxRecordBytes, record.line);
+      if (record.size > maxRecordBytes) throw recordTooLong(maxRecordBytes, record.line);
       if (fields === null) fields = fieldsOf(record, resource);
       else if (!isBlank(record, fields)) read.push(recordOf(record, fields, limits));
     });

@@ -3,7 +3,7 @@ import { isPlainJson } from "../../schema/plain_json.ts";
 import { fromSafeBody } from "../../schema/safe_numbers.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
 import { ImportRecord, type ImportRecords } from "./import_record.ts";
-import { textBlocks, tooLong } from "./text_blocks.ts";
+import { recordTooLong, textBlocks } from "./text_blocks.ts";
 
 /** Options of reading the records of a body. */
 export interface RecordOptions {
@@ -26,7 +26,7 @@ export async function* ndjsonRecords(
     let records: ImportRecord[] = [];
     let { line } = block;
     for (const text of block.text.split("\n")) {
-      if (text.length > maxRecordBytes) throw tooLong(maxRecordBytes, line);
+      if (text.length > maxRecordBytes) throw recordTooLong(maxRecordBytes, line);
       if (text !== "" && !blanks.test(text)) {
         const record = block.isPlain ? plainRecord(text, line) : checkedRecord(text, line, limits);
         records.push(safeNumbers ? withMarksRead(record) : record);

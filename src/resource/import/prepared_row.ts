@@ -57,7 +57,7 @@ export function prepareRow(
     }
     return hookedRow(given, line, options);
   } catch (error) {
-    return { errors: lineErrors(error, line) };
+    return { errors: errorsOfLine(error, line) };
   }
 }
 
@@ -71,12 +71,12 @@ async function hookedRow(
     const values = newRowValues(hooked, write.grant, write.resource);
     return new PreparedRow(line, shaper.shaped(values));
   } catch (error) {
-    return { errors: lineErrors(error, line) };
+    return { errors: errorsOfLine(error, line) };
   }
 }
 
 /** Returns a row's problem as errors of its line. Rethrows `error` if the row did not cause it. */
-export function lineErrors(error: unknown, line: number): readonly LineError[] {
+export function errorsOfLine(error: unknown, line: number): readonly LineError[] {
   if (error instanceof InvalidFields) {
     return error.errors.map(({ path, message }) => ({ line, path, message }));
   }

@@ -5,11 +5,11 @@ import { createYieldTurn, type YieldTurn } from "../../runtime/event_loop.ts";
 import type { Resource } from "../model/resource.ts";
 import type { OperationCall, ResourceCall, WriteCall } from "../model/operation.ts";
 import { inTransaction, type WriteConnection } from "../write/transaction/in_transaction.ts";
-import { refusals } from "../write/refused/failed_write.ts";
+import { refusalKinds } from "../write/refused/failed_write.ts";
 import { refusedWrite } from "../write/refused/refused_write.ts";
 import type { ImportRecords } from "./import_record.ts";
 import { type ImportOutcome, LineErrors } from "./line_errors.ts";
-import { lineErrors } from "./prepared_row.ts";
+import { errorsOfLine } from "./prepared_row.ts";
 import { type RowChunk, rowChunks } from "./row_chunks.ts";
 import { RowSpool } from "./row_spool.ts";
 import { RefusedRows, SliceWriter } from "./write_slice.ts";
@@ -201,7 +201,7 @@ class RowImport {
       return true;
     } catch (error) {
       // The commit does not report which row a deferred constraint rejects.
-      const isCommit = error instanceof DatabaseError && refusals.has(error.kind);
+      const isCommit = error instanceof DatabaseError && refusalKinds.has(error.kind);
       const refused = isCommit ? new RefusedRows([{ line: chunk.from, error }]) : error;
       if (!(refused instanceof RefusedRows)) throw error;
       await this.#addRefused(refused);
@@ -224,7 +224,7 @@ class RowImport {
     for (const { line, error } of rows) {
       if (this.#errors.isFull) return;
       const problem = await refusedWrite(error, "create", this.#resource);
-      for (const one of lineErrors(problem, line)) this.#errors.add(one);
+      for (const one of errorsOfLine(problem, line)) this.#errors.add(one);
     }
   }
 

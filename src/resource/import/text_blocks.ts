@@ -83,7 +83,7 @@ class BlockCutter {
     else this.#recordEnd = this.#held.subarray(0, this.#length).lastIndexOf(lineFeed) + 1;
     if (this.#length < blockBytes) return null;
     const block = this.whole();
-    if (this.#length > this.#maxRecordBytes) throw tooLong(this.#maxRecordBytes, this.#line);
+    if (this.#length > this.#maxRecordBytes) throw recordTooLong(this.#maxRecordBytes, this.#line);
     return block;
   }
 
@@ -163,7 +163,7 @@ function feedsIn(bytes: Uint8Array): number {
 }
 
 /** Returns the error for a record that exceeds the size limit of a body. */
-export function tooLong(limit: number, line: number): UnreadableLine {
+export function recordTooLong(limit: number, line: number): UnreadableLine {
   return new UnreadableLine(line, `is longer than ${limit} bytes`);
 }
 

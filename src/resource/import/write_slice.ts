@@ -11,7 +11,7 @@ import { wholeBody } from "../write/values/body_path.ts";
 import type { WriteConnection } from "../write/transaction/in_transaction.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { followGivenKeys } from "../write/transaction/follow_given_keys.ts";
-import { failedWrite, refusals } from "../write/refused/failed_write.ts";
+import { failedWrite, refusalKinds } from "../write/refused/failed_write.ts";
 import type { PreparedRow } from "./prepared_row.ts";
 import type { ShapedRow } from "./shaped_row.ts";
 
@@ -148,7 +148,7 @@ function savePoint(name: string): SavePoint {
 }
 
 function isRefusal(error: unknown): boolean {
-  if (error instanceof DatabaseError) return refusals.has(error.kind);
+  if (error instanceof DatabaseError) return refusalKinds.has(error.kind);
   return error instanceof Problem && error.status < 500;
 }
 

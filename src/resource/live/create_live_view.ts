@@ -6,19 +6,19 @@ import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { tagOf } from "../http/etag.ts";
-import { reachedByIncludes } from "../read/resolve_include.ts";
-import { loadIncluded, loadIncludedOfOne, relatedRight } from "../read/load_included.ts";
+import { resourcesReadByIncludes } from "../read/resolve_include.ts";
+import { loadIncluded, loadIncludedOfOne, relatedRowFilters } from "../read/load_included.ts";
 import { type Include, presentRows, type View } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** The grants that decide which included rows a created live view shows. */
-export interface LiveRights {
+export interface LiveViewGrants {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly user: User | null;
 }
 
 /** Creates the live view of a resource's stream. Rows are masked and carry their ETags. */
-export function createLiveView(view: View, resource: Resource, rights: LiveRights): LiveView {
+export function createLiveView(view: View, resource: Resource, rights: LiveViewGrants): LiveView {
   const { include } = view;
   const { table, etag, withheld } = resource;
   const { related } = rights;
@@ -35,7 +35,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
     shape: JSON.stringify(shape),
     safeNumbers: view.safeNumbers,
     shown: shownUnder(resource, include, related),
-    rights: [...reachedByIncludes(include)].map((target) =>
+    rights: [...resourcesReadByIncludes(include)].map((target) =>
       viewRight(target, view, resource, rights)
     ),
     present: include.length === 0
@@ -46,9 +46,9 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
 }
 
 /** Returns a key that is equal if the grants allow the same included rows. */
-function rightsKey(includes: readonly Include[], related: LiveRights["related"]): unknown {
+function rightsKey(includes: readonly Include[], related: LiveViewGrants["related"]): unknown {
   return includes.map((include) => {
-    const right = relatedRight(include, related);
+    const right = relatedRowFilters(include, related);
     if (right === null) return null;
     return [
       canonicalFilterText(right.where),
@@ -73,11 +73,11 @@ function shapeOf({ visible, include, safeNumbers }: View): unknown {
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],
-  related: LiveRights["related"],
+  related: LiveViewGrants["related"],
 ): readonly ShownRelation[] {
   return includes.flatMap((include) => {
     const { relation, target, view } = include;
-    const right = relatedRight(include, related);
+    const right = relatedRowFilters(include, related);
     if (right === null) return [];
     return [{
       relation,
@@ -94,7 +94,7 @@ function viewRight(
   target: Resource,
   view: View,
   resource: Resource,
-  { related, user }: LiveRights,
+  { related, user }: LiveViewGrants,
 ): ViewRight {
   return {
     resource: target.url,
@@ -113,7 +113,7 @@ function viewRight(
 }
 
 /** A view with included rows, and the identity under which the read limiter queues its reads. */
-interface IncludingView extends Pick<LiveRights, "related"> {
+interface IncludingView extends Pick<LiveViewGrants, "related"> {
   readonly view: View;
   readonly resource: Resource;
   readonly identity: string;

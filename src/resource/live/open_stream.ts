@@ -6,7 +6,7 @@ import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { requireShownToRole } from "./shown_to_role.ts";
-import { refusedLiteral } from "../read/refused_literal.ts";
+import { refusedLiteralProblem } from "../read/refused_literal.ts";
 
 /** The body of an opened live stream, or null for a HEAD request or a part of another stream. */
 export type StreamBody = ReadableStream<Uint8Array> | null;
@@ -32,7 +32,7 @@ export async function openStream(
   if (raw.method === "HEAD") return null;
   await requireShownToRole(resource, "live stream");
   // One statement evaluates the filters of many streams: one invalid value would end them all.
-  const refused = await refusedLiteral(request.query.get("filter"), resource);
+  const refused = await refusedLiteralProblem(request.query.get("filter"), resource);
   if (refused !== null) throw refused;
   const { url, policy, table, reader } = resource;
   return await open({

@@ -12,10 +12,10 @@ export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
  * Returns the field lists of a user, or of an anonymous caller if `user` is null. Throws the error
  * of a function, and a plain Error for a result that is no list of the table's columns.
  */
-export type FieldsOfCaller = (user: User | null) => CallerLists;
+export type FieldsOfCaller = (user: User | null) => CallerFieldLists;
 
 /** The field lists of one caller, as the functions in the option `fields` return them. */
-export interface CallerLists {
+export interface CallerFieldLists {
   /** A string that is equal for callers with the same fields. */
   readonly id: string;
   /** Returns the fields of the caller, which are a subset of the widest policy. */

@@ -78,7 +78,7 @@ export type OperationName =
   | "subscribe-aggregate";
 
 /** The grants of a request in addition to the grant for the main access of its operation. */
-export interface RelatedGrants {
+export interface AdditionalGrants {
   /** The grant for {@link Operation.alsoAccess}, or null if the operation has no `alsoAccess`. */
   readonly also: Grant | null;
   /** The grants to read other resources. A resource that the user may not read is absent. */
@@ -154,7 +154,7 @@ export interface Operation<Intent, Plan, Outcome> {
    * Returns the plan of the operation, as data. A plan requires a grant, so no operation runs
    * without authorization.
    */
-  plan(intent: Intent, grant: Grant, resource: Resource, related: RelatedGrants): Plan;
+  plan(intent: Intent, grant: Grant, resource: Resource, related: AdditionalGrants): Plan;
   /** Executes the plan. Fails with 404, 409, 412 or 503, or with the error that a hook throws. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;
   /** Projects and masks the outcome into a reply. A request's reply is written as JSON later. */

@@ -75,7 +75,7 @@ export interface ImportPolicy {
 }
 
 /** The limits of a resource for the cost of the reads of one request. */
-export interface ReadCosts {
+export interface ReadCostLimits {
   /** The largest response, in bytes. Exports and streams are exempt. */
   readonly maxAnswerBytes: number;
   /** The longest time of one statement, in milliseconds. */
@@ -156,7 +156,7 @@ export interface Resource {
   /** True if users or anonymous callers may subscribe to the rows of the resource. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
-  readonly readCosts: ReadCosts;
+  readonly readCosts: ReadCostLimits;
   /** The undelivered responses of the app, including responses of other resources. */
   readonly inflight: InflightResponses;
   readonly batch: BatchPolicy;

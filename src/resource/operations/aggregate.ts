@@ -4,9 +4,13 @@ import type { AggregatePlan } from "../../plan/plan.ts";
 import { catching } from "../../runtime/maybe_promise.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { limitedReply } from "../http/json_reply.ts";
-import { allGroups, bytesOfGroups, namingPart } from "../http/answer_bytes.ts";
+import {
+  asResponseTooLarge,
+  estimateGroupBytes,
+  groupsPart,
+} from "../http/response_byte_budget.ts";
 import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_query.ts";
-import { readsToAnswer } from "../read/limited_reads.ts";
+import { responseReadConnection } from "../read/limited_reads.ts";
 import type { Operation } from "../model/operation.ts";
 import { presentGroups, type RelationFilter } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
@@ -36,27 +40,27 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
 
   plan({ filter, question }, grant, resource, { related }) {
     const where = and(grant.rows, filter.restrictTo(related), resource.undeleted);
-    return { ...groupPlan(question, resource), where };
+    return { ...planAggregate(question, resource), where };
   },
 
   execute(plan, call) {
     const { reader, readCosts } = call.resource;
-    return catching(() => fetchGroups(readsToAnswer(call), plan, reader), (error) => {
-      throw namingPart(error, readCosts.maxAnswerBytes, allGroups);
+    return catching(() => fetchGroups(responseReadConnection(call), plan, reader), (error) => {
+      throw asResponseTooLarge(error, readCosts.maxAnswerBytes, groupsPart);
     });
   },
 
   shape(groups, { question }, resource) {
-    return limitedReply(200, groupAnswer(groups, question, resource), {
+    return limitedReply(200, aggregateResponse(groups, question, resource), {
       limit: resource.readCosts.maxAnswerBytes,
-      counted: bytesOfGroups(groups),
-      part: allGroups,
+      counted: estimateGroupBytes(groups),
+      part: groupsPart,
     });
   },
 };
 
 /** Returns the plan that reads the groups of an aggregate, without the filter of its rows. */
-export function groupPlan(
+export function planAggregate(
   { keys, metrics, furtherMetrics, having, order, limit }: AggregateQuery,
   { table }: Pick<Resource, "table">,
 ): Omit<AggregatePlan, "where"> {
@@ -73,7 +77,7 @@ export function groupPlan(
 }
 
 /** Returns the response of `GET /aggregate` for the groups that its plan has found. */
-export function groupAnswer(
+export function aggregateResponse(
   groups: readonly AggregateGroup[],
   { keys, metrics, limit }: AggregateQuery,
   { fields: { readable }, safeNumbers }: Pick<Resource, "fields" | "safeNumbers">,

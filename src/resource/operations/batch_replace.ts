@@ -19,7 +19,7 @@ import { inTransaction } from "../write/transaction/in_transaction.ts";
 import { notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import type { Operation, WriteCall } from "../model/operation.ts";
 import { requirePrecondition } from "../http/etag.ts";
-import { wholeRow } from "./replace.ts";
+import { completeReplacement } from "./replace.ts";
 import type { WrittenRows } from "../model/written_rows.ts";
 
 interface BatchReplacePlan {
@@ -42,7 +42,7 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, Wri
       }),
       (item) => ({
         ...item,
-        values: withoutKey(wholeRow(item.values, resource), item.key, resource),
+        values: withoutKey(completeReplacement(item.values, resource), item.key, resource),
       }),
     );
   },

@@ -1,12 +1,12 @@
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { callsFor } from "../model/calls_for.ts";
-import { type DataReply, jsonReply, safeType } from "../http/json_reply.ts";
+import { apiForHandler } from "../model/api_for_handler.ts";
+import { type DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";
 import { withDoubles } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { ResourceCall } from "../model/operation.ts";
-import { type AnswerPart, responseTooLarge } from "../http/answer_bytes.ts";
+import { type ResponsePart, responseTooLarge } from "../http/response_byte_budget.ts";
 import { type FieldError, InvalidFields } from "../write/values/parse_fields.ts";
 import type { Procedure, ProcedureContext } from "../model/procedure.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -89,17 +89,17 @@ async function outputOf(
     request: request.raw,
     resource: { name: resource.name, url: resource.url },
     onEnd,
-    ...callsFor(call),
+    ...apiForHandler(call),
   }, input);
   const data = await validOutput(procedure, output, subjectOf(name, call));
   const limit = resource.readCosts.maxAnswerBytes;
   if (!jsonFits(data, limit)) throw responseTooLarge(limit, procedureOutput);
   const shown = data ?? null;
-  if (request.safeNumbers) return jsonReply(200, { data: safeOutput(shown) }, safeType);
+  if (request.safeNumbers) return jsonReply(200, { data: safeOutput(shown) }, safeNumbersType);
   return jsonReply(200, { data: shown });
 }
 
-const procedureOutput: AnswerPart = {
+const procedureOutput: ResponsePart = {
   name: "data",
   subject: "the data of the procedure, which has run,",
   advice: "Call it with an input that gives less",

@@ -3,7 +3,7 @@ import { and, type Filter } from "../../filter/filter.ts";
 import type { CountPlan } from "../../plan/plan.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../model/operation.ts";
-import { limitedReads } from "../read/limited_reads.ts";
+import { limitedReadConnection } from "../read/limited_reads.ts";
 import { softDeleteFilter } from "../read/list_query.ts";
 import { parseQueryFilter } from "../read/user_filter.ts";
 import type { RelationFilter } from "../shape/output.ts";
@@ -35,7 +35,7 @@ export const count: Operation<CountIntent, CountPlan, number> = {
   },
 
   execute(plan, call) {
-    return fetchCount(limitedReads(call), plan, call.resource.reader);
+    return fetchCount(limitedReadConnection(call), plan, call.resource.reader);
   },
 
   shape(count) {

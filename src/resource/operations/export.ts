@@ -7,17 +7,17 @@ import { createYieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { continueRead } from "../read/continue_read.ts";
-import { limitedReads } from "../read/limited_reads.ts";
+import { limitedReadConnection } from "../read/limited_reads.ts";
 import { exportPages, firstPageRows, readAtOnce } from "../read/export_pages.ts";
 import type { Operation } from "../model/operation.ts";
 import { parsePreview } from "../read/preview.ts";
 import type { RowFormat } from "../shape/row_format.ts";
 import {
   type ListQuery,
-  type ListRead,
+  type ListReadPlan,
   parseListQuery,
   planList,
-  reachedByList,
+  resourcesReadByList,
 } from "../read/list_query.ts";
 
 interface ExportIntent {
@@ -37,7 +37,7 @@ interface ExportOutcome {
 /** `GET /` with an `Accept` that prefers `format`: exports all rows of a list as a stream. */
 export function exportRows(
   format: RowFormat,
-): Operation<ExportIntent, ListRead, ExportOutcome> {
+): Operation<ExportIntent, ListReadPlan, ExportOutcome> {
   return {
     name: "export",
     access: "read",
@@ -60,7 +60,7 @@ export function exportRows(
     },
 
     readsFrom({ selection }) {
-      return reachedByList(selection);
+      return resourcesReadByList(selection);
     },
 
     plan({ selection }, grant, resource, { related }) {
@@ -71,9 +71,9 @@ export function exportRows(
       const { reader } = call.resource;
       const plan = from === null
         ? read
-        : await continueRead(read, from, limitedReads(call), reader);
+        : await continueRead(read, from, limitedReadConnection(call), reader);
       const walk = counted === null
-        ? rowPages((maxBytes) => limitedReads(call, maxBytes), plan, reader)
+        ? rowPages((maxBytes) => limitedReadConnection(call, maxBytes), plan, reader)
         : pagesOfRows(await readAtOnce(plan, counted, call));
       // Reads the first page before the status is sent. Otherwise a query that fails immediately
       // would be a 200 with a broken body.

@@ -15,12 +15,17 @@ import {
   viewOf,
 } from "../shape/output.ts";
 import { matchesIfNoneMatch } from "../http/etag.ts";
-import { type AnswerBytes, countRows, shownBytes, singleRow } from "../http/answer_bytes.ts";
+import {
+  countRowBytes,
+  createRowByteCounter,
+  type ResponseByteBudget,
+  singleRow,
+} from "../http/response_byte_budget.ts";
 import { notFound } from "../rights/not_found_or_forbidden.ts";
-import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
-import { readsToAnswer } from "../read/limited_reads.ts";
+import { resolveInclude, resourcesReadByIncludes } from "../read/resolve_include.ts";
+import { responseReadConnection } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
-import type { Operation, RelatedGrants, ResourceCall } from "../model/operation.ts";
+import type { AdditionalGrants, Operation, ResourceCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 
 interface GetIntent {
@@ -34,13 +39,13 @@ interface GetPlan {
   readonly read: ReadPlan;
   readonly segment: string;
   readonly view: View;
-  readonly related: RelatedGrants["related"];
+  readonly related: AdditionalGrants["related"];
 }
 
 interface GetOutcome {
   readonly row: Row;
   readonly included: readonly Included[];
-  readonly bytes: AnswerBytes;
+  readonly bytes: ResponseByteBudget;
 }
 
 /** `GET /:id`: reads one row by its key. */
@@ -63,7 +68,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   },
 
   readsFrom({ view }) {
-    return reachedByIncludes(view.include);
+    return resourcesReadByIncludes(view.include);
   },
 
   plan({ key, segment, view }, grant, resource, { related }) {
@@ -88,13 +93,13 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const { resource } = call;
     const { read, segment, view } = plan;
     const limit = resource.readCosts.maxAnswerBytes;
-    const bytes: AnswerBytes = { limit, left: limit };
+    const bytes: ResponseByteBudget = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
-      countRows(bytes, stored, shownBytes(read.columns, view.visible), singleRow);
+      countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), singleRow);
     // Large rows and rows of views are read like a list: the read waits in a queue, and ends if the
     // client disconnects. A view may have no index for its key.
     const isLong = call.request.delivery?.mayBeLarge === true || resource.table.readOnly;
-    const connection = isLong ? readsToAnswer(call) : resource.driver;
+    const connection = isLong ? responseReadConnection(call) : resource.driver;
     return chain(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
       if (row === undefined) throw notFound(resource, segment);
       const alone = { row, included: noneIncluded, bytes };
@@ -123,7 +128,7 @@ async function withIncluded(
   { view, related }: GetPlan,
   call: ResourceCall,
 ): Promise<GetOutcome> {
-  const reads = { connection: readsToAnswer(call), bytes };
+  const reads = { connection: responseReadConnection(call), bytes };
   return { row, included: await loadIncluded([row], view.include, related, reads), bytes };
 }
 

@@ -17,36 +17,36 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { limitedReply } from "../http/json_reply.ts";
 import {
-  type AnswerBytes,
-  countRows,
-  namingPart,
+  asResponseTooLarge,
+  countRowBytes,
+  createRowByteCounter,
   pageRows,
-  shownBytes,
-} from "../http/answer_bytes.ts";
+  type ResponseByteBudget,
+} from "../http/response_byte_budget.ts";
 import { continueRead } from "../read/continue_read.ts";
-import { readsToAnswer } from "../read/limited_reads.ts";
+import { responseReadConnection } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import {
+  addCutFieldNames,
   type CutColumns,
-  markCut,
   parsePreview,
   planPreview,
   previewView,
 } from "../read/preview.ts";
 import { fetchPreview } from "../read/fetch_preview.ts";
-import type { Operation, RelatedGrants } from "../model/operation.ts";
+import type { AdditionalGrants, Operation } from "../model/operation.ts";
 import { type Included, noneIncluded, presentRows, type View } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 import {
   type ListQuery,
-  type ListRead,
+  type ListReadPlan,
   offsetParameter,
   offsetPosition,
   parseListQuery,
+  parseOffset,
   parseTotalCount,
   planList,
-  reachedByList,
-  skipRows,
+  resourcesReadByList,
   type TotalCountMode,
 } from "../read/list_query.ts";
 import {
@@ -64,10 +64,10 @@ interface ListIntent {
   readonly preview: number | null;
 }
 
-interface ListPlan extends ListRead {
+interface ListPlan extends ListReadPlan {
   readonly total: TotalCountPlan | null;
   readonly view: View;
-  readonly related: RelatedGrants["related"];
+  readonly related: AdditionalGrants["related"];
 }
 
 interface ListOutcome {
@@ -76,7 +76,7 @@ interface ListOutcome {
   readonly columns: readonly ColumnInfo[];
   readonly total: TotalCount | null;
   readonly included: readonly Included[];
-  readonly bytes: AnswerBytes;
+  readonly bytes: ResponseByteBudget;
   readonly cut: CutColumns | null;
   /** The position after the page as a number of rows, or null if the list continues after a row. */
   readonly counted: CountedPosition | null;
@@ -92,7 +92,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
 
   parse({ query }, resource) {
     const preview = resource.allowsPreview ? parsePreview(query) : null;
-    const selection = skipRows(parseListQuery(query, resource), query, resource);
+    const selection = parseOffset(parseListQuery(query, resource), query, resource);
     return {
       preview,
       selection: preview === null ? selection : { ...selection, view: previewView(selection.view) },
@@ -102,7 +102,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   },
 
   readsFrom({ selection }) {
-    return reachedByList(selection);
+    return resourcesReadByList(selection);
   },
 
   plan({ selection, limit, total, preview }, grant, resource, { related }) {
@@ -120,8 +120,8 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
 
   execute({ read: planned, from, counted, total, view, related }, call) {
     const { reader, roleRights, readCosts: { maxAnswerBytes: limit } } = call.resource;
-    const bytes: AnswerBytes = { limit, left: limit };
-    const connection = readsToAnswer(call);
+    const bytes: ResponseByteBudget = { limit, left: limit };
+    const connection = responseReadConnection(call);
     const readPage = (read: ReadPlan): MaybePromise<ListOutcome> =>
       chain(fetchPage({ read, view, bytes }, connection, reader), (fetched) => {
         const page = counted === null ? fetched : afterCompared(fetched, read, counted);
@@ -150,7 +150,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     return limitedReply(
       200,
       {
-        items: cut === null ? items : markCut(items, cut, view),
+        items: cut === null ? items : addCutFieldNames(items, cut, view),
         nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
         hasMore,
         ...total,
@@ -165,7 +165,7 @@ const withPreview: ReadonlySet<string> = new Set(["preview", ...offsetParameter]
 interface PageRead {
   readonly read: ReadPlan;
   readonly view: View;
-  readonly bytes: AnswerBytes;
+  readonly bytes: ResponseByteBudget;
 }
 
 function fetchPage(
@@ -174,12 +174,12 @@ function fetchPage(
   reader: RowReader,
 ): MaybePromise<FetchedPage> {
   const count = (stored: FetchedRows["stored"]) =>
-    countRows(bytes, stored, shownBytes(read.columns, view.visible), pageRows);
+    countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), pageRows);
   const fetch: () => MaybePromise<FetchedPage> = read.preview === undefined
     ? () => fetchRows(connection, read, reader, count)
     : () => fetchPreview(connection, read, reader, count);
   return catching(fetch, (error) => {
-    throw namingPart(error, bytes.limit, pageRows);
+    throw asResponseTooLarge(error, bytes.limit, pageRows);
   });
 }
 

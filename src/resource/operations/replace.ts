@@ -10,7 +10,7 @@ export const replace: typeof update = {
   name: "replace",
 
   parse(request, resource) {
-    return parseUpdate(request, resource, (values) => wholeRow(values, resource));
+    return parseUpdate(request, resource, (values) => completeReplacement(values, resource));
   },
 };
 
@@ -18,7 +18,7 @@ export const replace: typeof update = {
  * Completes the values that replace a row: resets the omitted columns that the client may set.
  * Columns that the client may not set keep their value.
  */
-export function wholeRow(
+export function completeReplacement(
   given: ReadonlyMap<ColumnInfo, unknown>,
   resource: Resource,
 ): ReadonlyMap<ColumnInfo, unknown> {

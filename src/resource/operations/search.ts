@@ -10,14 +10,14 @@ import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Operation } from "../model/operation.ts";
 import { columnsOf, presentRows, type RelationFilter, type View, viewOf } from "../shape/output.ts";
 import {
-  type AnswerBytes,
-  countRows,
-  namingPart,
+  asResponseTooLarge,
+  countRowBytes,
+  createRowByteCounter,
   pageRows,
-  shownBytes,
-} from "../http/answer_bytes.ts";
+  type ResponseByteBudget,
+} from "../http/response_byte_budget.ts";
 import { highlightRows, type Highlights } from "../read/highlight_rows.ts";
-import { readsToAnswer } from "../read/limited_reads.ts";
+import { responseReadConnection } from "../read/limited_reads.ts";
 import { parseQueryFilter } from "../read/user_filter.ts";
 
 interface SearchIntent {
@@ -37,7 +37,7 @@ interface PlannedSearch extends Omit<SearchIntent, "filter"> {
 
 interface SearchOutcome extends FoundRows {
   readonly columns: readonly ColumnInfo[];
-  readonly bytes: AnswerBytes;
+  readonly bytes: ResponseByteBudget;
   readonly highlights: Highlights | null;
 }
 
@@ -89,14 +89,14 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
     const { resource, request } = call;
     const { reader, search: index, readCosts: { maxAnswerBytes: limit } } = resource;
     const { columns } = plan;
-    const bytes: AnswerBytes = { limit, left: limit };
+    const bytes: ResponseByteBudget = { limit, left: limit };
     if (index === null) throw new Error(`"${resource.name}" has no search index`);
     const none = { rows: [], stored: [], total: 0, columns, bytes };
     if (query === null || plan.where.kind === "none") {
       return { ...none, highlights: isHighlighted ? {} : null };
     }
     if (resource.roleRights.mayChange) await requireShownToRole(resource, "search");
-    const connection = readsToAnswer(call);
+    const connection = responseReadConnection(call);
     const matches = await index.matches(query, {
       ...{ connection, plan, scope, signal: request.signal() },
     });
@@ -104,9 +104,10 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
       connection,
       { ...plan, matches },
       reader,
-      (stored) => countRows(bytes, stored, shownBytes(columns, view.visible), pageRows),
+      (stored) =>
+        countRowBytes(bytes, stored, createRowByteCounter(columns, view.visible), pageRows),
     ).catch((error) => {
-      throw namingPart(error, limit, pageRows);
+      throw asResponseTooLarge(error, limit, pageRows);
     });
     const highlights = isHighlighted
       ? await highlightRows(found.rows, query, resource, index)

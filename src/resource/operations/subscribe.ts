@@ -1,7 +1,7 @@
 import { allRows, and, type Filter } from "../../filter/filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { LiveView } from "../../live/live_view.ts";
-import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
+import { resolveInclude, resourcesReadByIncludes } from "../read/resolve_include.ts";
 import { createLiveView } from "../live/create_live_view.ts";
 import { requireSubscribableIncludes } from "../read/load_included.ts";
 import type { Operation } from "../model/operation.ts";
@@ -52,7 +52,7 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
   },
 
   readsFrom({ view }) {
-    return reachedByIncludes(view.include);
+    return resourcesReadByIncludes(view.include);
   },
 
   plan(intent, grant, resource, { related }) {

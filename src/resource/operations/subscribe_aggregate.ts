@@ -4,7 +4,7 @@ import type { LiveHub } from "../../live/live_hub.ts";
 import type { LiveAggregateQuery } from "../../live/aggregate/live_aggregate_query.ts";
 import { noRowsShown } from "../../live/live_view.ts";
 import { printOrder } from "../../plan/order.ts";
-import { groupAnswer, groupPlan } from "./aggregate.ts";
+import { aggregateResponse, planAggregate } from "./aggregate.ts";
 import { parseAggregateQuery } from "../read/aggregate_query.ts";
 import type { Operation } from "../model/operation.ts";
 import type { Query } from "../http/query_parameters.ts";
@@ -32,7 +32,7 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
   parse({ query }, resource) {
     return {
       filter: and(parseUserFilter(query.get("filter"), resource) ?? allRows, resource.undeleted),
-      aggregateQuery: liveAggregateQuery(query, resource),
+      aggregateQuery: parseLiveAggregateQuery(query, resource),
     };
   },
 
@@ -51,7 +51,7 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
 };
 
 /** Parses the query of `GET /aggregate/subscribe`, without its filter. Throws a 400. */
-export function liveAggregateQuery(
+export function parseLiveAggregateQuery(
   query: Query,
   resource: Pick<Resource, "table" | "groups" | "filters" | "fields" | "safeNumbers">,
 ): LiveAggregateQuery {
@@ -66,8 +66,8 @@ export function liveAggregateQuery(
       limit,
       resource.safeNumbers,
     ]),
-    plan: groupPlan(question, resource),
+    plan: planAggregate(question, resource),
     groups: resource.groups,
-    present: (groups) => groupAnswer(groups, question, resource),
+    present: (groups) => aggregateResponse(groups, question, resource),
   };
 }

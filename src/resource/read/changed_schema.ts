@@ -9,7 +9,7 @@ import type { Resource } from "../model/resource.ts";
  * for every other error. The function compares the tables of the request. A hook's statement with a
  * wrong column name fails in the same way, but that is a fault of the service.
  */
-export async function changedSchema(
+export async function findSchemaChange(
   error: unknown,
   { table, driver, relations }: Resource,
 ): Promise<Problem | null> {
@@ -17,7 +17,9 @@ export async function changedSchema(
   const related = [...relations.values()].flatMap(({ steps }) => steps.map((step) => step.table));
   try {
     for (const known of new Set([table, ...related])) {
-      if (!await isAsDescribed({ table: known, driver })) return schemaChanged(missing, error);
+      if (!await isAsDescribed({ table: known, driver })) {
+        return schemaChangedProblem(missing, error);
+      }
     }
     return null;
   } catch (failure) {
@@ -28,6 +30,6 @@ export async function changedSchema(
 const missing = "The database no longer has a table or a column as the service knows it";
 
 /** Returns the problem of a request that can be retried after the tables have been read again. */
-export function schemaChanged(detail: string, cause?: unknown): Problem {
+export function schemaChangedProblem(detail: string, cause?: unknown): Problem {
   return new Problem("schema-changed", detail, { cause, headers: { "retry-after": "1" } });
 }

@@ -4,7 +4,7 @@ import { Problem } from "../../problem/problem.ts";
 import { catching, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
-import { schemaChanged } from "./changed_schema.ts";
+import { schemaChangedProblem } from "./changed_schema.ts";
 
 /** An operation on a table that another program may have changed. */
 export interface OperationOnTable<Result> {
@@ -28,7 +28,7 @@ export function withCurrentTables<Result>(
   const checked = () =>
     catching(run, async (error) => {
       if (isRefusal(error, request, resource) && await tablesChanged()) {
-        throw schemaChanged(changedByOther, error);
+        throw schemaChangedProblem(changedByOther, error);
       }
       throw error;
     });
@@ -36,7 +36,7 @@ export function withCurrentTables<Result>(
     selectsUnknown(request.query.get("select"), resource);
   if (!mayDrop) return checked();
   return tablesChanged().then((isChanged) => {
-    if (isChanged) throw schemaChanged(changedByOther);
+    if (isChanged) throw schemaChangedProblem(changedByOther);
     return checked();
   });
 }

@@ -9,8 +9,8 @@ import type { YieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { presentRows, type View } from "../shape/output.ts";
 import type { ResourceCall } from "../model/operation.ts";
-import { type AnswerPart, namingPart } from "../http/answer_bytes.ts";
-import { readsToAnswer } from "./limited_reads.ts";
+import { asResponseTooLarge, type ResponsePart } from "../http/response_byte_budget.ts";
+import { responseReadConnection } from "./limited_reads.ts";
 import type { RowWriter } from "../shape/row_format.ts";
 
 /** Options of reading and writing the pages of an export. */
@@ -78,7 +78,7 @@ function nextSize(size: number, bytes: number): number {
   return Math.min(fitting, size * 4, maxPageRows);
 }
 
-const exportedRows: AnswerPart = {
+const exportedRows: ResponsePart = {
   name: "rows",
   subject: "the rows of the export",
   advice: "They are read by one statement, because their order has values of a view that may " +
@@ -101,13 +101,13 @@ export async function readAtOnce(
   // In SQLite, OFFSET needs a LIMIT.
   const all = { ...plan, limit: Number.MAX_SAFE_INTEGER };
   try {
-    const { rows, stored } = await fetchRows(readsToAnswer(call), all, reader);
+    const { rows, stored } = await fetchRows(responseReadConnection(call), all, reader);
     countedPositionAfter(counted, { stored, columns: plan.columns, order: plan.order }, 0);
     const bytes = stored.reduce((sum, row) => sum + bytesOfRow(row), 0);
     if (delivery !== null) inflight.hold(bytes, delivery);
     const { compared } = counted;
     return { rows: rows.slice(compared), stored: stored.slice(compared) };
   } catch (error) {
-    throw namingPart(error, maxAnswerBytes, exportedRows);
+    throw asResponseTooLarge(error, maxAnswerBytes, exportedRows);
   }
 }

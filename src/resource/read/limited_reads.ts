@@ -10,7 +10,7 @@ import type { ResourceCall } from "../model/operation.ts";
  * configuration limits their duration. The bytes that are read are limited to `maxBytes`, by
  * default the maximum size of a response.
  */
-export function limitedReads(
+export function limitedReadConnection(
   call: ResourceCall,
   maxBytes = call.resource.readCosts.maxAnswerBytes,
 ): Connection {
@@ -18,15 +18,15 @@ export function limitedReads(
 }
 
 /**
- * Returns {@link limitedReads} for rows that the response shows. The reads stop with a 503 as soon
+ * Returns {@link limitedReadConnection} for rows that the response shows. The reads stop with a 503 as soon
  * as the response would exceed the memory for responses in flight. The client can retry later.
  */
-export function readsToAnswer(call: ResourceCall): Connection {
+export function responseReadConnection(call: ResourceCall): Connection {
   const { inflight, readCosts: { maxAnswerBytes } } = call.resource;
   const { delivery } = call.request;
   const { room } = inflight;
-  if (delivery === null || room >= maxAnswerBytes) return limitedReads(call);
-  const reads = limitedReads(call, Math.max(room, minStreamedLength));
+  if (delivery === null || room >= maxAnswerBytes) return limitedReadConnection(call);
+  const reads = limitedReadConnection(call, Math.max(room, minStreamedLength));
   return {
     query: (statement) =>
       catching(() => reads.query(statement), (error) => {

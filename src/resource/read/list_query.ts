@@ -8,8 +8,8 @@ import { startPosition } from "../../plan/reached_position.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./continue_read.ts";
-import { reachedByIncludes, resolveInclude } from "./resolve_include.ts";
-import type { RelatedGrants } from "../model/operation.ts";
+import { resolveInclude, resourcesReadByIncludes } from "./resolve_include.ts";
+import type { AdditionalGrants } from "../model/operation.ts";
 import { columnsOf, type RelationFilter, type View, viewOf } from "../shape/output.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
@@ -62,7 +62,7 @@ const maxOffset = 10_000;
  * Parses the parameter `offset` of a list. Throws a 400 if the query also has a cursor, or for more
  * skipped rows than the maximum.
  */
-export function skipRows(listQuery: ListQuery, query: Query, { table }: Resource): ListQuery {
+export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resource): ListQuery {
   const text = query.get("offset");
   if (text === undefined) return listQuery;
   const refused = (reason: string) => new Problem("invalid-parameter", reason);
@@ -98,18 +98,18 @@ export function parseTotalCount(query: Query): TotalCountMode {
 }
 
 /** Returns the other resources that the query of a list reads. */
-export function reachedByList({ filter, view }: ListQuery): ReadonlySet<Resource> {
+export function resourcesReadByList({ filter, view }: ListQuery): ReadonlySet<Resource> {
   if (view.include.length === 0) return filter.reached;
-  return new Set([...filter.reached, ...reachedByIncludes(view.include)]);
+  return new Set([...filter.reached, ...resourcesReadByIncludes(view.include)]);
 }
 
 /** The grants with which a list is planned. */
-export interface ListRights extends Pick<RelatedGrants, "related"> {
+export interface ListGrants extends Pick<AdditionalGrants, "related"> {
   readonly grant: Grant;
 }
 
 /** The plan of a list. */
-export interface ListRead {
+export interface ListReadPlan {
   readonly read: ReadPlan;
   /** The row after which the list continues, or null if its position is already known. */
   readonly from: ContinuedRow | null;
@@ -123,10 +123,10 @@ export interface ListRead {
 /** Plans the read of `limit` rows of a list, as far as the grants allow. */
 export function planList(
   listQuery: ListQuery,
-  { grant, related }: ListRights,
+  { grant, related }: ListGrants,
   { table }: Resource,
   limit: number,
-): ListRead {
+): ListReadPlan {
   const { filter, softDeleteFilter, order, after } = listQuery;
   const counted = countedPosition(listQuery);
   const read: ReadPlan = {

@@ -8,13 +8,13 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import {
-  type AnswerBytes,
+  asResponseTooLarge,
+  createRowByteCounter,
   includedRows,
-  namingPart,
+  type ResponseByteBudget,
   responseTooLarge,
-  shownBytes,
-} from "../http/answer_bytes.ts";
-import { readableLinks } from "../rights/related_grants.ts";
+} from "../http/response_byte_budget.ts";
+import { readableLinksFilter } from "../rights/related_grants.ts";
 import { columnsOf, type Include, type Included } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
@@ -29,7 +29,7 @@ export const maxIncludedRows = 10_000;
 export interface IncludedReads {
   readonly connection: Connection;
   /** Counts the bytes of the response, or null for streams, which have no such limit. */
-  readonly bytes: AnswerBytes | null;
+  readonly bytes: ResponseByteBudget | null;
 }
 
 /**
@@ -104,14 +104,14 @@ function maxRowsUnder(includes: readonly Include[]): number {
 }
 
 /** The filters over a relation's target and link table that limit the included rows. */
-export type RelatedRight = Pick<RelatedPlan, "where" | "links">;
+export type RelatedRowFilters = Pick<RelatedPlan, "where" | "links">;
 
 interface Loading {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly connection: Connection;
   /** The number of rows that the response may still include. */
   left: number;
-  readonly bytes: AnswerBytes | null;
+  readonly bytes: ResponseByteBudget | null;
 }
 
 async function loadAll(
@@ -133,7 +133,7 @@ async function loadOne(
   const path = around === "" ? relation.name : `${around}.${relation.name}`;
   const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
   const read = columnsOf(view, target.table);
-  const right = relatedRight(include, loading.related);
+  const right = relatedRowFilters(include, loading.related);
   const { stored, ...found } = right === null || keys.length === 0
     ? nothing
     : await fetchPart(planFor(include, keys, read, right, loading), path, target, loading);
@@ -142,7 +142,7 @@ async function loadOne(
   for (const shown of timesFound) loading.left -= shown;
   if (loading.left < 0) throw tooMuch();
   if (loading.bytes !== null) {
-    countBytes(stored, timesFound, shownBytes(read, view.visible), loading.bytes, path);
+    countBytes(stored, timesFound, createRowByteCounter(read, view.visible), loading.bytes, path);
   }
   const inner = { rows: found.rows, times: timesFound, path };
   const included = await loadAll(inner, view.include, loading);
@@ -160,7 +160,7 @@ async function fetchPart(
   try {
     return await fetchRelated(connection, plan, reader);
   } catch (error) {
-    throw bytes === null ? error : namingPart(error, bytes.limit, includedRows(path));
+    throw bytes === null ? error : asResponseTooLarge(error, bytes.limit, includedRows(path));
   }
 }
 
@@ -188,7 +188,7 @@ function countBytes(
   rows: RelatedRows["stored"],
   times: readonly number[],
   bytesOf: (row: readonly SqlValue[]) => number,
-  bytes: AnswerBytes,
+  bytes: ResponseByteBudget,
   path: string,
 ): void {
   rows.forEach((row, index) => {
@@ -214,7 +214,7 @@ function planFor(
   { relation, target, order, limit }: Include,
   keys: readonly RelatedKey[],
   columns: readonly ColumnInfo[],
-  right: RelatedRight,
+  right: RelatedRowFilters,
   { left }: Loading,
 ): RelatedPlan {
   const isIndexed = relation.steps[0].other.some(target.isIndexed);
@@ -236,12 +236,12 @@ function planFor(
 }
 
 /** Returns the filters for the included rows of a relation, or null if `related` grants none. */
-export function relatedRight(
+export function relatedRowFilters(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,
-): RelatedRight | null {
+): RelatedRowFilters | null {
   const grant = related.get(target);
-  const links = readableLinks(relation, target, related);
+  const links = readableLinksFilter(relation, target, related);
   if (grant === undefined || links.kind === "none") return null;
   return { where: and(grant.rows, target.undeleted, filter.restrictTo(related)), links };
 }

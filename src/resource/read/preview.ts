@@ -61,7 +61,7 @@ function hasFindingKey({ primaryKey }: TableInfo): boolean {
 }
 
 /** Adds the names of the cut fields to the masked rows of a preview. */
-export function markCut(
+export function addCutFieldNames(
   rows: readonly Row[],
   cut: CutColumns,
   { visible }: View,

@@ -7,14 +7,14 @@ import type { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { join, sql, toStatement } from "../../sql/fragment.ts";
 import type { Resource } from "../model/resource.ts";
-import { comparisonsOf, type ComparisonWithSyntax } from "./user_filter.ts";
+import { comparisonsOf, type PositionedComparison } from "./user_filter.ts";
 
 /**
  * Returns the problem of the first value in a filter that the database rejects for its column's
  * type, or null if the database accepts all values. Only the database knows what an `inet` or a
  * range accepts.
  */
-export async function refusedLiteral(
+export async function refusedLiteralProblem(
   text: string | undefined,
   resource: Resource,
 ): Promise<Problem | null> {
@@ -30,7 +30,7 @@ interface TypedLiteral {
   readonly literal: Literal | undefined;
 }
 
-function literalsOf({ syntax, comparison }: ComparisonWithSyntax): readonly TypedLiteral[] {
+function literalsOf({ syntax, comparison }: PositionedComparison): readonly TypedLiteral[] {
   const { column, operator: { takes }, values } = comparison;
   const isItem = takes === "item" || takes === "items";
   const isOfColumn = isItem || takes === "value" || takes === "list" || takes === "pair";

@@ -5,7 +5,7 @@ import { parseLimit } from "../http/query_parameters.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
-import { noResources, reachedByRelation } from "../rights/related_grants.ts";
+import { noResources, resourcesReadByRelation } from "../rights/related_grants.ts";
 import { type Include, noIncludes, type RelationFilter, viewOf } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseRelationFilter } from "./user_filter.ts";
@@ -21,19 +21,19 @@ export function resolveInclude(text: string | undefined, resource: Resource): re
 }
 
 /** Returns the resources that a resolved `include` loads, or uses in a link table or filter. */
-export function reachedByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
+export function resourcesReadByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
   return new Set(
     includes.flatMap(({ relation, target, filter, view }) => [
-      ...reachedByRelation(relation, target),
+      ...resourcesReadByRelation(relation, target),
       ...filter.reached,
-      ...reachedByIncludes(view.include),
+      ...resourcesReadByIncludes(view.include),
     ]),
   );
 }
 
 /** Returns an include with default options, whose rows include the relations in `include`. */
-export function plainInclude(
+export function includeWithoutOptions(
   relation: Relation,
   target: Resource,
   include: readonly Include[],

@@ -16,10 +16,14 @@ import {
 } from "../../filter/syntax/filter_syntax.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
-import { noResources, reachedByRelation, readableLinks } from "../rights/related_grants.ts";
+import {
+  noResources,
+  readableLinksFilter,
+  resourcesReadByRelation,
+} from "../rights/related_grants.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
-import { walkShape } from "./walk_shape.ts";
+import { planRelationEvaluation } from "./relation_evaluation.ts";
 import type { RelationFilter } from "../shape/output.ts";
 
 /** Parses a user's filter by the field policy, or returns null for an empty one. Throws a 400. */
@@ -29,20 +33,20 @@ export function parseUserFilter(text: string | undefined, resource: Resource): F
 }
 
 /** Resolves a filter that code has built, with the same checks as {@link parseUserFilter}. */
-export function resolveOwnFilter(given: Filter | FilterText, resource: Resource): Filter | null {
+export function resolveBuiltFilter(given: Filter | FilterText, resource: Resource): Filter | null {
   return resolveCodeFilter(given, ownColumns(resource), resource.filters);
 }
 
 /** A comparison of a user's filter, with its position in the string. */
-export interface ComparisonWithSyntax {
+export interface PositionedComparison {
   readonly syntax: ComparisonSyntax;
   readonly comparison: Comparison;
 }
 
 /** Returns the comparisons of a user's filter in their order, except for tests for NULL. */
-export function comparisonsOf(text: string, resource: Resource): readonly ComparisonWithSyntax[] {
+export function comparisonsOf(text: string, resource: Resource): readonly PositionedComparison[] {
   const parsed = resource.filters.parse(text);
-  const found: ComparisonWithSyntax[] = [];
+  const found: PositionedComparison[] = [];
   if (parsed === null) return found;
   resolveFilterWith(parsed, columnsInReach(resource, maxSteps), (syntax, column, operator) => {
     const filter = resolveComparison(syntax, column, operator);
@@ -125,7 +129,7 @@ function collectReached(filter: Filter, resource: Resource, reached: Set<Resourc
     for (const term of filter.terms) collectReached(term, resource, reached);
   } else if (filter.kind === "related") {
     const target = targetOf(filter.relation, resource);
-    for (const one of reachedByRelation(filter.relation, resource)) reached.add(one);
+    for (const one of resourcesReadByRelation(filter.relation, resource)) reached.add(one);
     collectReached(filter.filter, target, reached);
   }
 }
@@ -169,10 +173,10 @@ function restricted(filter: Filter, place: Place): Filter {
       const target = targetOf(relation, resource);
       const grant = related.get(target);
       if (grant === undefined) return noRows;
-      const walk = walkShape(relation, place.looksOnce, resource.isIndexed);
+      const walk = planRelationEvaluation(relation, place.looksOnce, resource.isIndexed);
       const there = { resource: target, related, looksOnce: walk.looksOnce };
       const inner = and(restricted(filter.filter, there), grant.rows, target.undeleted);
-      const links = readableLinks(relation, resource, related);
+      const links = readableLinksFilter(relation, resource, related);
       if (inner.kind === "none" || links.kind === "none") return noRows;
       return { ...filter, filter: inner, links, once: walk.isOnce };
     }

@@ -8,7 +8,11 @@ import type { Resource } from "../model/resource.ts";
  * true. The resources that its relations lead to are narrowed in the same way. Returns `resource`
  * itself if nothing differs. Throws if a function of the option `fields` throws.
  */
-export function narrowedFor(user: User | null, resource: Resource, safeNumbers = false): Resource {
+export function narrowForCaller(
+  user: User | null,
+  resource: Resource,
+  safeNumbers = false,
+): Resource {
   return resource.variesByCaller || safeNumbers
     ? new CallerView(user, safeNumbers).of(resource)
     : resource;

@@ -1,7 +1,7 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Filter, noRows } from "../../filter/filter.ts";
 import type { Relation } from "../../schema/relation.ts";
-import type { RelatedGrants, RelatedWrite } from "../model/operation.ts";
+import type { AdditionalGrants, RelatedWrite } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** An empty set, for operations that need no grants on related resources. */
@@ -11,14 +11,14 @@ export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource
 export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
 /** The grants of an operation that needs no grant in addition to its main access. */
-export const noRelatedGrants: RelatedGrants = Object.freeze({
+export const noAdditionalGrants: AdditionalGrants = Object.freeze({
   also: null,
   related: new Map(),
   written: new Map(),
 });
 
 /** Returns the resources whose grants a relation needs: of its link table and of its target. */
-export function reachedByRelation(
+export function resourcesReadByRelation(
   { steps }: Relation,
   { served }: Resource,
 ): readonly Resource[] {
@@ -30,7 +30,7 @@ export function reachedByRelation(
  * request uses only link rows that a list of the link table would show. All rows pass if no
  * resource serves the link table, or if the relation has no link table.
  */
-export function readableLinks(
+export function readableLinksFilter(
   { steps: [near, far] }: Relation,
   { served }: Resource,
   related: ReadonlyMap<Resource, Grant>,

@@ -46,7 +46,7 @@ export function createAnswerRequest(options: AnswerOptions): AnswerRequest {
  * Counts a request that authentication rejects as a request of its address. Resolves with the
  * headers that state the remaining limit. Throws a 429.
  */
-export async function countRefused(
+export async function countRejectedRequest(
   route: ResourceRoute,
   received: ReceivedRequest,
   options: Pick<AnswerOptions, "guard" | keyof RoutedRequestOptions>,
@@ -64,7 +64,7 @@ export async function countRefused(
 }
 
 /** Returns true if any of these routes has a rate limit. */
-export function countsRequests(routes: readonly ResourceRoute[]): boolean {
+export function haveRateLimit(routes: readonly ResourceRoute[]): boolean {
   return routes.some(({ endpoint, resource }) => {
     const protection = endpoint.protection(resource);
     return protection !== undefined && protection.rateLimit !== null;

@@ -7,7 +7,7 @@ import { minStreamedLength } from "../../protocol/text_stream.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { authorizeAgain } from "../authorize_related.ts";
 import { acceptedType } from "../http/accepted_type.ts";
-import { DataReply, safeReply } from "../http/json_reply.ts";
+import { DataReply, safeNumbersReply } from "../http/json_reply.ts";
 import { LargeReply } from "../http/large_reply.ts";
 import type {
   Operation,
@@ -124,7 +124,7 @@ function sendReply(
 }
 
 /** Returns a function that writes the response and stores it in the transaction of the write. */
-export function recordWritten(
+export function createReplyRecorder(
   record: RecordReply,
   request: Sending,
   resource: Resource,
@@ -138,7 +138,7 @@ function writeReply(
   { delivery, safeNumbers }: Sending,
   { inflight }: Resource,
 ): MaybePromise<Reply> {
-  const given = safeNumbers ? safeReply(shaped) : shaped;
+  const given = safeNumbers ? safeNumbersReply(shaped) : shaped;
   const reply = given instanceof DataReply ? given.write() : given;
   if (!(reply instanceof LargeReply)) return reply;
   if (delivery === null) throw new Error("Only the reply to a request is written");

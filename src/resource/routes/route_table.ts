@@ -33,7 +33,7 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
   const deepest = Math.max(0, ...resources.map(({ url }) => depthOf(url)));
   const routes = [...resources].sort((a, b) => depthOf(b.url) - depthOf(a.url))
     .flatMap((resource) => routesOf(resource).map((route) => ({ ...route, resource })));
-  const paths = new Map(resources.map(({ url }) => [url, pathsOf(url)]));
+  const paths = new Map(resources.map(({ url }) => [url, createResourcePaths(url)]));
   for (const route of routes) {
     const { url } = route.resource;
     const path = route.path === "/" ? url : url + route.path;
@@ -78,7 +78,7 @@ export function allowedMethods(methods: Iterable<string>): readonly string[] {
 }
 
 /** Returns a 405 if the path has other methods, or a 404 if it has none. */
-export function refuseMethod(method: string, answered: Iterable<string>): Problem {
+export function methodProblem(method: string, answered: Iterable<string>): Problem {
   const allowed = allowedMethods(answered);
   return allowed.length === 0
     ? new Problem("not-found", "There is nothing at this path")
@@ -150,7 +150,7 @@ export interface ResourcePaths {
 }
 
 /** Creates the paths of a resource, without routes. */
-export function pathsOf(url: string): ResourcePaths {
+export function createResourcePaths(url: string): ResourcePaths {
   const own: RoutesOfPath = new Map();
   const row: RoutesOfPath = new Map();
   /** Routes like `/count`. */

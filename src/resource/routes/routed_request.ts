@@ -8,16 +8,16 @@ import { minStreamedLength } from "../../protocol/text_stream.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
-import { operationFacts } from "../model/operation_facts.ts";
+import { operationProperties } from "../model/operation_properties.ts";
 import type { BodyParts, RecordReply, ResourceRequest } from "../model/operation.ts";
-import { inTurnFor, largeBodyBytes, type RequestQueues } from "../http/large_bodies.ts";
+import { largeBodyBytes, type RequestQueues, runInTurn } from "../http/large_bodies.ts";
 import type { WaitingRequest } from "../http/request_scheduler.ts";
 import type { AnswerDelivery } from "../http/inflight_responses.ts";
 import { receiveParts } from "../http/receive_parts.ts";
 import { parseQuery } from "../http/query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "../http/request_body.ts";
 import type { RequestTarget } from "../http/request_target.ts";
-import { recordWritten, type ResourceRoute } from "./endpoint.ts";
+import { createReplyRecorder, type ResourceRoute } from "./endpoint.ts";
 import { idSegment } from "./route_table.ts";
 
 /** The sender of a routed request. The user and the address are looked up only when needed. */
@@ -152,14 +152,14 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     work: () => MaybePromise<Result>,
   ): MaybePromise<Result> {
     if (body !== null && body.byteLength >= largeBodyBytes) {
-      return inTurnFor(this, body, this.#options, work);
+      return runInTurn(this, body, this.#options, work);
     }
     return this.#mayTakeLong() ? this.#options.turns.run(this, work) : work();
   }
 
   #mayTakeLong(): boolean {
     const { name } = this.#route.endpoint;
-    return operationFacts[name].cost === "scan" || this.mayBeLarge ||
+    return operationProperties[name].cost === "scan" || this.mayBeLarge ||
       (name === "get" && this.target.query.includes("include"));
   }
 
@@ -225,7 +225,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
       signal: () => request.signal,
       delivery: this,
       code: null,
-      record: record && recordWritten(record, { delivery: this, safeNumbers }, resource),
+      record: record && createReplyRecorder(record, { delivery: this, safeNumbers }, resource),
       bodyParts: (maxBytes) => this.#bodyParts(maxBytes),
     };
   }

@@ -10,7 +10,7 @@ import type { Filter } from "../../filter/filter.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import { jsonFits } from "../../schema/json_fits.ts";
 import { type EtagPolicy, tagOf } from "../http/etag.ts";
-import { responseTooLarge, writtenRows } from "../http/answer_bytes.ts";
+import { responseTooLarge, writtenRowsPart } from "../http/response_byte_budget.ts";
 import { cacheControl, type DataReply, jsonReply } from "../http/json_reply.ts";
 import type { WrittenRows } from "../model/written_rows.ts";
 
@@ -311,7 +311,7 @@ export function requireFittingReply(
   // Computed fields do not count, because their functions must run only once for each response.
   const view = { ...viewOf(resource), computed: { ...resource.computed, fields: [] } };
   const shown = presentRows(rows, columns, view, included);
-  if (!jsonFits(shown, maxAnswerBytes)) throw responseTooLarge(maxAnswerBytes, writtenRows);
+  if (!jsonFits(shown, maxAnswerBytes)) throw responseTooLarge(maxAnswerBytes, writtenRowsPart);
 }
 
 /** Returns the headers by which a JSON response carries a row's ETag. */

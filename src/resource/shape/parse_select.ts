@@ -1,6 +1,6 @@
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { nameOfItem, splitNames } from "../../filter/syntax/quoted_name.ts";
-import { namesByPlain, nearMissOf } from "../../problem/near_miss.ts";
+import { namesByNormalForm, nearMissOf } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -33,7 +33,7 @@ function refuseNearMisses(
     ...readable.map(({ name }) => name),
     ...computed.fields.map(([name]) => name),
   ]);
-  const byPlain = namesByPlain(shown);
+  const byPlain = namesByNormalForm(shown);
   for (const name of [...names].slice(0, maxNames)) {
     // Included rows are always in the response, whatever is selected.
     if (name === "" || name.length > maxLength || shown.has(name) || relations.has(name)) continue;

@@ -11,7 +11,12 @@ import {
   keysFilter,
 } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { type AnswerBytes, countRows, shownBytes, writtenRows } from "../http/answer_bytes.ts";
+import {
+  countRowBytes,
+  createRowByteCounter,
+  type ResponseByteBudget,
+  writtenRowsPart,
+} from "../http/response_byte_budget.ts";
 import { batchTooLarge } from "./values/batch_items.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -42,9 +47,12 @@ export async function readByKeys(
   connection: Connection,
 ): Promise<RowsByKey> {
   const { table, reader, fields, readCosts: { maxAnswerBytes: limit } } = resource;
-  const bytesOf = shownBytes(columns, columns.filter((one) => fields.readable.includes(one)));
+  const bytesOf = createRowByteCounter(
+    columns,
+    columns.filter((one) => fields.readable.includes(one)),
+  );
   const by = given ?? table;
-  const bytes: AnswerBytes = { limit, left: limit };
+  const bytes: ResponseByteBudget = { limit, left: limit };
   const found = new Map<string, Row>();
   // Batches that lock rows in the same order cannot deadlock.
   const sorted = keys.length < 2 ? keys : keys.toSorted((a, b) => compareKeys(a, b, by));
@@ -52,7 +60,7 @@ export async function readByKeys(
     const condition = and(where, keysFilter(some, by));
     const plan = { ...readPlan(table, columns, condition), ...(lock === true ? { lock } : {}) };
     const { rows, stored } = await fetchRows(connection, plan, reader);
-    countRows(bytes, stored, bytesOf, writtenRows);
+    countRowBytes(bytes, stored, bytesOf, writtenRowsPart);
     for (const row of rows) found.set(keyId(keyOf(row, by), by), row);
   }
   return found;

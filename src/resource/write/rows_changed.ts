@@ -14,7 +14,7 @@ export class RowsChanged extends Problem {
 const maxTries = 3;
 
 /** Retries work that throws {@link RowsChanged}. In the last attempt `isLast` is true. */
-export async function currentRows<Result>(
+export async function retryIfRowsChanged<Result>(
   work: (isLast: boolean) => Promise<Result>,
 ): Promise<Result> {
   for (let attempt = 1;; attempt++) {

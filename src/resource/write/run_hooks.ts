@@ -6,7 +6,7 @@ import { writeJson } from "../../schema/exact_json.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import { callsFor } from "../model/calls_for.ts";
+import { apiForHandler } from "../model/api_for_handler.ts";
 import type { HookContext, RowId, StoredRowContext } from "../model/hooks.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 import type { WriteCall } from "../model/operation.ts";
@@ -139,14 +139,14 @@ function runAfterHook<T>(
 ): Promise<T> {
   const { driver, sqlPlans } = write.resource;
   const db = transactionHandle(connection, driver.dialect, sqlPlans);
-  return runHook(write, { db, ...callsFor(write, connection.joined(driver)) }, hook);
+  return runHook(write, { db, ...apiForHandler(write, connection.joined(driver)) }, hook);
 }
 
 function runBeforeHook<T>(
   write: WriteCall,
   hook: (context: HookContext) => MaybePromise<T>,
 ): Promise<T> {
-  return runHook(write, { db: write.resource.db, ...callsFor(write) }, hook);
+  return runHook(write, { db: write.resource.db, ...apiForHandler(write) }, hook);
 }
 
 function runHook<T>(

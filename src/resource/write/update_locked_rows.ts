@@ -13,8 +13,8 @@ import type { BodyPath, WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 import {
   changedValues,
+  foreignKeyColumnsOf,
   isStoredAlready,
-  referencesOf,
   resolveUnchanged,
 } from "./values/unchanged_input.ts";
 import { patchPath } from "./values/body_path.ts";
@@ -34,7 +34,7 @@ export type ItemUpdate = LockedRowUpdate & NamedItem;
 
 /** Returns the columns to read of locked rows that are updated together. */
 export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[] {
-  const references = referencesOf(table);
+  const references = foreignKeyColumnsOf(table);
   return table.columns.filter((column) =>
     table.primaryKey.includes(column) || column === etag?.versionField ||
     column === etag?.updatedAtField || references.has(column.dbName)
@@ -125,7 +125,7 @@ export function sharedUpdates(
   const version = incrementVersion ? etag?.versionField ?? null : null;
   const moment = etag?.updatedAtField ?? null;
   const nowMs = runtime.clock.now();
-  const references = referencesOf(table);
+  const references = foreignKeyColumnsOf(table);
   const byValues = new Map<
     LockedRowUpdate["values"],
     Map<string, { set: Assignments; keys: Key[] }>

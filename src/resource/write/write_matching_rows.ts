@@ -3,7 +3,7 @@ import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { OperationCall, ResourceCall } from "../model/operation.ts";
-import { limitedReads } from "../read/limited_reads.ts";
+import { limitedReadConnection } from "../read/limited_reads.ts";
 import { inTransaction, type WriteConnection } from "./transaction/in_transaction.ts";
 import {
   type MatchingRows,
@@ -67,7 +67,11 @@ async function findRows<Values>(
 ): Promise<readonly FoundRow<Values>[]> {
   const { table } = call.resource;
   const columns = table.primaryKey;
-  const rows = await readMatching({ ...matching, columns }, call.resource, limitedReads(call));
+  const rows = await readMatching(
+    { ...matching, columns },
+    call.resource,
+    limitedReadConnection(call),
+  );
   await call.request.debit.charge(rows.length);
   const keys = rows.map((row) => keyOf(row, table));
   if (hook === null) return keys.map((key) => ({ key, values }));
@@ -99,7 +103,11 @@ function currentRows(
   const { resource, resource: { table } } = call;
   let reading: Promise<RowsByKey> | null = null;
   return async (key) => {
-    reading ??= readByKeys({ keys, where, columns: table.columns }, resource, limitedReads(call));
+    reading ??= readByKeys(
+      { keys, where, columns: table.columns },
+      resource,
+      limitedReadConnection(call),
+    );
     const row = (await reading).get(keyId(key, table));
     if (row === undefined) throw new RowGone();
     return row;

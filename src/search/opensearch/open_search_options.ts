@@ -1,5 +1,5 @@
 import { type Described, either, group, listOf } from "../../options/option.ts";
-import { flag, other, textLike, timerMs } from "../../options/option_kinds.ts";
+import { flag, testedValue, textLike, timerMs } from "../../options/option_kinds.ts";
 
 /** The options of `openSearch`. */
 export interface OpenSearchOptions {
@@ -45,7 +45,7 @@ export const openSearchOptions = group(
     ),
     ssl: group(
       {
-        ca: other<string>(
+        ca: testedValue<string>(
           "a PEM that begins with -----BEGIN CERTIFICATE-----",
           (given) => typeof given === "string" && given.includes("-----BEGIN CERTIFICATE-----"),
         ),

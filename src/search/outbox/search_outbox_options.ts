@@ -1,5 +1,5 @@
-import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
-import { other, timerMs, whole } from "../../options/option_kinds.ts";
+import { type Described, either, group, type OptionValues } from "../../options/option.ts";
+import { testedValue, timerMs, whole } from "../../options/option_kinds.ts";
 
 /** The options of the search outbox: how often it is drained, and when failures are retried. */
 export interface SearchOutboxOptions {
@@ -21,7 +21,7 @@ const members = {
   maxAttempts: whole({ from: 1, to: 1_000 }).default(10),
   backoffBaseMs: timerMs().default(1_000),
   sweepIntervalMs: either(
-    other<false>("false", (given) => given === false),
+    testedValue<false>("false", (given) => given === false),
     whole({ from: 60_000 }),
   ).default(86_400_000),
 } satisfies Described<SearchOutboxOptions>;
@@ -30,4 +30,4 @@ const members = {
 export const searchOutboxOptions = group(members).default({});
 
 /** The options of the search outbox with their defaults. */
-export type ResolvedSearchOutboxOptions = ReadGroup<typeof members>;
+export type ResolvedSearchOutboxOptions = OptionValues<typeof members>;

@@ -1,8 +1,8 @@
 import type { Billing } from "../../billing/open_billing.ts";
 import type { CreditsLedger } from "../../billing/ledger/credits_ledger.ts";
 import type { User } from "../../auth/user.ts";
-import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
-import { callback, flag, having } from "../../options/option_kinds.ts";
+import { type Described, either, group, type OptionValues } from "../../options/option.ts";
+import { callback, flag, objectWith } from "../../options/option_kinds.ts";
 
 /** The options of the dashboard. */
 export interface DashboardOptions {
@@ -32,8 +32,8 @@ export type AuthorizeDashboard = (
 const members = {
   authorize: callback<AuthorizeDashboard>(),
   readOnly: flag().default(false),
-  credits: having<CreditsLedger>("a ledger, from openCreditsLedger()", "balance", "history"),
-  billing: having<Billing>("what openBilling() gives", "credits", "deliveries"),
+  credits: objectWith<CreditsLedger>("a ledger, from openCreditsLedger()", "balance", "history"),
+  billing: objectWith<Billing>("what openBilling() gives", "credits", "deliveries"),
 } satisfies Described<DashboardOptions>;
 
 /** The description of the option `adminUI`. */
@@ -55,7 +55,7 @@ export interface ResolvedDashboard {
  * production without `authorize`.
  */
 export function resolveDashboard(
-  option: boolean | ReadGroup<typeof members>,
+  option: boolean | OptionValues<typeof members>,
   isProduction: boolean,
 ): ResolvedDashboard | null {
   if (option === false) return null;

@@ -5,7 +5,7 @@ import { problemTypeBase } from "../../protocol/problem_codes.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import { type BodyLimits, parseBody, readBody } from "../../resource/http/request_body.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
-import { refuseMethod } from "../../resource/routes/route_table.ts";
+import { methodProblem } from "../../resource/routes/route_table.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { Clock } from "../../runtime/runtime.ts";
@@ -66,7 +66,7 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
   if (report !== undefined) return await answerReport(report, { context, caller, mounted });
   const file = await dashboardFile(path, raw);
   if (file !== null) {
-    if (!isRead(raw)) throw refuseMethod(raw.method, ["GET"]);
+    if (!isRead(raw)) throw methodProblem(raw.method, ["GET"]);
     return responder.respond(file, raw.method);
   }
   if (path.startsWith("/as/")) {
@@ -74,7 +74,7 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
     return await viewed.fetch(below(raw, `${whole.slice(0, start)}/as`), null, context.env);
   }
   const isOperators = ["/api/", problemTypeBase].some((start) => path.startsWith(start));
-  if (!isOperators && path !== livePath) throw refuseMethod(raw.method, []);
+  if (!isOperators && path !== livePath) throw methodProblem(raw.method, []);
   const writes = !isRead(raw) && path !== livePath;
   if (writes && options.readOnly) throw readOnly("with a read-only dashboard");
   const user = caller.user();
@@ -116,7 +116,7 @@ async function answerReport(
   const { raw } = context.req;
   const isAction = report.method === "POST";
   const isAsked = isAction ? raw.method === "POST" : isRead(raw);
-  if (!isAsked) throw refuseMethod(raw.method, [report.method]);
+  if (!isAsked) throw methodProblem(raw.method, [report.method]);
   const { options, responder, limits, clock, audit } = mounted;
   if (report.writes && options.readOnly) throw readOnly("with a read-only dashboard");
   const query = new URL(raw.url).searchParams;

@@ -3,7 +3,7 @@ import type { User } from "../../auth/user.ts";
 import type { AnswerMcp } from "../../mcp/mcp_call.ts";
 import { requireOwnHost } from "../../mcp/require_own_host.ts";
 import { boundedText } from "../../resource/http/request_body.ts";
-import { refuseMethod } from "../../resource/routes/route_table.ts";
+import { methodProblem } from "../../resource/routes/route_table.ts";
 import { type BodyRoutes, readBodyRequest } from "../body_routes.ts";
 import type { AppEnv } from "../middleware.ts";
 
@@ -28,7 +28,7 @@ export function mountMcp(hono: Hono<AppEnv>, mounted: MountedMcp): void {
   hono.all(mcpPath, async (context) => {
     const { raw, method } = context.req;
     // MCP without sessions needs only POST, because no stream is read and no session ends.
-    if (method !== "POST") throw refuseMethod(method, ["POST"]);
+    if (method !== "POST") throw methodProblem(method, ["POST"]);
     requireOwnHost(raw, hosts, trustedOrigins);
     const { caller, bytes, inTurn } = await readBodyRequest(context, parseUser, bodies);
     return await inTurn(() =>

@@ -10,7 +10,7 @@ import {
 } from "../../protocol/route_description.ts";
 import { Problem } from "../../problem/problem.ts";
 import { parseBody } from "../../resource/http/request_body.ts";
-import { refuseMethod, type RouteTable } from "../../resource/routes/route_table.ts";
+import { methodProblem, type RouteTable } from "../../resource/routes/route_table.ts";
 import {
   maxSubscriptions,
   parseLiveSubscriptions,
@@ -50,7 +50,7 @@ export function mountLive(hono: Hono<AppEnv>, mounted: MountedLive): void {
   hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
   // With two parameters, Hono does not list the handler as a route.
   hono.use(livePath, (context, _next) => {
-    throw refuseMethod(context.req.method, ["POST"]);
+    throw methodProblem(context.req.method, ["POST"]);
   });
 }
 

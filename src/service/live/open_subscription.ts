@@ -7,7 +7,7 @@ import { Problem } from "../../problem/problem.ts";
 import { callerHeaders } from "../../protocol/caller_headers.ts";
 import { type ProblemBody, problemTypeBase } from "../../protocol/problem_codes.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
-import { refuseMethod, type RouteTable } from "../../resource/routes/route_table.ts";
+import { methodProblem, type RouteTable } from "../../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../../resource/routes/endpoint.ts";
 import type { LiveSubscription } from "../../resource/live/live_subscriptions.ts";
 import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
@@ -101,7 +101,7 @@ function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem
   const { path } = parseRequestTarget(url);
   const routes = table.at(table.canonical(path) ?? path);
   const route = routes?.get("GET");
-  if (route === undefined) return refuseMethod("GET", routes?.keys() ?? []);
+  if (route === undefined) return methodProblem("GET", routes?.keys() ?? []);
   const { name } = route.endpoint;
   if (name === "subscribe" || name === "subscribe-aggregate") return route;
   return new Problem(

@@ -1,7 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import { createMetrics, type Metrics } from "../../metrics/metrics.ts";
-import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
-import { callback, flag, having } from "../../options/option_kinds.ts";
+import { type Described, either, group, type OptionValues } from "../../options/option.ts";
+import { callback, flag, objectWith } from "../../options/option_kinds.ts";
 
 /** The options of observability. */
 export interface ObservabilityOptions {
@@ -38,7 +38,7 @@ export type AuthorizeMetrics = (
 
 const metricsMembers = {
   authorize: callback<AuthorizeMetrics>(),
-  registry: having<Metrics>("made by createMetrics()", "counter", "onRead", "text"),
+  registry: objectWith<Metrics>("made by createMetrics()", "counter", "onRead", "text"),
 } satisfies Described<MetricsOptions>;
 
 const members = {
@@ -71,7 +71,7 @@ export interface ResolvedMetrics {
 
 /** Resolves the option `observability`. */
 export function resolveObservability(
-  option: boolean | ReadGroup<typeof members>,
+  option: boolean | OptionValues<typeof members>,
   isProduction: boolean,
 ): ResolvedObservability {
   if (option === false) {
@@ -84,7 +84,7 @@ export function resolveObservability(
 }
 
 function resolveMetrics(
-  option: boolean | ReadGroup<typeof metricsMembers>,
+  option: boolean | OptionValues<typeof metricsMembers>,
 ): ResolvedMetrics | null {
   if (option === false) return null;
   const { registry, authorize } = option === true ? {} : option;

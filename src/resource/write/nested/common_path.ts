@@ -5,7 +5,7 @@ import type { BodyPath, RelatedWrite } from "../../model/operation.ts";
 import { atBodyPath, wholeBody } from "../values/body_path.ts";
 
 /** Returns the longest path in a body that contains all these rows. */
-export function sharedPlace(bodyPaths: readonly BodyPath[]): BodyPath {
+export function commonBodyPath(bodyPaths: readonly BodyPath[]): BodyPath {
   const [first, another] = bodyPaths;
   if (first !== undefined && another === undefined) return first;
   const path = commonPath(bodyPaths);

@@ -7,7 +7,7 @@ import { inTransaction } from "../transaction/in_transaction.ts";
 import { idsOfRows, recordIds } from "../record_ids.ts";
 import type { NestedRow } from "./nested_rows.ts";
 import { prepareSteps } from "./prepare_steps.ts";
-import { currentRows } from "../rows_changed.ts";
+import { retryIfRowsChanged } from "../rows_changed.ts";
 import { storedRow } from "./write_state.ts";
 import { writeSteps } from "./write_steps.ts";
 import type { NestedPlan } from "./nested_plan.ts";
@@ -33,7 +33,7 @@ export async function createNestedRows(
   call: OperationCall<CreatedRows>,
 ): Promise<CreatedRows> {
   const idsOf = idsOfRows(plan.ids, call.resource.table);
-  return await currentRows(async (isLast) => {
+  return await retryIfRowsChanged(async (isLast) => {
     const prepared = await prepareSteps(plan, call);
     return await inTransaction(call, async (connection) => {
       const writing = { prepared, plan, call, isLast, written: new Map<NestedRow, Row>() };

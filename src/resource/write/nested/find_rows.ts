@@ -21,7 +21,7 @@ export async function findRows(
 ): Promise<readonly Row[]> {
   const { table, undeleted } = resource;
   const right = related.get(resource);
-  const keys = rows.map((row) => keyOfNamed(row, resource));
+  const keys = rows.map((row) => keyOfExistingRow(row, resource));
   const found = right === undefined ? new Map<string, Row>() : await readByKeys(
     { keys, where: and(right.rows, undeleted), columns: table.columns },
     resource,
@@ -35,6 +35,6 @@ export async function findRows(
 }
 
 /** Returns the key by which a body identifies an existing row. */
-export function keyOfNamed({ given }: NestedRow, { table }: Resource): Key {
+export function keyOfExistingRow({ given }: NestedRow, { table }: Resource): Key {
   return table.primaryKey.map((column) => given.get(column));
 }

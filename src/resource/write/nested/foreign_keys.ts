@@ -83,7 +83,7 @@ export function changingKeys(
 }
 
 /** Returns true if a row has these foreign key values. False if one of them is unknown. */
-export function holdsKeys(row: Row, keys: Assignments): boolean {
+export function hasForeignKeys(row: Row, keys: Assignments): boolean {
   return [...keys].every(([column, value]) => hasValue(row, column, value));
 }
 
@@ -94,7 +94,7 @@ export function hasValue(row: Row, column: ColumnInfo, value: unknown): boolean 
 }
 
 /** Returns the filter over the rows with these foreign key values. */
-export function referringRows(keys: Assignments): Filter {
+export function referringRowsFilter(keys: Assignments): Filter {
   return and(...[...keys].map(([column, value]) => comparison(equalOperator, column, [value])));
 }
 
@@ -122,11 +122,11 @@ export function clearedColumns(
 }
 
 /** The message if no column of a row's foreign key may become NULL. */
-export const neverNull =
+export const neverNullMessage =
   "cannot be disconnected: its foreign key is never NULL. Delete it, or connect it elsewhere";
 
 /** The message if a column of a row's foreign key has another value and cannot change. */
-export const partOfKeyStays = "cannot be related: a part of its foreign key cannot change";
+export const fixedKeyMessage = "cannot be related: a part of its foreign key cannot change";
 
 /** Converts a value of a key. In existing tables, a string column may refer to a number column. */
 function valueFor(column: ColumnInfo, value: unknown, source: ColumnInfo): unknown {

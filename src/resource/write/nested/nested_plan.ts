@@ -2,7 +2,7 @@ import type { Grant } from "../../../auth/authorize.ts";
 import type { Assignments } from "../../../plan/plan.ts";
 import type { Resource } from "../../model/resource.ts";
 import type {
-  RelatedGrants,
+  AdditionalGrants,
   RelatedWrite,
   ResourceCall,
   WriteCall,
@@ -11,7 +11,7 @@ import type { RowTarget } from "../row_target.ts";
 import type { NestedRows } from "./nested_rows.ts";
 
 /** The plan to write rows with their nested rows and relations, and the grants for all of them. */
-export interface NestedPlan extends Pick<RelatedGrants, "written" | "related"> {
+export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"> {
   readonly body: NestedRows;
   /** The grant for the rows of the top level. */
   readonly grant: Grant;
@@ -32,7 +32,7 @@ export function updatedRow({ updated }: NestedPlan): UpdatedRow {
 }
 
 /** Returns the call that writes nested rows of another resource. */
-export function writeTo(
+export function nestedWriteCall(
   resource: Resource,
   access: RelatedWrite["access"],
   { body, grant, written }: NestedPlan,

@@ -8,7 +8,7 @@ import { withDefaults } from "../values/with_defaults.ts";
 import { lockTarget } from "../row_target.ts";
 import { beforeUpdate } from "../run_hooks.ts";
 import { changingKeys, foreignKeysOf } from "./foreign_keys.ts";
-import { type NestedPlan, updatedRow, writeTo } from "./nested_plan.ts";
+import { type NestedPlan, nestedWriteCall, updatedRow } from "./nested_plan.ts";
 import {
   type NestedRow,
   ownItems,
@@ -21,7 +21,7 @@ import { prepareCreation } from "./prepare_creation.ts";
 import { protectedItems } from "./protected_items.ts";
 
 /** Values of nested rows that are known before the transaction, after their before-hooks. */
-export interface Prepared {
+export interface PreparedValues {
   readonly values: ReadonlyMap<NestedRow, Assignments>;
   /** The changes of related rows that must be looked up first. */
   readonly changes: ReadonlyMap<RelateStep, PreparedChange>;
@@ -36,7 +36,7 @@ interface Preparation {
 }
 
 /** Runs all before-hooks, in the order of the steps. */
-export async function prepareSteps(plan: NestedPlan, call: ResourceCall): Promise<Prepared> {
+export async function prepareSteps(plan: NestedPlan, call: ResourceCall): Promise<PreparedValues> {
   const changes = new Map<RelateStep, PreparedChange>();
   const values = new Map<NestedRow, Assignments>();
   const state: Preparation = { values, current: await readCurrent(plan, call), plan, call };
@@ -116,14 +116,14 @@ async function prepareRow(
     case "link":
       return withDefaults(foreignKeys, step);
     case "create": {
-      const write = writeTo(step.resource, "create", plan, call);
+      const write = nestedWriteCall(step.resource, "create", plan, call);
       return await prepareCreation(row.given, foreignKeys, write);
     }
     case "update": {
       const { target: { key }, values } = updatedRow(plan);
       const hookedRow = { key, current: () => state.current ?? missingRow() };
       const related = changingKeys(row, foreignKeys);
-      const write = writeTo(step.resource, "update", plan, call);
+      const write = nestedWriteCall(step.resource, "update", plan, call);
       const hooked = await beforeUpdate(hookedRow, new Map([...values, ...related]), write);
       return new Map([...hooked, ...related]);
     }

@@ -8,12 +8,12 @@ import {
 import type { OperationCall } from "../../model/operation.ts";
 import { loadIncluded } from "../../read/load_included.ts";
 import { noResources } from "../../rights/related_grants.ts";
-import { plainInclude, reachedByIncludes } from "../../read/resolve_include.ts";
+import { includeWithoutOptions, resourcesReadByIncludes } from "../../read/resolve_include.ts";
 import type { Resource } from "../../model/resource.ts";
 import { inTransaction } from "../transaction/in_transaction.ts";
 import { recordId, type WrittenRow } from "../record_ids.ts";
 import { requireWithinScope } from "../row_target.ts";
-import { currentRows } from "../rows_changed.ts";
+import { retryIfRowsChanged } from "../rows_changed.ts";
 import { type NestedPlan, updatedRow } from "./nested_plan.ts";
 import { lookedUpResources, type NestedRow, type NestedRows } from "./nested_rows.ts";
 import { prepareSteps } from "./prepare_steps.ts";
@@ -43,7 +43,7 @@ export async function updateNestedRows(
   const [named] = plan.body.rows;
   if (named === undefined) throw new Error("An update names one row");
   const includes = includesOf(plan.body.rows);
-  return await currentRows(async (isLast) => {
+  return await retryIfRowsChanged(async (isLast) => {
     const prepared = await prepareSteps(plan, call);
     return await inTransaction(call, async (connection) => {
       const writing = { prepared, plan, call, isLast, written: new Map<NestedRow, Row>() };
@@ -70,7 +70,7 @@ export async function updateNestedRows(
 /** Returns the resources whose rows an update looks up or shows in its response. */
 export function readByUpdate(body: NestedRows): ReadonlySet<Resource> {
   const looked = lookedUpResources(body);
-  const shown = reachedByIncludes(includesOf(body.rows));
+  const shown = resourcesReadByIncludes(includesOf(body.rows));
   return looked.size + shown.size === 0 ? noResources : new Set([...looked, ...shown]);
 }
 
@@ -88,6 +88,6 @@ function includesOf(rows: readonly NestedRow[]): readonly Include[] {
   }
   if (inner.size === 0) return noIncludes;
   return [...inner.values()].map(({ first: { relation, target }, rows }) =>
-    plainInclude(relation, target, includesOf(rows))
+    includeWithoutOptions(relation, target, includesOf(rows))
   );
 }

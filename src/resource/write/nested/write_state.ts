@@ -2,11 +2,11 @@ import type { Row } from "../../../schema/table_info.ts";
 import type { ResourceCall } from "../../model/operation.ts";
 import type { NestedPlan } from "./nested_plan.ts";
 import type { NestedRow } from "./nested_rows.ts";
-import type { Prepared } from "./prepare_steps.ts";
+import type { PreparedValues } from "./prepare_steps.ts";
 
 /** The state of writing nested rows in their transaction. */
 export interface WriteState {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedValues;
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
   /** True in the last attempt. A conflict with another request then fails the write. */

@@ -12,9 +12,9 @@ import { updateSameVersion } from "../update_row.ts";
 import { relateRows } from "./relate/apply_change.ts";
 import { problemAtPath } from "./common_path.ts";
 import { findRows } from "./find_rows.ts";
-import { changingKeys, foreignKeysOf, hasValue, partOfKeyStays } from "./foreign_keys.ts";
+import { changingKeys, fixedKeyMessage, foreignKeysOf, hasValue } from "./foreign_keys.ts";
 import { insertLinks } from "./insert_links.ts";
-import { updatedRow, writeTo } from "./nested_plan.ts";
+import { nestedWriteCall, updatedRow } from "./nested_plan.ts";
 import type { NestedRow, RelateStep, RowsStep } from "./nested_rows.ts";
 import { storedRow, type WriteState } from "./write_state.ts";
 import type { BodyPath } from "../../model/operation.ts";
@@ -65,7 +65,7 @@ async function writeStep(
       return [];
     case "create": {
       const bodyPaths = step.rows.map(({ bodyPath }) => bodyPath);
-      const write = writeTo(step.resource, "create", plan, call);
+      const write = nestedWriteCall(step.resource, "create", plan, call);
       return await insertRows(rowsToInsert(), bodyPaths, write, connection);
     }
     case "update":
@@ -87,13 +87,13 @@ async function updateNamed(
   const foreignKeys = foreignKeysOf(row, (from) => storedRow(from, written));
   for (const { column, from, isFixed } of row.foreignKeySources) {
     if (isFixed !== true || hasValue(current, column, foreignKeys.get(column))) continue;
-    throw atBodyPath(new InvalidFields([{ path: "", message: partOfKeyStays }]), from.bodyPath);
+    throw atBodyPath(new InvalidFields([{ path: "", message: fixedKeyMessage }]), from.bodyPath);
   }
   const values = new Map([
     ...prepared.values.get(row) ?? new Map(),
     ...changingKeys(row, foreignKeys),
   ]);
-  const write = writeTo(resource, "update", plan, call);
+  const write = nestedWriteCall(resource, "update", plan, call);
   const where = writableTarget(target, write);
   const set = resolveUnchanged(current, values, resource);
   return [await updateSameVersion({ target, current, where, set }, write, connection)];

@@ -2,19 +2,19 @@ import type { Access } from "../../../auth/scope.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Problem } from "../../../problem/problem.ts";
 import type { ResourceCall, ResourceRequest } from "../../model/operation.ts";
-import { changedSchema } from "../../read/changed_schema.ts";
-import { refusedLiteral } from "../../read/refused_literal.ts";
+import { findSchemaChange } from "../../read/changed_schema.ts";
+import { refusedLiteralProblem } from "../../read/refused_literal.ts";
 import { refusedWrite } from "./refused_write.ts";
 
 /** Throws the problem of an operation that failed, or its error if the request is not the cause. */
-export async function failedExecution(
+export async function throwFailedExecution(
   error: unknown,
   access: Access,
   call: ResourceCall,
 ): Promise<never> {
   const { request, resource } = call;
   if (access === "read" && isOfData(error, request)) throw error;
-  throw await refusedValue(error, call) ?? await changedSchema(error, resource) ??
+  throw await refusedValue(error, call) ?? await findSchemaChange(error, resource) ??
     await refusedWrite(error, access, resource);
 }
 
@@ -35,5 +35,5 @@ const withoutValues: ReadonlySet<string> = new Set([
 async function refusedValue(error: unknown, call: ResourceCall): Promise<Problem | null> {
   const { request: { query }, resource } = call;
   const isRefused = error instanceof DatabaseError && error.kind === "invalid-value";
-  return isRefused ? await refusedLiteral(query.get("filter"), resource) : null;
+  return isRefused ? await refusedLiteralProblem(query.get("filter"), resource) : null;
 }

@@ -35,11 +35,11 @@ export function failedWrite(
   rows: () => readonly FailedRow[],
 ): unknown {
   if (!(error instanceof DatabaseError) || error instanceof FailedWrite) return error;
-  return refusals.has(error.kind) ? new FailedWrite(error, resource, rows()) : error;
+  return refusalKinds.has(error.kind) ? new FailedWrite(error, resource, rows()) : error;
 }
 
 /** The kinds of errors by which a database rejects a row for its values. */
-export const refusals: ReadonlySet<DatabaseErrorKind> = new Set([
+export const refusalKinds: ReadonlySet<DatabaseErrorKind> = new Set([
   "unique",
   "foreign-key",
   "not-null",

@@ -6,7 +6,7 @@ import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { atBodyPath, wholeBody } from "../values/body_path.ts";
-import { FailedWrite, refusals } from "./failed_write.ts";
+import { FailedWrite, refusalKinds } from "./failed_write.ts";
 import type { FieldError } from "../values/parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
@@ -22,7 +22,7 @@ export async function refusedWrite(
 ): Promise<unknown> {
   const problem = databaseProblem(error, access);
   if (!(problem instanceof Problem) || !(error instanceof DatabaseError)) return problem;
-  if (!refusals.has(error.kind) || access !== "create" && access !== "update") return problem;
+  if (!refusalKinds.has(error.kind) || access !== "create" && access !== "update") return problem;
   const resource = error instanceof FailedWrite ? error.resource : called;
   const { columns, bodyPath } = await faultOf(error, resource);
   const fields = columns.every((column) => resource.fields.readable.includes(column))

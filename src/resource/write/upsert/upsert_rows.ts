@@ -15,7 +15,7 @@ import { readByKeys } from "../read_rows_to_write.ts";
 import { idsOfRows, recordIds } from "../record_ids.ts";
 import { beforeCreate, hookedItem } from "../run_hooks.ts";
 import { updateItems } from "../update_locked_rows.ts";
-import { currentRows, RowsChanged } from "../rows_changed.ts";
+import { retryIfRowsChanged, RowsChanged } from "../rows_changed.ts";
 import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
 import { withoutKey } from "../row_target.ts";
 import type { WrittenRows } from "../../model/written_rows.ts";
@@ -45,7 +45,7 @@ export async function upsertRows(
   plan: UpsertPlan,
   call: OperationCall<UpsertedRows>,
 ): Promise<UpsertedRows> {
-  return await currentRows(() => upsertOnce(plan, call));
+  return await retryIfRowsChanged(() => upsertOnce(plan, call));
 }
 
 async function upsertOnce(

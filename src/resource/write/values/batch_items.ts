@@ -16,7 +16,7 @@ import type { Precondition } from "../../http/etag.ts";
 import { parseItemOptimisticId } from "./optimistic_id.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { BodyPath, ResourceRequest } from "../../model/operation.ts";
-import { parseUserFilter, resolveOwnFilter } from "../../read/user_filter.ts";
+import { parseUserFilter, resolveBuiltFilter } from "../../read/user_filter.ts";
 
 /** An item of a batch that identifies its row by a key. */
 export interface NamedItem {
@@ -99,7 +99,7 @@ export function parseBatchFilter(
 ): Filter {
   const filter = codeFilter === undefined
     ? parseFilterText(member(body, "filter"), resource)
-    : resolveOwnFilter(codeFilter, resource);
+    : resolveBuiltFilter(codeFilter, resource);
   if (filter === null) {
     throw filterError(0, "a comparison", "Cannot write a batch without a filter: name its rows");
   }

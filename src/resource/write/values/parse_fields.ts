@@ -41,17 +41,17 @@ const maxErrors = 100;
 const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
 
 /** Members of a body that the caller of {@link parseColumns} parses. */
-export interface OtherMembers {
+export interface SeparateMembers {
   has(name: string): boolean;
 }
 
-const noOthers: OtherMembers = new Set<string>();
+const noOthers: SeparateMembers = new Set<string>();
 
 /** Parses the fields of a body, except for the `others`. Throws a 422 that names every error. */
 export type ParseFields = (
   body: unknown,
   resource: Resource,
-  others?: OtherMembers,
+  others?: SeparateMembers,
 ) => Map<ColumnInfo, unknown>;
 
 /**
@@ -105,7 +105,7 @@ interface BodyUse {
 function parseAll(
   body: unknown,
   resource: Resource,
-  others: OtherMembers,
+  others: SeparateMembers,
   use: BodyUse,
 ): Map<ColumnInfo, unknown> {
   const values = new Map<ColumnInfo, unknown>();
@@ -131,7 +131,7 @@ function parseAll(
       else parseValue(value, column, resource, values, errors);
     }
   }
-  refuse(errors);
+  throwFieldErrors(errors);
   return values;
 }
 
@@ -189,7 +189,7 @@ export function parseHookValues(
     if (column === undefined || column.generated || value === undefined) continue;
     parseValue(value, column, resource, values, errors);
   }
-  refuse(errors);
+  throwFieldErrors(errors);
   return values;
 }
 
@@ -213,7 +213,7 @@ export function parseKeyFields(
       errors.push(fault(column.name, "is required"));
     }
   }
-  refuse(errors);
+  throwFieldErrors(errors);
   return [...values.values()];
 }
 
@@ -227,7 +227,9 @@ export function withoutImmutable(
 ): ReadonlyMap<ColumnInfo, unknown> {
   if (immutable.size === 0) return values;
   if (strictInput) {
-    refuse([...values.keys()].filter((column) => immutable.has(column)).map(cannotChange));
+    throwFieldErrors(
+      [...values.keys()].filter((column) => immutable.has(column)).map(cannotChange),
+    );
   }
   return new Map([...values].filter(([column]) => !immutable.has(column)));
 }
@@ -313,6 +315,6 @@ function fault(path: string, message: string): FieldError {
 }
 
 /** Throws a 422 that names every error, if there are any. */
-export function refuse(errors: readonly FieldError[]): void {
+export function throwFieldErrors(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new InvalidFields(errors);
 }

@@ -52,7 +52,7 @@ export function changedValues(
   const changed = [...values].filter(([{ name }, value]) => !isStoredAlready(value, current[name]));
   if (changed.length === values.size) return values;
   if (changed.length > 0) return new Map(changed);
-  const references = referencesOf(table);
+  const references = foreignKeyColumnsOf(table);
   const isPlain = ({ dbName }: ColumnInfo) => !references.has(dbName);
   const plain = [...values.keys()].find(isPlain) ??
     [...writable].find((column) => isPlain(column) && !column.primaryKey && !column.generated);
@@ -60,7 +60,7 @@ export function changedValues(
 }
 
 /** Returns the foreign key columns, which an update sets only if their values change. */
-export function referencesOf({ columns, foreignKeys }: TableInfo): ReadonlySet<string> {
+export function foreignKeyColumnsOf({ columns, foreignKeys }: TableInfo): ReadonlySet<string> {
   const unknown = columns.filter(({ unknownTarget }) => unknownTarget);
   return new Set([
     ...foreignKeys.flatMap(({ columns }) => columns),

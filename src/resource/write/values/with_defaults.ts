@@ -1,6 +1,6 @@
 import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
-import { type FieldError, refuse } from "./parse_fields.ts";
+import { type FieldError, throwFieldErrors } from "./parse_fields.ts";
 
 /**
  * Adds the defaults of omitted `wanted` columns to the parsed fields. Throws a 422 for a required
@@ -34,5 +34,5 @@ export function addDefaults(
       complete.set(column, source.kind === "value" ? source.value : source.make());
     }
   }
-  refuse(errors);
+  throwFieldErrors(errors);
 }

@@ -4,12 +4,16 @@ import type { Driver } from "../../../db/driver.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
 import { parseLimit } from "../../../resource/http/query_parameters.ts";
 import { noRelatedWrites } from "../../../resource/rights/related_grants.ts";
-import { parseListQuery, planList, reachedByList } from "../../../resource/read/list_query.ts";
+import {
+  parseListQuery,
+  planList,
+  resourcesReadByList,
+} from "../../../resource/read/list_query.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { memberOf, optionalTextAt, textAt } from "../action_body.ts";
 import type { Report } from "../report.ts";
 import { resourceNamed } from "../report_query.ts";
-import { authorizeRelated } from "../../../resource/authorize_related.ts";
+import { authorizeAdditional } from "../../../resource/authorize_related.ts";
 
 /** The query plan of a list. */
 export interface ExplainedList {
@@ -62,9 +66,9 @@ async function statementOf(
 ): Promise<Statement> {
   const selection = parseListQuery(query, resource);
   const grant = await authorize("read", null, resource.policy);
-  const reached = reachedByList(selection);
+  const reached = resourcesReadByList(selection);
   const needed = { alsoAccess: undefined, reached, writes: noRelatedWrites };
-  const related = await authorizeRelated(needed, null, resource);
+  const related = await authorizeAdditional(needed, null, resource);
   const rights = { grant, related: related.related };
   const limit = parseLimit(query.get("limit") ?? null, resource.page);
   // A list reads one more row than requested, to detect another page.

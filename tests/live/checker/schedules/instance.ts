@@ -18,11 +18,11 @@ import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
 import { RequestScheduler } from "../../../../src/resource/http/request_scheduler.ts";
 import { createAnswerRequest } from "../../../../src/resource/routes/answer_request.ts";
-import { createRouteTable, refuseMethod } from "../../../../src/resource/routes/route_table.ts";
-import { LargeBodies } from "../../../../src/resource/http/large_bodies.ts";
-import { ReceivingBodies } from "../../../../src/resource/http/receiving_bodies.ts";
+import { createRouteTable, methodProblem } from "../../../../src/resource/routes/route_table.ts";
+import { LargeBodyLimiter } from "../../../../src/resource/http/large_bodies.ts";
+import { ReceivingBodyLimiter } from "../../../../src/resource/http/receiving_bodies.ts";
 import { InflightResponses } from "../../../../src/resource/http/inflight_responses.ts";
-import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
+import { createEtagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { readDefinition } from "../../../../src/resource/define/read_definition.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
 import type { Resource } from "../../../../src/resource/model/resource.ts";
@@ -150,14 +150,14 @@ async function answering(
     },
     hubOf: () => hub,
     searchIndexes: new SearchIndexes(null, null, runtime),
-    tagKeys: createTagKeys([secret]),
+    tagKeys: createEtagKeys([secret]),
     readCosts: { maxAnswerBytes: 16 * 1024 * 1024, queryTimeoutMs: 5_000 },
     inflight: new InflightResponses(),
     maxFields: null,
     runtime,
   };
   const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
-  const receiving = new ReceivingBodies(runtime.clock);
+  const receiving = new ReceivingBodyLimiter(runtime.clock);
   const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000, receiving };
   const table = createRouteTable(resources);
   const answerRequest = createAnswerRequest({
@@ -166,7 +166,7 @@ async function answering(
     idempotency: null,
     trustedProxies: 0,
     turns: new RequestScheduler(runtime.clock),
-    largeBodies: new LargeBodies(runtime.clock),
+    largeBodies: new LargeBodyLimiter(runtime.clock),
     slowRoutes: new WeakSet(),
     clock: runtime.clock,
   });
@@ -177,7 +177,7 @@ async function answering(
       const target = parseRequestTarget(request.url);
       const routes = table.at(target.path);
       const route = routes?.get(request.method);
-      if (route === undefined) throw refuseMethod(request.method, routes?.keys() ?? []);
+      if (route === undefined) throw methodProblem(request.method, routes?.keys() ?? []);
       const caller = {
         user: () => user,
         address: () => null,

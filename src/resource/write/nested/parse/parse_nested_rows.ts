@@ -6,17 +6,17 @@ import { batchTooLarge } from "../../values/batch_items.ts";
 import { atBodyPath, wholeBody, within } from "../../values/body_path.ts";
 import {
   InvalidFields,
-  type OtherMembers,
   ownMember,
   parseColumns,
   parseRowChanges,
   requireObject,
+  type SeparateMembers,
 } from "../../values/parse_fields.ts";
 import type { DraftRow, RowSource } from "./draft_row.ts";
 import type { NestedRow, NestedRows, RowsStep } from "../nested_rows.ts";
 import { parseRelationRequest, type RelationRequest } from "./parse_relation.ts";
-import { addChildren, addLinks, addParents, type Asked } from "./relation_steps.ts";
-import { embeddedPerItem } from "../../../define/default_max_fields.ts";
+import { addChildren, addLinks, addParents, type RelationRequests } from "./relation_steps.ts";
+import { maxEmbeddedPerItem } from "../../../define/default_max_fields.ts";
 
 /**
  * Parses rows to create, with their nested rows if `nestedWrites` allows them. All rows of one
@@ -68,7 +68,7 @@ interface ParseState {
 }
 
 function newState({ batch }: Resource): ParseState {
-  return { steps: [], count: 0, maxRows: embeddedPerItem * batch.create, depth: 0 };
+  return { steps: [], count: 0, maxRows: maxEmbeddedPerItem * batch.create, depth: 0 };
 }
 
 function parseLevel(
@@ -122,7 +122,7 @@ function draftOf(
   };
 }
 
-const nothing: ReadonlyMap<string, unknown> & OtherMembers = Object.freeze(new Map());
+const nothing: ReadonlyMap<string, unknown> & SeparateMembers = Object.freeze(new Map());
 
 function nestedIn(
   body: unknown,
@@ -152,7 +152,7 @@ function parseRelation(
       : `is embedded too deep: ${maxLevels} levels are allowed`;
     throw atBodyPath(fault(relation.name, words), first.bodyPath);
   }
-  const asked: Asked = {
+  const asked: RelationRequests = {
     relation,
     target,
     owner: resource,

@@ -10,7 +10,7 @@ import type { BodyPath } from "../../../model/operation.ts";
 /** The changes of one relation in the body of a row. */
 export interface RelationRequest {
   /** The rows to relate, in the order of the body. */
-  readonly wanted: readonly WantedRow[];
+  readonly wanted: readonly RowToRelate[];
   /** The ids of the related rows to disconnect. */
   readonly disconnect: readonly BodyPart[];
   /** The path at which the body removes all related rows except the wanted rows, or null. */
@@ -24,12 +24,12 @@ export interface BodyPart {
 }
 
 /** A row to relate: the id of an existing row, or the body of a row to create. */
-export interface WantedRow extends BodyPart {
+export interface RowToRelate extends BodyPart {
   readonly kind: "connect" | "create";
 }
 
 /** The context of a {@link RelationRequest}: the relation, and whether the outer row is new. */
-export interface RequestPlace {
+export interface RelationContext {
   readonly relation: Relation;
   readonly target: Resource;
   /** The path of the enclosing row in the body. */
@@ -42,7 +42,7 @@ export interface RequestPlace {
  * `{ connect, create }`. For an existing row it is `{ connect, disconnect, set, create }`. Throws a
  * 422 with paths relative to the enclosing row, and a 400 for a list with too many rows.
  */
-export function parseRelationRequest(value: unknown, place: RequestPlace): RelationRequest {
+export function parseRelationRequest(value: unknown, place: RelationContext): RelationRequest {
   const { relation, isNew } = place;
   if (isNew && !isMembers(value, place)) return parsePlain(value, place);
   if (!isPlainObject(value)) {
@@ -59,13 +59,13 @@ export function parseRelationRequest(value: unknown, place: RequestPlace): Relat
 
 const members = ["connect", "disconnect", "set", "create"] as const;
 
-function membersFor({ relation: { toMany }, isNew }: RequestPlace): readonly string[] {
+function membersFor({ relation: { toMany }, isNew }: RelationContext): readonly string[] {
   if (isNew) return ["connect", "create"];
   return toMany ? members : ["connect", "disconnect", "create"];
 }
 
 /** Returns true for an object of members like `connect`, which may also be fields of a new row. */
-function isMembers(value: unknown, { relation: { toMany }, target }: RequestPlace): boolean {
+function isMembers(value: unknown, { relation: { toMany }, target }: RelationContext): boolean {
   if (!isPlainObject(value)) return false;
   if (toMany) return true;
   const names = Object.keys(value);
@@ -76,11 +76,14 @@ function isMembers(value: unknown, { relation: { toMany }, target }: RequestPlac
     );
 }
 
-function parsePlain(value: unknown, place: RequestPlace): RelationRequest {
+function parsePlain(value: unknown, place: RelationContext): RelationRequest {
   const { relation: { name, toMany, type }, target } = place;
   if (!toMany) return { wanted: [created(value, name, place)], ...nothingElse };
   // In a manyToMany, an object with only a key names an existing row.
-  const wanted = listOf(value, name, place, "a list of objects").map((body, index): WantedRow => ({
+  const wanted = listOf(value, name, place, "a list of objects").map((
+    body,
+    index,
+  ): RowToRelate => ({
     ...created(body, `${name}.${index}`, place),
     kind: type === "manyToMany" && isKeyObject(body, target) ? "connect" : "create",
   }));
@@ -89,7 +92,7 @@ function parsePlain(value: unknown, place: RequestPlace): RelationRequest {
 
 const nothingElse = { disconnect: [], removesOthers: null } as const;
 
-function parseMany(value: object, place: RequestPlace): RelationRequest {
+function parseMany(value: object, place: RelationContext): RelationRequest {
   const { relation: { name }, bodyPath } = place;
   const partsOf = (member: string) =>
     Object.hasOwn(value, member)
@@ -99,7 +102,7 @@ function parseMany(value: object, place: RequestPlace): RelationRequest {
       ) => ({ body, bodyPath: pathInside(bodyPath, `${name}.${member}.${index}`) }))
       : [];
   const connect = [...partsOf("set"), ...partsOf("connect")]
-    .map((part): WantedRow => ({ ...part, kind: "connect" }));
+    .map((part): RowToRelate => ({ ...part, kind: "connect" }));
   const create = partsOf("create").map(({ body }, index) =>
     created(body, `${name}.create.${index}`, place)
   );
@@ -110,7 +113,7 @@ function parseMany(value: object, place: RequestPlace): RelationRequest {
   };
 }
 
-function parseOne(value: object, place: RequestPlace): RelationRequest {
+function parseOne(value: object, place: RelationContext): RelationRequest {
   const { relation: { name, type }, bodyPath, isNew } = place;
   const has = (member: string) => Object.hasOwn(value, member);
   // In a `hasOne`, the old row can prevent a new one, so a body may combine `disconnect` and
@@ -123,7 +126,7 @@ function parseOne(value: object, place: RequestPlace): RelationRequest {
     throw fault(`${name}.disconnect`, "must be true");
   }
   const at = (member: string) => pathInside(bodyPath, `${name}.${member}`);
-  const wanted: WantedRow[] = [];
+  const wanted: RowToRelate[] = [];
   if (has("connect")) {
     wanted.push({ kind: "connect", body: ownMember(value, "connect"), bodyPath: at("connect") });
   }
@@ -135,7 +138,7 @@ function parseOne(value: object, place: RequestPlace): RelationRequest {
   return { wanted, disconnect: [], removesOthers: removesOthers ? at(replaces) : null };
 }
 
-function created(body: unknown, path: string, { bodyPath }: RequestPlace): WantedRow {
+function created(body: unknown, path: string, { bodyPath }: RelationContext): RowToRelate {
   if (!isPlainObject(body)) throw fault(path, "must be an object");
   return { kind: "create", body, bodyPath: pathInside(bodyPath, path) };
 }
@@ -143,7 +146,7 @@ function created(body: unknown, path: string, { bodyPath }: RequestPlace): Wante
 function listOf(
   value: unknown,
   path: string,
-  { target: { batch } }: RequestPlace,
+  { target: { batch } }: RelationContext,
   what: string,
 ): readonly unknown[] {
   if (!Array.isArray(value)) throw fault(path, `must be ${what}`);

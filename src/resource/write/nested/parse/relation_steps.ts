@@ -9,7 +9,7 @@ import {
   clearedColumns,
   linkRow,
   mayChange,
-  neverNull,
+  neverNullMessage,
   sourcesFrom,
   sourcesTo,
 } from "../foreign_keys.ts";
@@ -19,7 +19,7 @@ import type { BodyPart, RelationRequest } from "./parse_relation.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
 /** All changes of one relation, from all enclosing rows at one depth of a body. */
-export interface Asked {
+export interface RelationRequests {
   readonly relation: Relation;
   readonly target: Resource;
   /** The resource of the enclosing rows. */
@@ -35,7 +35,7 @@ interface AskedByRow {
 }
 
 /** Adds the steps of a `belongsTo`, which precede the steps of the enclosing rows. */
-export function addParents(asked: Asked, steps: RowsStep[]): void {
+export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, relation: { name, steps: [step] }, target, owner } = asked;
   for (const { around } of asked.requests) {
     within(around.bodyPath, () => requireOpen(around, step.own, name, owner));
@@ -62,7 +62,7 @@ export function addParents(asked: Asked, steps: RowsStep[]): void {
 }
 
 /** Adds the steps of a `hasOne` or `hasMany`, which follow the steps of the enclosing rows. */
-export function addChildren(asked: Asked, steps: RowsStep[]): void {
+export function addChildren(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, relation: { steps: [{ pairs }] }, target } = asked;
   const changes = asked.requests.map((one) => changeOf(one, asked));
   const written = changes.filter(isWriting);
@@ -84,7 +84,7 @@ export function addChildren(asked: Asked, steps: RowsStep[]): void {
 }
 
 /** Adds the steps of a `manyToMany`: first the rows at its other end, then the links. */
-export function addLinks(asked: Asked, steps: RowsStep[]): void {
+export function addLinks(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, target } = asked;
   const link = target.served.get(relation.steps[0].table);
   const isNew = asked.requests.every(({ around }) => around.isNew);
@@ -109,7 +109,7 @@ export function addLinks(asked: Asked, steps: RowsStep[]): void {
 }
 
 /** Adds the steps of the wanted rows: existing rows are looked up, and new rows are created. */
-function addWanted(asked: Asked, steps: RowsStep[]): ReadonlyMap<BodyPath, NestedRow> {
+function addWanted(asked: RelationRequests, steps: RowsStep[]): ReadonlyMap<BodyPath, NestedRow> {
   const { target } = asked;
   const found = asked.requests.flatMap(({ request }) => existingRows(request, target).connect);
   if (found.length > 0) steps.push({ kind: "find", resource: target, rows: found });
@@ -133,7 +133,7 @@ function rowsOf(
 }
 
 function embed(
-  { relation, target, requests }: Asked,
+  { relation, target, requests }: RelationRequests,
   rows: ReadonlyMap<BodyPath, NestedRow>,
 ): void {
   for (const { around, request } of requests) {
@@ -141,7 +141,10 @@ function embed(
   }
 }
 
-function changeOf({ around, request }: AskedByRow, { relation, target }: Asked): RelationChange {
+function changeOf(
+  { around, request }: AskedByRow,
+  { relation, target }: RelationRequests,
+): RelationChange {
   const { removesOthers } = request;
   const [created = null] = toCreate(request);
   const isOnly = relation.type === "hasOne" && !around.isNew && removesOthers === null;
@@ -219,7 +222,10 @@ function isFixed(column: ColumnInfo, { isNew }: DraftRow, owner: Resource): bool
   return !isNew && !mayChange(column, owner);
 }
 
-function requireWritableChildren(change: RelationChange, { relation, target }: Asked): void {
+function requireWritableChildren(
+  change: RelationChange,
+  { relation, target }: RelationRequests,
+): void {
   const columns = relation.steps[0].other;
   const place = placeOf(change);
   if (!target.capabilities.enableUpdate) throw atBodyPath(fault("cannot be changed here"), place);
@@ -228,7 +234,7 @@ function requireWritableChildren(change: RelationChange, { relation, target }: A
   }
   const [removed] = change.disconnect;
   if (removed === undefined || clearedColumns(columns, target).length > 0) return;
-  throw atBodyPath(fault(neverNull), removed.bodyPath);
+  throw atBodyPath(fault(neverNullMessage), removed.bodyPath);
 }
 
 /** Throws a 422 if several rows of a batch are to be related to the same child. */

@@ -13,9 +13,9 @@ import { RowsChanged } from "../../rows_changed.ts";
 import { afterUpdate } from "../../run_hooks.ts";
 import { sharedUpdates, updateByKeys } from "../../update_locked_rows.ts";
 import { slicesOf } from "../../slices.ts";
-import { sharedPlace } from "../common_path.ts";
+import { commonBodyPath } from "../common_path.ts";
 import { insertLinks } from "../insert_links.ts";
-import { type NestedPlan, writeTo } from "../nested_plan.ts";
+import { type NestedPlan, nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep } from "../nested_rows.ts";
 import { prepareRelated } from "./prepare_change.ts";
 import type { RelatedRow } from "./related_row.ts";
@@ -76,7 +76,7 @@ async function updateChildren(
     row.kind === "update" ? [{ row, values }] : []
   );
   if (updates.length === 0) return;
-  const write = writeTo(target, "update", plan, call);
+  const write = nestedWriteCall(target, "update", plan, call);
   const { table, hooks } = target;
   const changed = new Map<string, Row>();
   const locked = updates.map(({ row: { current }, values }) => ({ current, values }));
@@ -87,7 +87,7 @@ async function updateChildren(
     const places = updates.flatMap(({ row: { key, bodyPath } }) =>
       ids.has(keyId(key, table)) ? [bodyPath] : []
     );
-    const bodyPath = sharedPlace(places);
+    const bodyPath = commonBodyPath(places);
     const update = { ...shared, returning: table.columns, bodyPath, slices };
     const { rows } = await updateByKeys(update, target, connection);
     for (const [id, row] of rows) changed.set(id, row);
@@ -133,7 +133,7 @@ async function deleteLinkRows(
   if (links.length === 0) return;
   if (link !== null) {
     const keys = links.map(({ key }) => key);
-    await deleteLockedRows(keys, writeTo(link, "delete", plan, call), connection);
+    await deleteLockedRows(keys, nestedWriteCall(link, "delete", plan, call), connection);
     return;
   }
   const { resource: { driver, reader } } = call;
@@ -159,7 +159,7 @@ async function insertLinkRows(
   const paths = links.map(({ row: { bodyPath } }) => bodyPath);
   try {
     if (link === null) await insertLinks(rows, table, call, connection);
-    else await insertRows(rows, paths, writeTo(link, "create", plan, call), connection);
+    else await insertRows(rows, paths, nestedWriteCall(link, "create", plan, call), connection);
   } catch (error) {
     // Another request may have linked the same rows from the other end. That is no error.
     const isTaken = error instanceof DatabaseError && error.kind === "unique";

@@ -5,10 +5,10 @@ import type { RelatedWrite, ResourceCall } from "../../../model/operation.ts";
 import { withinAsync } from "../../values/body_path.ts";
 import { withDefaults } from "../../values/with_defaults.ts";
 import { beforeDelete, beforeUpdate, type HookedRow } from "../../run_hooks.ts";
-import { type NestedPlan, writeTo } from "../nested_plan.ts";
+import { type NestedPlan, nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep } from "../nested_rows.ts";
 import { prepareCreation } from "../prepare_creation.ts";
-import type { RelatedRow, Resolving } from "./related_row.ts";
+import type { RelatedRow, ResolvingContext } from "./related_row.ts";
 import { resolveStep } from "./resolve_change.ts";
 
 /** The values of the rows that a change writes, after their before-hooks, by id. */
@@ -35,7 +35,7 @@ export function needsPreparing({ written, relation, changes }: RelateStep): bool
  */
 export async function prepareChange(
   step: RelateStep,
-  resolving: Resolving,
+  resolving: ResolvingContext,
   charge: (others: RelatedWrite) => Promise<void>,
 ): Promise<PreparedChange> {
   const { plan, call } = resolving;
@@ -65,11 +65,19 @@ export async function prepareRelated(
   if (written === null) return row.kind === "insert" ? withDefaults(row.values, near) : new Map();
   switch (row.kind) {
     case "update":
-      return await beforeUpdate(stored(row), row.values, writeTo(written, "update", plan, call));
+      return await beforeUpdate(
+        stored(row),
+        row.values,
+        nestedWriteCall(written, "update", plan, call),
+      );
     case "insert":
-      return await prepareCreation(new Map(), row.values, writeTo(written, "create", plan, call));
+      return await prepareCreation(
+        new Map(),
+        row.values,
+        nestedWriteCall(written, "create", plan, call),
+      );
     case "delete":
-      await beforeDelete(stored(row), writeTo(written, "delete", plan, call));
+      await beforeDelete(stored(row), nestedWriteCall(written, "delete", plan, call));
       return new Map();
   }
 }

@@ -48,7 +48,7 @@ export interface ResolvedChange {
 }
 
 /** The context in which a change of related rows is resolved. */
-export interface Resolving {
+export interface ResolvingContext {
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
   readonly connection: Connection;
@@ -57,7 +57,7 @@ export interface Resolving {
 }
 
 /** Returns the 403 for a row that the user may see but not write. */
-export function outsideScope(access: RelatedWrite["access"], bodyPath: BodyPath): unknown {
+export function outsideScopeProblem(access: RelatedWrite["access"], bodyPath: BodyPath): unknown {
   return atBodyPath(
     new Problem("forbidden", `Cannot ${access}: the row lies outside your scope`),
     bodyPath,

@@ -1,5 +1,5 @@
 import type { RelateStep } from "../nested_rows.ts";
-import type { ResolvedChange, Resolving } from "./related_row.ts";
+import type { ResolvedChange, ResolvingContext } from "./related_row.ts";
 import { resolveChildren } from "./resolve_children.ts";
 import { resolveLinks } from "./resolve_links.ts";
 
@@ -9,7 +9,7 @@ import { resolveLinks } from "./resolve_links.ts";
  */
 export async function resolveStep(
   step: RelateStep,
-  resolving: Resolving,
+  resolving: ResolvingContext,
 ): Promise<ResolvedChange> {
   const resolve = step.relation.type === "manyToMany" ? resolveLinks : resolveChildren;
   const all: ResolvedChange[] = [];

@@ -9,25 +9,25 @@ import { batchTooLarge } from "../../values/batch_items.ts";
 import { atBodyPath } from "../../values/body_path.ts";
 import { InvalidFields } from "../../values/parse_fields.ts";
 import { readByKeys, readPlan, type RowsByKey } from "../../read_rows_to_write.ts";
-import { keyOfNamed } from "../find_rows.ts";
+import { keyOfExistingRow } from "../find_rows.ts";
 import {
   clearedColumns,
+  fixedKeyMessage,
   foreignKeysOf,
+  hasForeignKeys,
   hasValue,
-  holdsKeys,
   mayChange,
-  neverNull,
-  partOfKeyStays,
-  referringRows,
+  neverNullMessage,
+  referringRowsFilter,
   sourcesFrom,
 } from "../foreign_keys.ts";
-import { writeTo } from "../nested_plan.ts";
+import { nestedWriteCall } from "../nested_plan.ts";
 import type { NestedRow, RelateStep, RelationChange } from "../nested_rows.ts";
 import {
-  outsideScope,
+  outsideScopeProblem,
   type RelatedRow,
   type ResolvedChange,
-  type Resolving,
+  type ResolvingContext,
 } from "./related_row.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
@@ -35,7 +35,7 @@ import type { BodyPath } from "../../../model/operation.ts";
 export async function resolveChildren(
   { relation, target }: RelateStep,
   change: RelationChange,
-  resolving: Resolving,
+  resolving: ResolvingContext,
 ): Promise<ResolvedChange> {
   const { around, connect, disconnect, removesOthers, requiresNone } = change;
   const { plan, call, connection } = resolving;
@@ -50,9 +50,9 @@ export async function resolveChildren(
     }
     return { rows: [], related: [] };
   }
-  const { grant } = writeTo(target, "update", plan, call);
+  const { grant } = nestedWriteCall(target, "update", plan, call);
   const visible = and(grant.visible, target.undeleted);
-  const named = [...connect, ...disconnect].map((row) => keyOfNamed(row, target));
+  const named = [...connect, ...disconnect].map((row) => keyOfExistingRow(row, target));
   const others = removesOthers === null
     ? []
     : await otherChildren({ keys, visible, named, bodyPath: removesOthers }, target, connection);
@@ -71,14 +71,14 @@ export async function resolveChildren(
   };
   const connected = connect.flatMap((row) => connectedChild(row, found));
   const removed = [
-    ...disconnect.map((row) => ({ key: keyOfNamed(row, target), bodyPath: row.bodyPath })),
+    ...disconnect.map((row) => ({ key: keyOfExistingRow(row, target), bodyPath: row.bodyPath })),
     ...removesOthers === null ? [] : others.map((key) => ({ key, bodyPath: removesOthers })),
   ].flatMap(({ key, bodyPath }) => removedChild(key, bodyPath, found));
   return {
     rows: [...removed, ...connected],
     related: connect.flatMap((row): readonly (readonly [NestedRow, Row])[] => {
-      const current = rows.get(keyId(keyOfNamed(row, target), target.table));
-      return current !== undefined && holdsKeys(current, keys) ? [[row, current]] : [];
+      const current = rows.get(keyId(keyOfExistingRow(row, target), target.table));
+      return current !== undefined && hasForeignKeys(current, keys) ? [[row, current]] : [];
     }),
   };
 }
@@ -101,14 +101,14 @@ interface Found {
 function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   const { keys, target } = found;
   const { bodyPath } = row;
-  const key = keyOfNamed(row, target);
+  const key = keyOfExistingRow(row, target);
   const current = found.rows.get(keyId(key, target.table));
   if (current === undefined) throw fault("names no row", bodyPath);
-  if (holdsKeys(current, keys)) return [];
+  if (hasForeignKeys(current, keys)) return [];
   requireWithin(key, bodyPath, found);
   const stays = [...keys].filter(([column]) => !mayChange(column, target));
   if (stays.some(([column, value]) => !hasValue(current, column, value))) {
-    throw fault(partOfKeyStays, bodyPath);
+    throw fault(fixedKeyMessage, bodyPath);
   }
   return [{
     ...{ kind: "update", id: idOf(key, bodyPath, target), bodyPath, key },
@@ -122,9 +122,9 @@ function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
 function removedChild(key: Key, bodyPath: BodyPath, found: Found): readonly RelatedRow[] {
   const { keys, target, cleared } = found;
   const current = found.rows.get(keyId(key, target.table));
-  if (current === undefined || !holdsKeys(current, keys)) return [];
+  if (current === undefined || !hasForeignKeys(current, keys)) return [];
   requireWithin(key, bodyPath, found);
-  if (cleared.size === 0) throw fault(neverNull, bodyPath);
+  if (cleared.size === 0) throw fault(neverNullMessage, bodyPath);
   return [{
     ...{ kind: "update", id: idOf(key, bodyPath, target), bodyPath, key },
     current,
@@ -134,7 +134,7 @@ function removedChild(key: Key, bodyPath: BodyPath, found: Found): readonly Rela
 }
 
 function requireWithin(key: Key, bodyPath: BodyPath, { within, target }: Found): void {
-  if (!within.has(keyId(key, target.table))) throw outsideScope("update", bodyPath);
+  if (!within.has(keyId(key, target.table))) throw outsideScopeProblem("update", bodyPath);
 }
 
 function idOf(key: Key, { path }: BodyPath, { table }: Resource): string {
@@ -156,7 +156,7 @@ async function otherChildren(
   connection: Connection,
 ): Promise<readonly Key[]> {
   const limit = batch.update;
-  const where = and(referringRows(keys), visible);
+  const where = and(referringRowsFilter(keys), visible);
   const plan = { ...readPlan(table, table.primaryKey, where), limit: limit + named.length + 1 };
   const { rows } = await fetchRows(connection, plan, reader);
   const ids = new Set(named.map((key) => keyId(key, table)));
@@ -171,7 +171,7 @@ async function requireNone(
   { table, reader }: Resource,
   connection: Connection,
 ): Promise<void> {
-  const where = and(referringRows(keys), visible);
+  const where = and(referringRowsFilter(keys), visible);
   if (await fetchCount(connection, { kind: "count", table, where }, reader) === 0) return;
   throw fault(
     'cannot be created beside the related row: add "disconnect": true, or delete that first',

@@ -8,22 +8,22 @@ import type { Resource } from "../../../model/resource.ts";
 import { batchTooLarge } from "../../values/batch_items.ts";
 import { atBodyPath, pathInside } from "../../values/body_path.ts";
 import { keysPerStatement, readByKeys, readPlan } from "../../read_rows_to_write.ts";
-import { findRows, keyOfNamed } from "../find_rows.ts";
+import { findRows, keyOfExistingRow } from "../find_rows.ts";
 import {
   foreignKeysOf,
-  holdsKeys,
+  hasForeignKeys,
   linkRow,
-  referringRows,
+  referringRowsFilter,
   sourcesFrom,
   sourcesTo,
 } from "../foreign_keys.ts";
-import { writeTo } from "../nested_plan.ts";
+import { nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep, RelationChange } from "../nested_rows.ts";
 import {
-  outsideScope,
+  outsideScopeProblem,
   type RelatedRow,
   type ResolvedChange,
-  type Resolving,
+  type ResolvingContext,
 } from "./related_row.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
@@ -31,7 +31,7 @@ import type { BodyPath } from "../../../model/operation.ts";
 export async function resolveLinks(
   step: RelateStep,
   change: RelationChange,
-  resolving: Resolving,
+  resolving: ResolvingContext,
 ): Promise<ResolvedChange> {
   const { relation, target } = step;
   const { around, connect } = change;
@@ -87,11 +87,11 @@ function endId(link: Row, relation: Relation): string {
 async function readLinks(
   { relation, relation: { steps: [near] }, target, written: link }: RelateStep,
   { around, connect, disconnect, removesOthers }: RelationChange,
-  resolving: Resolving,
+  resolving: ResolvingContext,
 ): Promise<readonly Row[]> {
   const { plan, call, connection } = resolving;
   const right = plan.related.get(target);
-  const named = [...connect, ...disconnect].map((row) => keyOfNamed(row, target));
+  const named = [...connect, ...disconnect].map((row) => keyOfExistingRow(row, target));
   if (right === undefined || removesOthers === null && named.length === 0) return [];
   const { table } = near;
   const source = { foreignKeySources: sourcesFrom(around, near.pairs), bodyPath: around.bodyPath };
@@ -110,7 +110,7 @@ async function readLinks(
       filter,
       links: allRows,
     };
-    const where = and(referringRows(keys), visibleLinks(link, resolving), related);
+    const where = and(referringRowsFilter(keys), visibleLinks(link, resolving), related);
     const read = readPlan(table, table.columns, where);
     const { rows } = await fetchRows(
       connection,
@@ -135,7 +135,7 @@ function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Rel
  * Returns a filter for the links that the user may read or delete. All links pass if no resource
  * serves the link table.
  */
-function visibleLinks(link: Resource | null, { plan }: Resolving): Filter {
+function visibleLinks(link: Resource | null, { plan }: ResolvingContext): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;
   const removed = plan.written.get("delete")?.get(link)?.visible ?? noRows;
@@ -147,7 +147,7 @@ async function removedLinks(
   links: readonly Row[],
   { relation, relation: { steps: [near] }, written: link }: RelateStep,
   { around, disconnect, removesOthers }: RelationChange,
-  { plan, call, connection }: Resolving,
+  { plan, call, connection }: ResolvingContext,
 ): Promise<readonly RelatedRow[]> {
   if (links.length === 0) return [];
   const { table } = near;
@@ -160,7 +160,7 @@ async function removedLinks(
     ),
   }));
   const placeOf = (current: Row): BodyPath =>
-    named.find(({ keys }) => holdsKeys(current, keys))?.bodyPath ?? removesOthers ??
+    named.find(({ keys }) => hasForeignKeys(current, keys))?.bodyPath ?? removesOthers ??
       pathInside(around.bodyPath, `${relation.name}.disconnect`);
   const removed = links.map((current): RelatedRow => ({
     kind: "delete",
@@ -170,7 +170,7 @@ async function removedLinks(
     current,
   }));
   if (link === null) return removed;
-  const { grant } = writeTo(link, "delete", plan, call);
+  const { grant } = nestedWriteCall(link, "delete", plan, call);
   const keys = links.map((current) => keyOf(current, table));
   const what = { keys, columns: table.primaryKey };
   const locked = await readByKeys({ ...what, where: link.undeleted, lock: true }, link, connection);
@@ -179,7 +179,7 @@ async function removedLinks(
     : await readByKeys({ ...what, where: grant.rows }, link, connection);
   return removed.filter(({ bodyPath }, index) => {
     const id = keyId(keys[index] ?? [], table);
-    if (locked.has(id) && !within.has(id)) throw outsideScope("delete", bodyPath);
+    if (locked.has(id) && !within.has(id)) throw outsideScopeProblem("delete", bodyPath);
     return locked.has(id);
   });
 }

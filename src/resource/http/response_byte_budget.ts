@@ -6,7 +6,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 
 /** The bytes of one response, counted while its rows are read. */
-export interface AnswerBytes {
+export interface ResponseByteBudget {
   /** The maximum number of bytes of the response. */
   readonly limit: number;
   /** The remaining number of bytes. A row that the response contains twice counts twice. */
@@ -14,40 +14,40 @@ export interface AnswerBytes {
 }
 
 /** A part of a response. The error of a response that is too large names the part. */
-export interface AnswerPart {
+export interface ResponsePart {
   /** The name in the details: `rows`, `groups`, or the path of an include like `author.posts`. */
   readonly name: string;
   readonly subject: string;
   readonly advice: string;
 }
 
-export const pageRows: AnswerPart = {
+export const pageRows: ResponsePart = {
   name: "rows",
   subject: "the rows of the page",
   advice: "Request a smaller page, or fewer fields with select",
 };
 
-export const singleRow: AnswerPart = {
+export const singleRow: ResponsePart = {
   name: "rows",
   subject: "the row",
   advice: "Request fewer fields with select",
 };
 
 /** The rows in the response to a batch. */
-export const writtenRows: AnswerPart = {
+export const writtenRowsPart: ResponsePart = {
   name: "rows",
   subject: "the rows of this write, as it would answer them,",
   advice: "Write fewer rows at once",
 };
 
 /** The groups of an aggregate. */
-export const allGroups: AnswerPart = {
+export const groupsPart: ResponsePart = {
   name: "groups",
   subject: "the groups",
   advice: "Request fewer groups with limit or filter, or group by shorter fields",
 };
 
-export function includedRows(path: string): AnswerPart {
+export function includedRows(path: string): ResponsePart {
   return {
     name: path,
     subject: `the rows that "${path}" includes, each as often as it appears,`,
@@ -56,7 +56,7 @@ export function includedRows(path: string): AnswerPart {
 }
 
 /** Returns the 422 for a response with more bytes than are allowed. */
-export function responseTooLarge(limit: number, { name, subject, advice }: AnswerPart): Problem {
+export function responseTooLarge(limit: number, { name, subject, advice }: ResponsePart): Problem {
   return new Problem(
     "query-too-expensive",
     `Cannot answer: ${subject} have more than ${limit} bytes. ${advice}`,
@@ -65,7 +65,7 @@ export function responseTooLarge(limit: number, { name, subject, advice }: Answe
 }
 
 /** Converts the error of a read that exceeded the byte limit to a problem that names the part. */
-export function namingPart(error: unknown, limit: number, part: AnswerPart): unknown {
+export function asResponseTooLarge(error: unknown, limit: number, part: ResponsePart): unknown {
   const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
   return isTooLarge ? responseTooLarge(limit, part) : error;
 }
@@ -75,7 +75,7 @@ export function namingPart(error: unknown, limit: number, part: AnswerPart): unk
  * function counts the memory of arrays and objects. Empty or nested arrays and objects need many
  * times the memory of their text.
  */
-export function shownBytes(
+export function createRowByteCounter(
   read: readonly ColumnInfo[],
   visible: readonly ColumnInfo[],
 ): (row: readonly SqlValue[]) => number {
@@ -118,11 +118,11 @@ function containerBytes(document: SqlValue): number {
 }
 
 /** Counts the bytes of rows that the response contains once. Throws a 422 if they are too many. */
-export function countRows(
-  bytes: AnswerBytes,
+export function countRowBytes(
+  bytes: ResponseByteBudget,
   rows: readonly (readonly SqlValue[])[],
   bytesOf: (row: readonly SqlValue[]) => number,
-  part: AnswerPart,
+  part: ResponsePart,
 ): void {
   for (const row of rows) bytes.left -= bytesOf(row);
   if (bytes.left < 0) throw responseTooLarge(bytes.limit, part);
@@ -132,7 +132,7 @@ export function countRows(
 const bytesOfValue = 64;
 
 /** Returns the approximate size in bytes of an aggregate's groups of strings and numbers. */
-export function bytesOfGroups(groups: readonly AggregateGroup[]): number {
+export function estimateGroupBytes(groups: readonly AggregateGroup[]): number {
   let bytes = 0;
   for (const { key, metrics } of groups) {
     bytes += bytesOfValue * (key.length + metrics.length);

@@ -17,7 +17,7 @@ interface NoCall {
 }
 
 /** The properties of an operation that determine its description, scheduling and clients. */
-export interface OperationFacts {
+export interface OperationProperties {
   /** The summary in descriptions. */
   readonly summary: string;
   /** Requests that scan rows wait in a queue. Reads and writes of rows by key never wait. */
@@ -35,7 +35,7 @@ export interface OperationFacts {
 }
 
 /** The properties of each operation. The compiler requires an entry for each new operation. */
-export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
+export const operationProperties: Readonly<Record<OperationName, OperationProperties>> = {
   list: {
     summary: "Lists a page of rows",
     cost: "scan",

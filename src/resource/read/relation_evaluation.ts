@@ -2,7 +2,7 @@ import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /** How often a filter examines the related rows of one relation. */
-export interface WalkShape {
+export interface RelationEvaluation {
   /** True if the matching related rows must be found once, for all rows together. */
   readonly isOnce: boolean;
   /** True if the filter examines each related row at most once. */
@@ -18,11 +18,11 @@ export interface WalkShape {
  *
  * `looksOnce` is true if the filter so far examines each of the rows at most once.
  */
-export function walkShape(
+export function planRelationEvaluation(
   { owner, steps: [step, second] }: Relation,
   looksOnce: boolean,
   isIndexed: (column: ColumnInfo) => boolean,
-): WalkShape {
+): RelationEvaluation {
   const isOwned = looksOnce && isUnique(step.own, owner);
   const others = step.other;
   const isOnce = !isUnique(others, step.table) && !(isOwned && others.some(isIndexed));

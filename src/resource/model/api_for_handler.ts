@@ -7,7 +7,7 @@ import type { OpenTransaction } from "./code_caller.ts";
  * the current operation, within `transaction`. If `transaction` is null, the API acts within the
  * transaction that the operation has joined.
  */
-export function callsFor(
+export function apiForHandler(
   { resource, request, user }: ResourceCall,
   transaction: OpenTransaction | null = null,
 ): Pick<HookContext, "api" | "isSystem"> {
