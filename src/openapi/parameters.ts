@@ -27,21 +27,7 @@ export function queryParameters(name: OperationName, resource: Resource): readon
     case "count":
       return [filterParameter(resource, true), ...deletedParameter(resource)];
     case "search":
-      return [
-        { ...parameter("q", { type: "string", minLength: 1 }, "The words."), required: true },
-        filterParameter(resource, true),
-        parameter(
-          "limit",
-          { type: "integer", minimum: 1, default: 20 },
-          "How many rows at most; above 100 it is 100.",
-        ),
-        parameter(
-          "offset",
-          { type: "integer", minimum: 0, default: 0 },
-          "How many rows to skip; with `limit` 10,000 at most.",
-        ),
-        flagParameter("highlight", "Adds `highlights`."),
-      ];
+      return searchParameters(resource);
     case "aggregate":
       return [filterParameter(resource, true), ...aggregateParameters(resource)];
     case "subscribe-aggregate":
@@ -99,6 +85,24 @@ function listParameters(resource: Resource): readonly JsonSchema[] {
       "Adds `totalCount`: exact, or where the database has one an estimate.",
     ),
     ...deletedParameter(resource),
+  ];
+}
+
+function searchParameters(resource: Resource): readonly JsonSchema[] {
+  return [
+    { ...parameter("q", { type: "string", minLength: 1 }, "The words."), required: true },
+    filterParameter(resource, true),
+    parameter(
+      "limit",
+      { type: "integer", minimum: 1, default: 20 },
+      "How many rows at most; above 100 it is 100.",
+    ),
+    parameter(
+      "offset",
+      { type: "integer", minimum: 0, default: 0 },
+      "How many rows to skip; with `limit` 10,000 at most.",
+    ),
+    flagParameter("highlight", "Adds `highlights`."),
   ];
 }
 

@@ -1,13 +1,16 @@
 import { callForValue, type CallOptions, createCalls } from "./call.ts";
+import type { ApiResource } from "../../api/api.ts";
 import { type Handle, handle } from "../../api/handle.ts";
 import type { ImportOptions } from "./import_rows.ts";
 import { type KeyInput, keyPath } from "./key_path.ts";
 import type { Page } from "../../api/rows.ts";
+import type { ResourceClient } from "../../api/resource_client.ts";
 import type { UpdateOptions } from "./merge_update.ts";
 
 /**
- * Returns the requests for one resource. The types are those of `ResourceClient`, because the
- * compiler cannot check a service's responses. Rarely used code is loaded on demand.
+ * Returns the requests for one resource. The types are those of `ResourceClient`. The compiler
+ * compares only the names, because it cannot check a service's responses. Rarely used code is
+ * loaded on demand.
  */
 export function createRequests(own: Handle) {
   const call = createCalls(own);
@@ -79,5 +82,5 @@ export function createRequests(own: Handle) {
       get: (_none, name) => (input: unknown = {}, options?: CallOptions) =>
         callForValue(call("POST", `/rpc/${name as string}`), "data")(options, input),
     }),
-  };
+  } satisfies Record<keyof ResourceClient<ApiResource>, unknown>;
 }

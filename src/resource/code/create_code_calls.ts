@@ -1,3 +1,4 @@
+import type { AnyApiResource, CodeBatches, CodeCalls } from "../model/code_api.ts";
 import type { ShapedReply } from "../model/operation.ts";
 import { DataReply } from "../http/json_reply.ts";
 import { filterOf, type GivenOptions } from "./code_query.ts";
@@ -14,8 +15,8 @@ interface ListedPage {
 }
 
 /**
- * Returns the operations of one resource as functions. The functions have the types of `CodeCalls`,
- * which the compiler cannot compare with the results of operations.
+ * Returns the operations of one resource as functions. The functions have the types of `CodeCalls`.
+ * The compiler compares only their names, because the results of operations have no types.
  */
 export function createCodeCalls(run: RunCall) {
   const read = (name: CodeCall["name"], route: string) => async (options: GivenOptions = {}) =>
@@ -79,14 +80,14 @@ export function createCodeCalls(run: RunCall) {
       delete: (filter: unknown, options?: GivenOptions) =>
         deleteMatching(filter, undefined, options),
       upsert: ofItems("POST /batch/upsert", "upsert"),
-    },
+    } satisfies Record<keyof CodeBatches<AnyApiResource>, unknown>,
     rpc: new Proxy({}, {
       get: (_none, name) => async (input: unknown = {}, options: GivenOptions = {}) => {
         const call: CodeCall = { name: "rpc", options, body: copyBody(input) };
         return member(await run(`POST /rpc/${String(name)}`, call), "data");
       },
     }),
-  };
+  } satisfies Record<keyof CodeCalls<AnyApiResource>, unknown>;
 }
 
 function dataOf(reply: ShapedReply): unknown {

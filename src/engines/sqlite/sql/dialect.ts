@@ -2,14 +2,13 @@ import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
 import { bytesToBase64 } from "../../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../../schema/kinds/bytes_kind.ts";
 import { looksLikeNumber } from "../../../schema/kinds/any_kind.ts";
-import { plainDecimal, significantDigits, withScale } from "../../../schema/kinds/decimal_kind.ts";
-import { parseJson, writeJson } from "../../../schema/exact_json.ts";
-import { isCalendarDate, isInstant } from "../../../schema/instant.ts";
-import { type ColumnKind, InvalidValue } from "../../../schema/kind.ts";
+import { significantDigits, withScale } from "../../../schema/kinds/decimal_kind.ts";
+import { writeJson } from "../../../schema/exact_json.ts";
+import { isInstant } from "../../../schema/instant.ts";
+import { InvalidValue } from "../../../schema/kind.ts";
 import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
 import { isAny } from "../../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
-import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
 import { certifiedOperators } from "../../../sql/certified_operators.ts";
 import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../../../sql/dialect.ts";
 import {
@@ -24,6 +23,7 @@ import {
   storedValueAsJson,
 } from "../../../sql/fragment.ts";
 import { type Affinity, affinityOf, sqliteColumnType } from "./column_type.ts";
+import { decoders } from "./decoders.ts";
 import { listed } from "./listed_keys.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteJsonPaths } from "./json_path.ts";
@@ -32,7 +32,7 @@ import { sqliteMetrics } from "./metrics.ts";
 import { sqliteExplain } from "./explain.ts";
 import { sqlitePreview } from "./preview.ts";
 import { groupCheck, scanCheck } from "./time_check.ts";
-import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
+import { encodeTimestamp } from "./timestamps.ts";
 import { sqliteDefinitions } from "./definitions.ts";
 import { sqliteSyntax } from "./syntax.ts";
 import { sqliteEngine } from "../sqlite_engine.ts";
@@ -291,38 +291,3 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
 const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
   pragma_index_list(t.name) AS i, pragma_index_xinfo(i.name) AS c
   WHERE t.type = 'table' AND i.partial = 0 AND c.seqno = 0 AND c.coll = 'BINARY'`;
-
-type Stored = Exclude<SqlValue, null>;
-
-/** Decoders by kind. They return `undefined` for invalid values, of any storage class. */
-const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
-  text: (value) => typeof value === "string" ? value : undefined,
-  integer: (value) =>
-    typeof value === "bigint"
-      ? shortestInteger(value)
-      : Number.isSafeInteger(value)
-      ? value
-      : undefined,
-  bigint: (value) =>
-    typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : undefined,
-  // A REAL column returns whole numbers as integers if a driver reads 64-bit integers.
-  real: (value) =>
-    typeof value === "bigint" ? Number(value) : Number.isFinite(value) ? value : undefined,
-  decimal: (value, column) => {
-    const plain = value instanceof Uint8Array ? null : plainDecimal(String(value));
-    return plain === null ? undefined : withScale(plain, column.scale) ?? undefined;
-  },
-  boolean: (value) =>
-    value === 1 || value === 1n ? true : value === 0 || value === 0n ? false : undefined,
-  timestamp: (value, column) => decodeTimestamp(value, column.timestampFormat) ?? undefined,
-  date: (value) => typeof value === "string" && isCalendarDate(value) ? value : undefined,
-  uuid: (value) => typeof value === "string" && isCanonicalUuid(value) ? value : undefined,
-  // A column declared as JSON has NUMERIC affinity, so the document `5` is read as a number.
-  json: (value) =>
-    typeof value === "string"
-      ? parseJson(value)
-      : typeof value === "bigint" || Number.isFinite(value)
-      ? value
-      : undefined,
-  bytes: (value) => value instanceof Uint8Array ? bytesToBase64(value) : undefined,
-};

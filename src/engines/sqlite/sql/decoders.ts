@@ -1,0 +1,47 @@
+import { bytesToBase64 } from "../../../protocol/byte_text.ts";
+import { parseJson } from "../../../schema/exact_json.ts";
+import { isCalendarDate } from "../../../schema/instant.ts";
+import type { ColumnKind } from "../../../schema/kind.ts";
+import { plainDecimal, withScale } from "../../../schema/kinds/decimal_kind.ts";
+import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
+import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import type { SqlValue } from "../../../sql/fragment.ts";
+import { decodeTimestamp } from "./timestamps.ts";
+
+type Stored = Exclude<SqlValue, null>;
+
+/** Decoders by kind. They return `undefined` for invalid values, of any storage class. */
+export const decoders: Readonly<
+  Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>
+> = {
+  text: (value) => typeof value === "string" ? value : undefined,
+  integer: (value) =>
+    typeof value === "bigint"
+      ? shortestInteger(value)
+      : Number.isSafeInteger(value)
+      ? value
+      : undefined,
+  bigint: (value) =>
+    typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : undefined,
+  // A REAL column returns whole numbers as integers if a driver reads 64-bit integers.
+  real: (value) =>
+    typeof value === "bigint" ? Number(value) : Number.isFinite(value) ? value : undefined,
+  decimal: (value, column) => {
+    const plain = value instanceof Uint8Array ? null : plainDecimal(String(value));
+    return plain === null ? undefined : withScale(plain, column.scale) ?? undefined;
+  },
+  boolean: (value) =>
+    value === 1 || value === 1n ? true : value === 0 || value === 0n ? false : undefined,
+  timestamp: (value, column) => decodeTimestamp(value, column.timestampFormat) ?? undefined,
+  date: (value) => typeof value === "string" && isCalendarDate(value) ? value : undefined,
+  uuid: (value) => typeof value === "string" && isCanonicalUuid(value) ? value : undefined,
+  // A column declared as JSON has NUMERIC affinity, so the document `5` is read as a number.
+  json: (value) =>
+    typeof value === "string"
+      ? parseJson(value)
+      : typeof value === "bigint" || Number.isFinite(value)
+      ? value
+      : undefined,
+  bytes: (value) => value instanceof Uint8Array ? bytesToBase64(value) : undefined,
+};
