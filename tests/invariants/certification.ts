@@ -28,7 +28,7 @@ import { fitsKind } from "../../src/schema/kinds/fits_kind.ts";
 import { kinds } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 import type { ColumnKind } from "../../src/schema/kind.ts";
-import type { CellClass } from "../../src/sql/dialect.ts";
+import type { CellClass, Engine as EngineFamily } from "../../src/sql/dialect.ts";
 import { join, sql, toStatement } from "../../src/sql/fragment.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows } from "../support/http.ts";
@@ -36,6 +36,8 @@ import { edgeValues, nastyTexts } from "./filter_worlds.ts";
 
 /** The result of comparing memory with one engine, for each class and operator. */
 export interface Certification {
+  /** The engine of the database, by which the operators are listed. */
+  readonly family: EngineFamily;
   /** How many comparisons there were. */
   readonly checks: number;
   /** The operators of each class that agreed on everything, by symbol, in order. */
@@ -74,28 +76,34 @@ export async function certify(engine: Engine): Promise<Certification> {
         });
       });
     }
-    return counts.certification();
+    return counts.certification(db.dialect.engine);
   } finally {
     await db.close();
   }
 }
 
-/** A column of every kind; of decimals one that keeps the digits of each value, and one that counts. */
-const cells = table("cells", {
-  id: integer().primaryKey(),
-  text: text(),
-  integer: integer(),
-  bigint: bigint(),
-  real: real(),
-  decimal: decimal(),
-  price: decimal({ precision: 14, scale: 2 }),
-  boolean: boolean(),
-  timestamp: timestamp(),
-  date: date(),
-  uuid: uuid(),
-  json: json(),
-  bytes: bytes(),
-});
+/**
+ * A column of each kind, which the compiler asks for. Of the two decimals one stores the digits of
+ * each value, and the other has a scale.
+ */
+const cells = table(
+  "cells",
+  {
+    id: integer().primaryKey(),
+    text: text(),
+    integer: integer(),
+    bigint: bigint(),
+    real: real(),
+    decimal: decimal(),
+    price: decimal({ precision: 14, scale: 2 }),
+    boolean: boolean(),
+    timestamp: timestamp(),
+    date: date(),
+    uuid: uuid(),
+    json: json(),
+    bytes: bytes(),
+  } satisfies Record<ColumnKind | "id" | "price", unknown>,
+);
 
 const corpus: Readonly<Record<ColumnKind, readonly unknown[]>> = {
   ...edgeValues,
@@ -213,10 +221,10 @@ class Counts {
     this.#disagreed.set(name, `${what}: ${inDatabase} in the database`);
   }
 
-  certification(): Certification {
+  certification(family: EngineFamily): Certification {
     const agreed = [...this.#classes].map(([cell, symbols]) =>
       [cell, [...symbols].filter((symbol) => !this.#disagreed.has(`${cell} ${symbol}`))] as const
     );
-    return { checks: this.#checks, agreed: new Map(agreed), disagreed: this.#disagreed };
+    return { family, checks: this.#checks, agreed: new Map(agreed), disagreed: this.#disagreed };
   }
 }
