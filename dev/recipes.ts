@@ -7,7 +7,7 @@
 const root = new URL("../", import.meta.url);
 
 interface Recipe {
-  /** The heading in CONTRIBUTING.md. The first step of the section lists the files. */
+  /** The heading in CONTRIBUTING.md. A step of the section lists the files. */
   readonly heading: string;
   /** The file that declares the union, and the name of the union. */
   readonly file: string;
@@ -21,26 +21,27 @@ const recipes: readonly Recipe[] = [
     heading: "An operation, an endpoint",
     file: "src/resource/model/operation.ts",
     union: "OperationName",
-    added: "distinct",
+    added: "trialoperation",
   },
   {
     heading: "A column kind",
     file: "src/schema/kind.ts",
     union: "ColumnKind",
-    added: "duration",
+    added: "trialkind",
   },
   {
     heading: "An engine",
     file: "src/sql/dialect.ts",
     union: "Engine",
-    added: "mysql",
+    added: "trialengine",
   },
 ];
 
 /** Tests with a table over a whole union, which the compiler checks too. */
 const tests = [
   ...["tests/repository/recipes_test.ts", "tests/db/template/kinds_test.ts"],
-  ...["tests/invariants/filter_worlds.ts", "tests/sql/round_trip.ts"],
+  ...["tests/invariants/certification.ts", "tests/invariants/filter_worlds.ts"],
+  "tests/sql/round_trip.ts",
 ];
 
 const folder = await Deno.makeTempDir({ prefix: "recipes-" });
@@ -66,6 +67,9 @@ async function tryOut({ heading, file, union, added }: Recipe): Promise<void> {
   const types = await Deno.readTextFile(`${folder}/${file}`);
   const start = new RegExp(`^export type ${union} =\\s*\\|?`, "m");
   if (!start.test(types)) throw new Error(`${file} has no ${union}`);
+  if (types.includes(`"${added}"`)) {
+    throw new Error(`${file} has "${added}", which is the name of the experiment: choose another`);
+  }
   const extended = types.replace(start, `export type ${union} = "${added}" |`);
   await Deno.writeTextFile(`${folder}/${file}`, extended);
   const named = await filesOfErrors();
@@ -126,8 +130,8 @@ async function tryEngine(heading: string): Promise<void> {
   const lines = engines.map((paths, index) =>
     `export const engine${index}: DatabaseEngine = ${literalOf(paths, members, "")};`
   );
-  const file = "src/engines/mysql/mysql_engine.ts";
-  await Deno.mkdir(`${folder}/src/engines/mysql`);
+  const file = "src/engines/trialengine/trialengine_engine.ts";
+  await Deno.mkdir(`${folder}/src/engines/trialengine`);
   await Deno.writeTextFile(`${folder}/${file}`, [...head, ...lines].join("\n"));
   const errors = await errorsIn([file]);
   const messagesOf = (index: number) =>
@@ -157,19 +161,25 @@ function literalOf(paths: readonly string[], all: readonly string[], parent: str
   return parent === "migrations." ? `() => Promise.resolve(${literal})` : literal;
 }
 
-/** Returns the paths of the members that the second step of a section of CONTRIBUTING.md lists. */
+/** Returns the paths of the members that a section of CONTRIBUTING.md lists. */
 async function membersListed(heading: string): Promise<readonly string[]> {
-  const [, , list = ""] = (await sectionOf(heading)).split(/\n(?=\d\. )/);
-  return list.split(/\n +- /).slice(1).flatMap((item) => {
+  return (await stepOf(heading, "The members are:")).split(/\n +- /).slice(1).flatMap((item) => {
     const [path = "", ...members] = [...item.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
     return [path, ...members.map((name) => `${path}.${name}`)];
   });
 }
 
-/** Returns the files that the first step of a section of CONTRIBUTING.md lists. */
+/** Returns the files that the compiler names, according to a section of CONTRIBUTING.md. */
 async function filesListed(heading: string): Promise<Set<string>> {
-  const [list = ""] = (await sectionOf(heading)).split("\n2. ");
+  const list = await stepOf(heading, "The compiler then names");
   return new Set([...list.matchAll(/^ +- `([^`]+)`/gm)].map(([, path = ""]) => path));
+}
+
+/** Returns the step of a section that contains a phrase. */
+async function stepOf(heading: string, phrase: string): Promise<string> {
+  const steps = (await sectionOf(heading)).split(/\n(?=\d\. )/);
+  const step = steps.find((step) => step.replaceAll(/\s+/g, " ").includes(phrase)) ?? "";
+  return step.split(/\n\n(?=\S)/)[0] ?? "";
 }
 
 async function sectionOf(heading: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import * as exported from "../../mod.ts";
 import { kindFacts } from "../../src/schema/kinds/kind_facts.ts";
+import { reservedPathSegments } from "../../src/plan/key.ts";
 import { operationProperties } from "../../src/resource/model/operation_properties.ts";
 import type { OperationName } from "../../src/resource/model/operation.ts";
 
@@ -50,6 +51,13 @@ Deno.test("each operation has a route", async () => {
       `${name}: ${request}`,
     );
   }
+});
+
+Deno.test("docs/contracts/reads.md lists the path segments that are no keys", async () => {
+  const text = (await read("docs/contracts/reads.md")).replaceAll(/\s+/g, " ");
+  const [, list = ""] = /After the path of a resource, (.*?) are never an id/.exec(text) ?? [];
+  const listed = [...list.matchAll(/`([a-z]+)`/g)].map(([, segment = ""]) => segment);
+  assertEquals(listed.sort(), [...reservedPathSegments].sort());
 });
 
 Deno.test("each operation has a row in docs/endpoints.md", async () => {
