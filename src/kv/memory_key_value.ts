@@ -155,7 +155,7 @@ class MemoryRecords {
     }
   }
 
-  /** Removes expired records, at most once a second, so that a full store is not slow. */
+  /** Removes expired records, but at most once a second: a removal examines all records. */
   #sweepForRoom(): void {
     const now = this.#clock.now();
     if (Math.abs(now - this.#sweptForRoomAt) < sweepPauseMs) return;

@@ -239,7 +239,7 @@ export interface TableInfo {
   readonly checks: readonly CheckInfo[];
   /** The former name of the table in the database, for migrations, or null if there is none. */
   readonly formerName: string | null;
-  /** True if the service creates the table. Existing tables keep their own collations. */
+  /** True if the service creates the table. Such a table has the collations of the service. */
   readonly own: boolean;
   /** True if `table()` or Drizzle declares the table, and false if it was introspected. */
   readonly declared: boolean;

@@ -95,7 +95,7 @@ function preventsService(
   }
 }
 
-/** Returns false for additional indexes, and for additional columns that allow new rows. */
+/** Returns false for an additional index, and for an additional column that an INSERT may omit. */
 function isWorthSaying(difference: Difference): boolean {
   if (difference.kind === "superfluous-column") return isNeeded(difference.existing);
   return difference.kind !== "superfluous-index";

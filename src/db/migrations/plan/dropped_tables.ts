@@ -23,7 +23,7 @@ export async function droppedTables(
   return (await shapes(connection, names)).tables;
 }
 
-/** Returns notices of names in `allowDrop` that are no table, such as misspelled ones. */
+/** Returns a notice for each name in `allowDrop` without a table, such as a misspelled name. */
 export function notThere(
   { allowDrop }: MigrationRights,
   tables: readonly TableInfo[],

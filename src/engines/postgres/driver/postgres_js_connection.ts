@@ -235,7 +235,8 @@ export class PostgresJsConnection implements PostgresConnection {
     // without values by the simple protocol, which would run several statements in one string.
     const options = { prepare, simple: false };
     const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
-    // Makes each row an array. The declarations do not allow `values()` together with `forEach`.
+    // Makes each row an array. A separate call, because the type that `values()` returns has no
+    // `forEach`.
     query.values();
     const rows: (readonly (string | null)[])[] = [];
     const sent = query.forEach((row) => {

@@ -13,7 +13,10 @@ export interface PostgresKind {
   readonly isStrict: boolean;
   /** The form in which SQL computes the minimum and maximum of the values. All forms sort alike. */
   readonly extremes: "own" | "of booleans" | "of text";
-  /** The ordinary values that an existing column may store in another form than the service. */
+  /**
+   * The values that an existing column may store in another form than the service: no value, the
+   * value zero, or any value.
+   */
   readonly otherForms: "none" | "of zero" | "all";
 }
 
