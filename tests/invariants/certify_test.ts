@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { kinds } from "../../src/schema/kind_of.ts";
 import { certifiedOperators } from "../../src/sql/certified_operators.ts";
 import type { CellClass, Engine as EngineFamily } from "../../src/sql/dialect.ts";
 import { everyEngine } from "../support/engines.ts";
@@ -35,7 +36,10 @@ Deno.test("src/sql/certified_operators.ts holds all that was proved, and nothing
   const families = new Set(results.map(({ family }) => family));
   const proved = Object.fromEntries([...families].map((family) => [family, provedBy(family)]));
   if (isWriting) {
-    assert(Object.keys(certifiedOperators).every((name) => Object.hasOwn(proved, name)), "all ran");
+    for (const name of Object.keys(certifiedOperators)) {
+      const missing = Object.keys(kinds).filter((kind) => proved[name]?.[kind] === undefined);
+      assertEquals(missing, [], `${name} compares a column of each kind`);
+    }
     const [head] = (await Deno.readTextFile(file)).split(/(?<=CertifiedOperators>> = )/);
     await Deno.writeTextFile(file, `${head}${JSON.stringify(proved)};\n`);
     return;
