@@ -1,17 +1,23 @@
 /**
  * One side of a benchmark in a process of its own:
- * `http_server.ts ours|guarded|observed|open|identified|hand PATH [PORT]`.
+ * `http_server.ts ours|scoped|guarded|observed|open|identified|hand PATH [PORT]`. `PATH` is a SQLite
+ * file, or the URL of a Postgres database for `ours`, `scoped` and `hand`.
  */
 import { createApp, type ServiceConfig } from "../mod.ts";
 import { jwtAuth, passwordAuth } from "../exports/auth.ts";
 import { handWritten } from "./hand_written.ts";
-import { notesService } from "./notes_service.ts";
+import { handWrittenPostgres } from "./hand_written_postgres.ts";
+import { notesService, scopedNotesService } from "./notes_service.ts";
 
 const [side = "", path, port = "0"] = Deno.args;
 if (path === undefined) throw new Error("Usage: http_server.ts ours|guarded|hand PATH [PORT]");
 const { fetch } = side === "hand"
-  ? handWritten(path)
-  : await createApp({ ...await notesService(path), ...optionsOf(side, path) });
+  ? path.startsWith("postgres:") ? handWrittenPostgres(path) : handWritten(path)
+  : await createApp(
+    side === "scoped"
+      ? await scopedNotesService(path)
+      : { ...await notesService(path), ...optionsOf(side, path) },
+  );
 Deno.serve({
   port: Number(port),
   hostname: "127.0.0.1",

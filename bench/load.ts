@@ -59,6 +59,8 @@ export async function readAnswer(
     if (!head.startsWith(`HTTP/1.1 ${status} `)) {
       throw new Error(`Expected ${status}, got ${decoder.decode(buffer.subarray(0, held))}`);
     }
+    // A response with status 204 has neither a length nor a body (RFC 9110, 8.6).
+    if (status === 204) return;
     const length = /\r\ncontent-length: (\d+)/i.exec(head);
     if (length !== null) whole = end + 4 + Number(length[1]);
     else if (!/\r\ntransfer-encoding: chunked/i.test(head)) throw new Error("It has no length");

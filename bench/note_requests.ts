@@ -54,3 +54,9 @@ export function rowsInTurn(
     return { row, version: 1 + Math.floor(turn++ / count) };
   };
 }
+
+/** Deletes the notes of one database, from the last one that {@link rows} leaves out. */
+export function deleteRequests(): () => string {
+  let id = 100_000;
+  return () => `DELETE /api/notes/${id--} HTTP/1.1\r\nhost: bench\r\n\r\n`;
+}

@@ -1,13 +1,13 @@
 /** The service of `http_bench.ts` and `processes_bench.ts`. */
-import { all, openDatabase, resource, type ServiceConfig } from "../mod.ts";
+import { all, ne, openDatabase, resource, type ServiceConfig } from "../mod.ts";
 import { notes } from "./notes_table.ts";
 
 const identification = { user: { id: "bench" } };
 
-/** Serves the notes of a SQLite file. */
+/** Serves the notes of a database: a SQLite file, or the URL of a Postgres database. */
 export async function notesService(path: string): Promise<ServiceConfig> {
   return {
-    db: await openDatabase(`sqlite:${path}`),
+    db: await openNotesDatabase(path),
     secret: "a secret for the benchmark",
     resources: [
       resource(notes, {
@@ -18,4 +18,26 @@ export async function notesService(path: string): Promise<ServiceConfig> {
     ],
     auth: { use: [{ name: "bench", identify: () => identification }] },
   };
+}
+
+/** The same with a scope for each access, and fields that depend on the user. */
+export async function scopedNotesService(path: string): Promise<ServiceConfig> {
+  const { id, ownerId, title, body, status, rank, version, createdAt } = notes;
+  const columns = [id, ownerId, title, body, status, rank, version, createdAt];
+  const inScope = () => ne(notes.ownerId, "nobody");
+  return {
+    ...await notesService(path),
+    resources: [
+      resource(notes, {
+        id: notes.id,
+        auth: { read: inScope, create: inScope, update: inScope, delete: inScope },
+        etag: { versionField: notes.version },
+        fields: { readable: { all: columns, by: () => columns } },
+      }),
+    ],
+  };
+}
+
+function openNotesDatabase(path: string) {
+  return openDatabase(path.startsWith("postgres:") ? path : `sqlite:${path}`);
 }

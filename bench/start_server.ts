@@ -122,6 +122,25 @@ function cpuSecondsOfProcess(pid: number): number | null {
   }
 }
 
+/**
+ * The processor time of the running backends of a Postgres database on this machine, in seconds. A
+ * backend that has ended no longer counts.
+ */
+export function cpuSecondsOfPostgres(database: string): number {
+  let seconds = 0;
+  for (const { name } of Deno.readDirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const title = Deno.readTextFileSync(`/proc/${name}/cmdline`);
+      const isOfDatabase = title.startsWith("postgres: ") && title.includes(` ${database} `);
+      if (isOfDatabase) seconds += cpuSecondsOfProcess(Number(name)) ?? 0;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+  return seconds;
+}
+
 /** The processor time of several servers; NaN where the system does not report it. */
 export function cpuSecondsOf(servers: readonly BenchServer[]): number {
   return servers.reduce((sum, server) => sum + (server.cpuSeconds() ?? NaN), 0);

@@ -9,6 +9,7 @@ import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables, type TableOfDriver } from "../db/tables/check_tables.ts";
 import type { Driver } from "../db/driver.ts";
 import { conflictTables } from "../db/tables/conflict_tables.ts";
+import { tablesWithFinalRows } from "../db/tables/final_rows.ts";
 import { leadingColumns } from "../db/tables/leading_columns.ts";
 import { RoleRights } from "../db/tables/role_rights.ts";
 import { createGuard, type Guard } from "../guard/guard.ts";
@@ -212,7 +213,8 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     ...{ credentials, recheckMs, recordings, limits, queryTimeoutMs, runtime },
   });
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
-  const known = { indexed: new Set<ColumnInfo>(), conflicting: new Set<TableInfo>() };
+  const [conflicting, final] = [new Set<TableInfo>(), new Set<TableInfo>()];
+  const known = { indexed: new Set<ColumnInfo>(), conflicting, final };
   const roleRights = new RoleRights(tablesOf(config), runtime);
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, runtime };
   const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
@@ -276,7 +278,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
 /** Checks the tables, and reads properties of the tables that only the database knows. */
 async function readTables(
   resources: readonly Resource[],
-  { indexed, conflicting, roleRights }: KnownOfTables,
+  { indexed, conflicting, final, roleRights }: KnownOfTables,
   observe: Observer,
 ): Promise<void> {
   const tables = resources.flatMap(tablesInReach);
@@ -284,11 +286,13 @@ async function readTables(
   checkRoleRights(resources, roleRights, observe);
   for (const column of await leadingColumns(tables)) indexed.add(column);
   for (const table of await conflictTables(tables)) conflicting.add(table);
+  for (const table of await tablesWithFinalRows(tables)) final.add(table);
 }
 
 interface KnownOfTables {
   readonly indexed: Set<ColumnInfo>;
   readonly conflicting: Set<TableInfo>;
+  readonly final: Set<TableInfo>;
   readonly roleRights: RoleRights;
 }
 

@@ -35,6 +35,8 @@ export interface ResolveResourcesDependencies {
   readonly indexed: ReadonlySet<ColumnInfo>;
   /** The tables with rules for violated constraints. The set is filled together with `indexed`. */
   readonly conflicting: ReadonlySet<TableInfo>;
+  /** The tables in which no trigger changes a written row later, known together with `indexed`. */
+  readonly final: ReadonlySet<TableInfo>;
   /** The rights of the database roles, which are read together with `indexed`. */
   readonly roleRights: RoleRights;
   readonly runtime: Runtime;
@@ -58,7 +60,7 @@ export function resolveResources(
   { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }:
     ResolveResourcesDependencies,
 ): ResolvedResources {
-  const { conflicting, roleRights, runtime } = parts;
+  const { conflicting, final, roleRights, runtime } = parts;
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const byPath = new Map<string, Resource>();
@@ -77,6 +79,7 @@ export function resolveResources(
     served: byTable,
     isIndexed: (column: ColumnInfo) => indexed.has(column),
     conflicting,
+    final,
     roleRights,
     searchIndexes,
     hubOf: (driver: Driver) => hubs.of(driver),

@@ -11,7 +11,6 @@ import {
   type ReadPlan,
   type UpdatePlan,
 } from "../plan/plan.ts";
-import { equalOperator } from "../filter/operators/value_operators.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -29,7 +28,13 @@ import {
 import { compileAggregate } from "./aggregate.ts";
 import { compileReadRows, type ReadContext } from "./read_rows.ts";
 import { compileRelatedRows } from "./related_rows.ts";
-import { compileFilter, selectsByPrimaryKey, tableScanCheck, withCheckBefore } from "./where.ts";
+import {
+  compileFilter,
+  isOneRow,
+  selectsByPrimaryKey,
+  tableScanCheck,
+  withCheckBefore,
+} from "./where.ts";
 import { compileSearchRows } from "./search_rows.ts";
 
 /** A compiled statement with its plan, from which a driver can record the changed rows. */
@@ -108,7 +113,7 @@ export function createCompiler(
       return { text, values, plan, isSingle: true };
     }
     const { text, values } = compile(plan);
-    return { text, values, plan };
+    return readsOneRow(plan) ? { text, values, plan, isSingle: true } : { text, values, plan };
   };
 }
 
@@ -132,11 +137,15 @@ interface CachedStatement {
   readonly text: string;
 }
 
+/** Returns true if a plan reads one row, and only by its key. */
 function readsByKey(plan: Plan): plan is ReadPlan {
-  if (plan.kind !== "read" || plan.where.kind !== "compare") return false;
-  return plan.where.operator === equalOperator && selectsByPrimaryKey(plan.where, plan.table) &&
-    plan.order.length === 0 && plan.after === null && plan.limit === null &&
-    plan.lock === undefined;
+  return plan.kind === "read" && plan.where.kind === "compare" && readsOneRow(plan);
+}
+
+/** Returns true if a plan reads at most one row, by its key and further comparisons. */
+function readsOneRow(plan: Plan): boolean {
+  return plan.kind === "read" && plan.order.length === 0 && plan.after === null &&
+    plan.limit === null && plan.lock === undefined && isOneRow(plan.where, plan.table);
 }
 
 interface CompileContext extends ReadContext {
@@ -191,7 +200,7 @@ function compileEstimate(plan: EstimatePlan, { dialect }: ReadContext): Fragment
 function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
   const rows = plan.columns.length === 0 ? rawSql("DEFAULT VALUES") : compileRows(plan, context);
   return sql`INSERT${orAbort(plan, context)} INTO ${tableName(plan.table)} ${rows}${
-    returning(plan.returning, context)
+    returning(plan, context)
   }`;
 }
 
@@ -220,7 +229,7 @@ function compileUpdate(plan: UpdatePlan, context: CompileContext): Fragment {
   const { dialect } = context;
   const where = compileChecked(plan, context);
   const set = compileAssignments(plan.set, dialect);
-  const result = returning(plan.returning, context);
+  const result = returning(plan, context);
   return sql`UPDATE${orAbort(plan, context)} ${
     tableName(plan.table)
   } SET ${set} WHERE ${where}${result}`;
@@ -228,9 +237,7 @@ function compileUpdate(plan: UpdatePlan, context: CompileContext): Fragment {
 
 function compileDelete(plan: DeletePlan, context: ReadContext): Fragment {
   const where = compileChecked(plan, context);
-  return sql`DELETE FROM ${tableName(plan.table)} WHERE ${where}${
-    returning(plan.returning, context)
-  }`;
+  return sql`DELETE FROM ${tableName(plan.table)} WHERE ${where}${returning(plan, context)}`;
 }
 
 function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
@@ -250,6 +257,15 @@ function compileValue(value: unknown, column: ColumnInfo, dialect: Dialect): Fra
     : sql`${dialect.encode(value, column)}`;
 }
 
-function returning(columns: readonly ColumnInfo[], context: ReadContext): Fragment {
-  return columns.length === 0 ? rawSql("") : sql` RETURNING ${context.selectList(columns)}`;
+function returning(
+  { returning: columns, within }: Pick<InsertPlan, "returning" | "within">,
+  { dialect, selectList }: ReadContext,
+): Fragment {
+  if (within !== undefined) {
+    const { requireRow } = dialect;
+    if (requireRow === null || columns.length === 0) throw new Error("Cannot require a scope here");
+    const required = requireRow(compileFilter(within, dialect));
+    return sql` RETURNING ${selectList(columns)}, ${required}`;
+  }
+  return columns.length === 0 ? rawSql("") : sql` RETURNING ${selectList(columns)}`;
 }

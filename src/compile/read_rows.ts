@@ -1,3 +1,13 @@
+import type { Filter } from "../filter/filter.ts";
+import type { Operator } from "../filter/operators/operator.ts";
+import {
+  betweenOperator,
+  equalOperator,
+  greaterOperator,
+  greaterOrEqualOperator,
+  lessOperator,
+  lessOrEqualOperator,
+} from "../filter/operators/value_operators.ts";
 import type { OrderKey, ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -40,9 +50,30 @@ function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   if (from !== undefined) {
     return [{ condition: compileAtOrAfterPosition(order, from, dialect), order }];
   }
-  if (limit !== null && lock !== true) return orderedRanges(order, after, dialect);
+  if (limit !== null && lock !== true) {
+    const [first] = order;
+    const isKnown = first !== undefined && excludesNull(plan.where, first.column);
+    return orderedRanges(isKnown ? known(order) : order, after, dialect);
+  }
   return [{ condition: after && compileAfterPosition(order, after, dialect), order }];
 }
+
+/** Returns true if a filter rejects every row in which the column is NULL. */
+function excludesNull(where: Filter, column: ColumnInfo): boolean {
+  if (where.kind === "and") return where.terms.some((term) => excludesNull(term, column));
+  return where.kind === "compare" && where.column === column && where.path === undefined &&
+    comparisonsWithValues.has(where.operator);
+}
+
+/** Operators that are never true for NULL. */
+const comparisonsWithValues: ReadonlySet<Operator> = new Set([
+  equalOperator,
+  greaterOperator,
+  greaterOrEqualOperator,
+  lessOperator,
+  lessOrEqualOperator,
+  betweenOperator,
+]);
 
 interface SelectedRanges {
   readonly ranges: readonly OrderedRange[];
@@ -175,8 +206,14 @@ function within(outer: Fragment, ranges: readonly OrderedRange[]): readonly Orde
 function known(order: readonly OrderKey[]): readonly OrderKey[] {
   const [first, ...rest] = order;
   if (first === undefined || first.column.notNull) return order;
-  return [{ ...first, column: { ...first.column, notNull: true } }, ...rest];
+  const { column } = first;
+  let copy = notNullCopies.get(column);
+  if (copy === undefined) notNullCopies.set(column, copy = { ...column, notNull: true });
+  return [{ ...first, column: copy }, ...rest];
 }
+
+/** Copies of nullable columns as NOT NULL columns. */
+const notNullCopies = new WeakMap<ColumnInfo, ColumnInfo>();
 
 function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
   return keys.every((key) => key.descending === descending && key.column.notNull);

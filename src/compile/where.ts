@@ -13,7 +13,7 @@ import {
 } from "../sql/fragment.ts";
 import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
 import type { ReadPlan } from "../plan/plan.ts";
-import type { TableInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
 /** Compiles a filter to an SQL condition. AND and OR are in parentheses, so it can be combined. */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
@@ -140,6 +140,18 @@ export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
     );
 }
 
+/** Returns true if a filter of comparisons selects at most one row, by its primary key. */
+export function isOneRow(filter: Filter, { primaryKey, distinct }: TableInfo): boolean {
+  const terms = filter.kind === "and" ? filter.terms : [filter];
+  return distinct && terms.every(({ kind }) => kind === "compare") &&
+    primaryKey.every((column) => terms.some((term) => isEqualTo(term, column)));
+}
+
+function isEqualTo(term: Filter, column: ColumnInfo): boolean {
+  return term.kind === "compare" && term.column === column && term.path === undefined &&
+    term.operator === equalOperator;
+}
+
 /** Returns true if a filter selects rows by their primary key. */
 export function selectsByPrimaryKey(filter: Filter, table: TableInfo): boolean {
   const { primaryKey } = table;
@@ -152,12 +164,7 @@ export function selectsByPrimaryKey(filter: Filter, table: TableInfo): boolean {
     case "and":
       return filter.terms.some((term) => selectsByPrimaryKey(term, table)) ||
         primaryKey.length > 1 &&
-          primaryKey.every((column) =>
-            filter.terms.some((term) =>
-              term.kind === "compare" && term.column === column && term.path === undefined &&
-              term.operator === equalOperator
-            )
-          );
+          primaryKey.every((column) => filter.terms.some((term) => isEqualTo(term, column)));
     case "or":
       return filter.terms.every((term) => selectsByPrimaryKey(term, table));
     case "none":

@@ -33,6 +33,8 @@ export type DatabaseErrorKind =
   | "forbidden"
   /** A rule rewrites an INSERT into a statement that returns no rows. No row was written. */
   | "no-returning"
+  /** A written row is outside the scope that its plan requires. Nothing was written. */
+  | "outside-scope"
   /** A trigger or a function of the database rejected the statement with a custom error code. */
   | "raised"
   | "other";

@@ -61,6 +61,10 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
       return new Problem("forbidden", `Cannot ${access}: the database does not allow it`, {
         cause,
       });
+    case "outside-scope":
+      return new Problem("forbidden", `Cannot ${access}: the row would lie outside your scope`, {
+        cause,
+      });
     case "writing-read":
       return new Problem(
         "forbidden",

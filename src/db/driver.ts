@@ -69,6 +69,12 @@ export interface Driver extends Connection {
    */
   reads(limits: ReadLimits): Connection;
   /**
+   * The connection for a write that is a single statement and needs no other transaction. Writes of
+   * several requests may share a transaction, and each has its own result or error. Absent if
+   * `query` does the same.
+   */
+  readonly loneWrites?: Connection;
+  /**
    * Runs `work` in a transaction. It commits when `work` resolves, and rolls back when `work`
    * throws. Using the driver itself inside `work` throws immediately instead of deadlocking.
    */

@@ -11,8 +11,8 @@ export type RetryRuntime = Pick<Runtime, "random">;
 /** Options of {@link transact}. */
 export interface TransactOptions {
   /**
-   * True if the work is one statement, which is its own transaction. It then runs directly on the
-   * driver. If the work had two writing statements, a retry would repeat the first.
+   * True if the work has one writing statement, which needs no transaction with another statement.
+   * It then runs on the driver's connection for lone writes. If the work had two writing statements, a retry would repeat the first.
    */
   readonly isAutocommit?: boolean;
 }
@@ -41,7 +41,7 @@ export async function transact<T>(
 ): Promise<T> {
   for (let tries = 1;; tries++) {
     try {
-      return await (isAutocommit ? work(driver) : driver.transaction(work));
+      return await (isAutocommit ? work(driver.loneWrites ?? driver) : driver.transaction(work));
     } catch (error) {
       const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
       if (!isRetryable || tries === maxTries) throw error;

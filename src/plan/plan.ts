@@ -139,7 +139,14 @@ export interface InsertPlan {
   /** The values of each row. Never empty. The database sets the default of an omitted column. */
   readonly rows: readonly InsertValues[];
   readonly returning: readonly ColumnInfo[];
+  readonly within?: RequiredScope;
 }
+
+/**
+ * A filter that each written row must pass. Otherwise the statement fails as `outside-scope`. Only
+ * for a statement that returns columns, in a dialect with `requireRow`.
+ */
+export type RequiredScope = Filter;
 
 /** A plan that updates rows. `set` is never empty. */
 export interface UpdatePlan {
@@ -148,6 +155,7 @@ export interface UpdatePlan {
   readonly set: Assignments;
   readonly where: Filter;
   readonly returning: readonly ColumnInfo[];
+  readonly within?: RequiredScope;
 }
 
 /** A plan that deletes rows. */

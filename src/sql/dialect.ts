@@ -33,6 +33,8 @@ export interface Dialect {
   readonly maxValues: number;
   /** True if a statement that writes blocks all other requests of the process. */
   readonly blocksThread: boolean;
+  /** True if a column stores only values of its type. */
+  readonly checksTypes: boolean;
   /** True if the driver itself rejects a statement that begins or ends a transaction. */
   readonly refusesBoundaries: boolean;
   /** Returns `?` or `$7`. */
@@ -160,6 +162,11 @@ export interface Dialect {
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** Returns a condition after GROUP BY that checks the aggregated rows. */
   readonly groupCheck: ((check: Fragment) => Fragment) | null;
+  /**
+   * Returns an item of RETURNING that makes the statement fail as `outside-scope` unless the row
+   * meets the condition. Null if the engine has no such expression.
+   */
+  readonly requireRow: ((condition: Fragment) => Fragment) | null;
   /** The clause after a SELECT that locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
   /**

@@ -25,6 +25,12 @@ export interface CatalogEngine {
   readonly maxNameBytes: number | null;
   /** A query that returns `t` if the role may create tables, or null if every connection may. */
   readonly mayCreateTables: string | null;
+  /**
+   * A query for the schema and the name of each table in which a trigger or a rule may change a row
+   * after the statement that wrote the row. The schema is null for the default one. Null if no
+   * caller needs these tables.
+   */
+  readonly tablesWithLaterChanges: string | null;
   /** Returns the tables whose definitions say how a conflict is resolved. */
   conflictTables(
     connection: Connection,

@@ -6,6 +6,7 @@ import { readPostgresRoleLimits } from "./driver/role_limits.ts";
 import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
 import { uninstallFromServer } from "./installed/uninstall_from_server.ts";
 import { canCompareTypes } from "./migrations/comparable_types.ts";
+import { tablesWithLaterChangesSql } from "./driver/tables/later_changes.ts";
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
 import { postgresChangesEngine } from "./changes/postgres_changes.ts";
 
@@ -29,6 +30,7 @@ export const postgresEngine: DatabaseEngine = {
     foldName: (name) => name,
     maxNameBytes,
     mayCreateTables: "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
+    tablesWithLaterChanges: tablesWithLaterChangesSql,
     conflictTables: () => Promise.resolve([]),
   },
   changes: postgresChangesEngine,

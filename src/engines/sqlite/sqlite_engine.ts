@@ -25,6 +25,7 @@ export const sqliteEngine: DatabaseEngine = {
     foldName: (name) => name.toLowerCase(),
     maxNameBytes: null,
     mayCreateTables: null,
+    tablesWithLaterChanges: null,
     conflictTables: sqliteConflictTables,
   },
   changes: sqliteChangesEngine,

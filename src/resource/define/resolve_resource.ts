@@ -66,6 +66,8 @@ export interface ResourceContext {
    * The set is filled after the database was queried.
    */
   readonly conflicting: ReadonlySet<TableInfo>;
+  /** The tables whose returned rows are final. The set is filled at the same time. */
+  readonly final: ReadonlySet<TableInfo>;
   /** The rights of database roles, read after the database was queried. */
   readonly roleRights: RoleRights;
   /** Returns the open hub of a driver; null if no changes are recorded. */
@@ -219,6 +221,7 @@ export function resolveResource(
     nestedWrites,
     served,
     isIndexed: context.isIndexed,
+    returnsFinalRows: () => context.final.has(table),
     roleRights: context.roleRights,
     hub: () => context.hubOf(driver),
     search,

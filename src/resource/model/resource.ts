@@ -182,6 +182,8 @@ export interface Resource {
   readonly served: ResourcesByTable;
   /** Returns true if an index begins with this column, which may belong to any served table. */
   isIndexed(column: ColumnInfo): boolean;
+  /** Returns true if no trigger changes a row after the statement that wrote and returned it. */
+  returnsFinalRows(): boolean;
   /** The rights of the app's database roles on the served tables. */
   readonly roleRights: RoleRights;
   /** Returns the hub of the live streams of the database, or null if no changes are recorded. */

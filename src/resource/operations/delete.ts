@@ -1,7 +1,7 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation } from "../model/operation.ts";
-import { deleteRow } from "../write/delete_rows.ts";
+import { deleteRow, expectedVersion } from "../write/delete_rows.ts";
 import { inTransaction, isAutocommit } from "../write/transaction/in_transaction.ts";
 import { idsOfItems, recordIds } from "../write/record_ids.ts";
 import {
@@ -49,6 +49,7 @@ export const deleteOperation: Operation<DeleteIntent, DeletePlan, void> = {
       const current = await lockTarget(target, write, driver);
       await beforeDelete({ key: target.key, current: () => current }, write);
     }
+    const isKnown = expectedVersion(target.precondition, call.resource) !== null;
     await inTransaction(
       write,
       async (connection) => {
@@ -59,7 +60,7 @@ export const deleteOperation: Operation<DeleteIntent, DeletePlan, void> = {
           () => deleteRow(target, write, connection),
         );
       },
-      { isAutocommit: idsOf === null && isAutocommit(write, "onAfterDelete") },
+      { isAutocommit: idsOf === null && isKnown && isAutocommit(write, "onAfterDelete") },
     );
   },
 

@@ -156,7 +156,7 @@ async function updateWith(
   try {
     return await inTransaction(write, update, {
       isAutocommit: !isNamed && !readsFirst && !hasUnchangedInput(values) &&
-        isAutocommit(write, "onAfterUpdate"),
+        call.resource.etag === null && isAutocommit(write, "onAfterUpdate"),
     });
   } catch (error) {
     // A deferred constraint can fail at the commit.

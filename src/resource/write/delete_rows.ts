@@ -1,11 +1,13 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
-import { and, type Filter } from "../../filter/filter.ts";
+import { allRows, and, comparison, type Filter } from "../../filter/filter.ts";
+import { equalOperator } from "../../filter/operators/value_operators.ts";
 import { type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import type { DeletePlan, UpdatePlan } from "../../plan/plan.ts";
 import { instantOf } from "../../schema/instant.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
+import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 import { slicesOf } from "./slices.ts";
@@ -23,12 +25,27 @@ export async function deleteRow(
   connection: WriteConnection,
 ): Promise<void> {
   const { resource } = write;
-  const current = target.precondition === null ? null : await lockTarget(target, write, connection);
-  const where = and(writableTarget(target, write), sameVersion(current, resource));
+  const expected = expectedVersion(target.precondition, resource);
+  const current = expected === null ? await lockTarget(target, write, connection) : null;
+  const where = and(writableTarget(target, write), expected ?? sameVersion(current, resource));
   const { count, rows } = await runDelete(where, resource, connection);
   if (count === 0) throw await targetNotWritten(target, current, write, connection);
   connection.noteWritten([target.key], resource);
   for (const row of rows) await afterDelete(row, write, connection);
+}
+
+/**
+ * Returns the filter for the row state that a precondition allows, or null if only the stored row
+ * shows whether the precondition holds.
+ */
+export function expectedVersion(
+  precondition: Precondition,
+  { etag }: Pick<Resource, "etag">,
+): Filter | null {
+  const field = etag?.versionField ?? null;
+  if (precondition === null || etag === null) return allRows;
+  const version = integerVersionOf(precondition, etag);
+  return version === null || field === null ? null : comparison(equalOperator, field, [version]);
 }
 
 /** Deletes locked rows, or marks them deleted, and runs the after-hooks. Returns their number. */

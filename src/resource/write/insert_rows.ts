@@ -11,6 +11,7 @@ import { insertAndRead } from "./insert_and_read.ts";
 import { UnorderedKeys, type WriteConnection } from "./transaction/in_transaction.ts";
 import { requireWithinScope } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
+import { scopeOfStatement } from "./scope_of_statement.ts";
 
 /**
  * Inserts rows, checks them against the scope and runs the after-hooks. Returns the rows in the
@@ -24,13 +25,14 @@ export async function insertRows(
 ): Promise<readonly Row[]> {
   const { table, reader, hooks } = write.resource;
   const columns = columnsOf(rows, table);
+  const scope = rows.length === 1 ? scopeOfStatement(write, connection) : {};
   const inserted: Row[] = [];
   for (const some of chunksOf(rows, rowsPerStatement(rows, columns, write, connection))) {
     const plan = { kind: "insert" as const, table, columns, rows: some, returning: table.columns };
     try {
       const returned = connection.inserts === "read-back"
         ? await insertAndRead(some, write.resource, connection)
-        : (await fetchRows(connection, plan, reader)).rows;
+        : (await fetchRows(connection, { ...plan, ...scope }, reader)).rows;
       inserted.push(...inOrderOf(some, returned, table));
     } catch (error) {
       const done = inserted.length;
@@ -42,7 +44,7 @@ export async function insertRows(
     }
   }
   const keys = inserted.map((row) => keyOf(row, table));
-  await requireWithinScope(write, keys, connection, bodyPaths);
+  if (scope.within === undefined) await requireWithinScope(write, keys, connection, bodyPaths);
   const areFinal = hooks.onAfterCreate === undefined;
   connection.noteWritten(keys, write.resource, areFinal ? inserted : null);
   if (hooks.onAfterCreate === undefined) return inserted;

@@ -111,7 +111,8 @@ export async function lockRow(
 
 /**
  * Returns why a write found no row. Either the row has changed since `current` was read, or the row
- * is outside the scope, or a trigger or rule of the table has prevented the write.
+ * is outside the scope, or a trigger or rule of the table has prevented the write. Throws a 412 if
+ * `current` is null and the precondition does not hold.
  */
 export async function targetNotWritten(
   target: RowTarget,
@@ -122,6 +123,7 @@ export async function targetNotWritten(
   const { etag } = write.resource;
   const stored = await lockRow(writableTarget(target, write), write.resource, connection);
   if (stored === null) return await notFoundOrForbidden(target, write, connection);
+  if (current === null) requirePrecondition(target.precondition, stored, write.resource);
   const isChanged = current !== null && etag !== null &&
     tagOf(stored, etag) !== tagOf(current, etag);
   return isChanged ? preconditionFailed(tagOf(stored, etag)) : notKept(write.grant.access);

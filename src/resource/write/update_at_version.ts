@@ -1,47 +1,78 @@
-import { and, comparison } from "../../filter/filter.ts";
+import { and, comparison, type Filter } from "../../filter/filter.ts";
 import { hasUnchangedInput } from "../../plan/given_value.ts";
-import { equalOperator } from "../../filter/operators/value_operators.ts";
-import type { Assignments } from "../../plan/plan.ts";
+import { equalOperator, lessOrEqualOperator } from "../../filter/operators/value_operators.ts";
+import { type Assignments, incrementedValue } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { integerVersionOf } from "../http/etag.ts";
+import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { WriteCall } from "../model/operation.ts";
+import type { Resource } from "../model/resource.ts";
 import { inTransaction } from "./transaction/in_transaction.ts";
 import { type RowTarget, writableTarget } from "./row_target.ts";
 import { nextVersion, withMoments } from "./row_version.ts";
+import { canRequireScope, scopeOfStatement } from "./scope_of_statement.ts";
 import { updateReturning } from "./update_row.ts";
 
+/** The largest version that one more can be added to without loss of digits in JavaScript. */
+const maxVersion = Number.MAX_SAFE_INTEGER - 1;
+
 /**
- * Updates the row of the request in one statement, without reading it first. The update needs an
- * `If-Match` with one version, and no transaction for a scope, a hook, a time of update, a search
- * index or a stored response. Returns null if these conditions do not hold, or if no row has the
- * version. Then {@link updateRow} determines the reason.
+ * Updates the row of the request in one statement, without reading it first. The update needs a
+ * version column, an `If-Match` with one version or no `If-Match`, and no transaction for a scope,
+ * a hook, a time of update, a search index or a stored response. Returns null if these conditions
+ * do not hold, or if no row has the version. Then {@link updateRow} determines the reason.
  */
 export async function updateAtVersion(
   target: RowTarget,
   set: Assignments,
   write: WriteCall & { readonly record: unknown },
 ): Promise<Row | null> {
-  const { resource, grant, record } = write;
+  const { resource, record } = write;
   const { etag, hooks } = resource;
   const field = etag?.versionField ?? null;
   if (field === null || etag === null || etag.updatedAtField !== null || record !== null) {
     return null;
   }
-  const isUnscoped = grant.rows.kind === "all" && grant.visible.kind === "all";
-  if (!isUnscoped || hooks.onAfterUpdate !== undefined || set.has(field)) return null;
+  if (hooks.onAfterUpdate !== undefined || set.has(field) || !canRequireScope(write)) return null;
   if (resource.indexers.length > 0 || hasUnchangedInput(set)) return null;
-  const version = integerVersionOf(target.precondition, etag);
-  const next = nextVersion(version);
-  if (version === null || next === null) return null;
-  const where = and(
-    writableTarget(target, write),
-    comparison(equalOperator, field, [version]),
-  );
+  const step = versionStep(target.precondition, set, resource);
+  if (step === null) return null;
+  const where = and(writableTarget(target, write), step.from);
   const nowMs = resource.runtime.clock.now();
-  const counted = withMoments(new Map([...set, [field, next]]), resource, nowMs);
+  const counted = withMoments(new Map([...set, [field, step.next]]), resource, nowMs);
   return await inTransaction<Row | null>(
     { ...write, record: null },
-    (connection) => updateReturning(where, counted, resource, connection),
+    (connection) => {
+      const scope = scopeOfStatement(write, connection);
+      return updateReturning(where, counted, resource, connection, scope);
+    },
     { isAutocommit: true },
   );
+}
+
+/** The condition on the stored version of a row, and the next version. */
+interface VersionStep {
+  readonly from: Filter;
+  readonly next: unknown;
+}
+
+/** Returns the step of an update, or null if the stored version must be read first. */
+function versionStep(
+  precondition: Precondition,
+  set: Assignments,
+  { etag, driver }: Resource,
+): VersionStep | null {
+  const field = etag?.versionField ?? null;
+  if (etag === null || field === null) return null;
+  if (precondition !== null) {
+    const version = integerVersionOf(precondition, etag);
+    const next = nextVersion(version);
+    return version === null || next === null
+      ? null
+      : { from: comparison(equalOperator, field, [version]), next };
+  }
+  // An engine whose columns store values of any type does not check that the version is a number.
+  const isCounted = field.kind === "integer" && driver.dialect.checksTypes && set.size > 0;
+  return isCounted
+    ? { from: comparison(lessOrEqualOperator, field, [maxVersion]), next: incrementedValue }
+    : null;
 }

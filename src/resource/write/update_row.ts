@@ -3,7 +3,7 @@ import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { hasUnchangedInput } from "../../plan/given_value.ts";
 import { changedValues, resolveUnchanged } from "./values/unchanged_input.ts";
-import type { Assignments } from "../../plan/plan.ts";
+import type { Assignments, UpdatePlan } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WriteCall } from "../model/operation.ts";
@@ -20,6 +20,7 @@ import {
 } from "./row_target.ts";
 import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterUpdate } from "./run_hooks.ts";
+import { scopeOfStatement } from "./scope_of_statement.ts";
 
 /** The update of the row that a request addresses. */
 export interface NamedUpdate {
@@ -62,14 +63,17 @@ export async function updateSameVersion(
   connection: WriteConnection,
 ): Promise<Row> {
   const { resource } = write;
+  const changes = changedValues(withNextVersion(set, current, resource), current, resource);
+  const scope = changes.size === 0 ? {} : scopeOfStatement(write, connection);
   const row = await updateReturning(
     and(where, sameVersion(current, resource)),
-    changedValues(withNextVersion(set, current, resource), current, resource),
+    changes,
     resource,
     connection,
+    scope,
   );
   if (row === null) throw await targetNotWritten(target, current, write, connection);
-  await requireWithinScope(write, [target.key], connection);
+  if (scope.within === undefined) await requireWithinScope(write, [target.key], connection);
   const isFinal = resource.hooks.onAfterUpdate === undefined;
   connection.noteWritten([target.key], resource, isFinal ? [row] : null);
   await afterUpdate(row, write, connection);
@@ -82,10 +86,11 @@ export async function updateReturning(
   set: Assignments,
   resource: Resource,
   connection: Connection,
+  scope: Pick<UpdatePlan, "within"> = {},
 ): Promise<Row | null> {
   if (set.size === 0) return await lockRow(where, resource, connection);
   const { table, reader } = resource;
-  const plan = { kind: "update" as const, table, set, where, returning: table.columns };
+  const plan = { kind: "update" as const, table, set, where, returning: table.columns, ...scope };
   try {
     return (await fetchRows(connection, plan, reader)).rows[0] ?? null;
   } catch (error) {

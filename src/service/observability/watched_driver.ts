@@ -27,20 +27,21 @@ export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): 
     ofStatements === null
       ? connection
       : { query: (statement) => watchedQuery(connection, statement, ofStatements()) };
-  const statements = watched(driver);
-  const { threads, poolUsage, observeBy } = driver;
+  const written = (inner: Connection): Connection => ({
+    query: (statement) =>
+      ofTransaction === null || !isWrite.test(statement.text)
+        ? inner.query(statement)
+        : untilEnd(ofTransaction(), inner.query(statement)),
+  });
+  const { loneWrites, threads, poolUsage, observeBy } = driver;
   return {
     dialect: driver.dialect,
     label: driver.label,
     isShared: driver.isShared,
     signals: driver.signals,
     created: driver.created,
-    query(statement) {
-      if (ofTransaction === null || !isWrite.test(statement.text)) {
-        return statements.query(statement);
-      }
-      return untilEnd(ofTransaction(), statements.query(statement));
-    },
+    ...written(watched(driver)),
+    ...(loneWrites === undefined ? {} : { loneWrites: written(watched(loneWrites)) }),
     reads: (limits) => watched(driver.reads(limits)),
     transaction(work) {
       const watch = ofStatements?.() ?? null;

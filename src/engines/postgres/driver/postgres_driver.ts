@@ -21,6 +21,8 @@ import type { PostgresConnection, PostgresResult, PostgresSession } from "./post
 import { toPostgresError } from "./postgres_errors.ts";
 import { type PostgresReadParts, PostgresReads } from "./postgres_reads.ts";
 import { openConnection, run, translated } from "./run_statement.ts";
+import { SharedReads } from "./shared_reads.ts";
+import { SharedWrites } from "./shared_writes.ts";
 import {
   type CommitListeners,
   commitListeners,
@@ -43,6 +45,8 @@ export interface PostgresDriverOptions {
   readonly isShared: boolean;
   /** The signals to other processes, or null if the connections do not support LISTEN. */
   readonly signals: Signals | null;
+  /** True if one connection runs several statements without waiting for each response. */
+  readonly pipelines: boolean;
   /** Replaces each connection before its next use. Absent if connections cache no plans. */
   readonly renewConnections?: () => void;
   /** Closes the resources that the sessions share. */
@@ -60,11 +64,14 @@ class PostgresDriver implements Driver {
   readonly isShared: boolean;
   readonly signals: Signals | null;
   readonly created: WeakSet<TableInfo> = new WeakSet();
+  readonly loneWrites: Connection;
   readonly #options: PostgresDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
   readonly #pool: Pool<PostgresSession>;
   readonly #guard: TransactionGuard = transactionGuard();
   readonly #reads: PostgresReadParts;
+  /** Null if connections do not run several statements without waiting. */
+  readonly #sharedReads: SharedReads | null;
   readonly #raisedMessages: boolean;
   #closing: Promise<void> | null = null;
 
@@ -84,12 +91,25 @@ class PostgresDriver implements Driver {
       clock: options.clock,
       raisedMessages: this.#raisedMessages,
     };
+    const alone = (statement: Statement) => this.#query(statement);
+    this.#sharedReads = options.pipelines ? new SharedReads({ ...this.#reads, alone }) : null;
+    this.loneWrites = !options.pipelines ? this : new SharedWrites({
+      ...this.#reads,
+      alone,
+      committed: () => this.#commits.notify(),
+    });
     this.label = options.label;
     this.isShared = options.isShared;
     this.signals = options.signals;
   }
 
-  async query(statement: Statement): Promise<QueryResult> {
+  query(statement: Statement): Promise<QueryResult> {
+    if (statement.isSingle !== true || this.#sharedReads === null) return this.#query(statement);
+    this.#guard.check();
+    return this.#sharedReads.query(statement);
+  }
+
+  async #query(statement: Statement): Promise<QueryResult> {
     this.#guard.check();
     const limit = this.#limit();
     const session = await this.#pool.acquire(statement.text);

@@ -5,6 +5,7 @@ import {
   type RaisedError,
 } from "../../../db/database_error.ts";
 import { raisedMessage } from "../../../db/raised_message.ts";
+import { isOutsideScope } from "../sql/require_row.ts";
 
 /**
  * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` is true
@@ -20,6 +21,7 @@ export function toPostgresError(
   const code = codeOf(error);
   if (code === null || !(error instanceof Error) || error instanceof DatabaseError) return error;
   if (sent !== "read" && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
+  if (isOutsideScope(code, error)) return new DatabaseError("outside-scope", error);
   const raised = raisedError(code, error, showsRaised);
   const known = refusesReturning(code, error)
     ? "no-returning"

@@ -67,6 +67,8 @@ async function open(
     signals: isPoolerUrl(url) || options.readOnly === true
       ? null
       : createPostgresSignals(connectionOptions),
+    // With a pooler, each statement with values costs two round trips, one to describe it.
+    pipelines: !isPoolerUrl(url),
     renewConnections,
     close: () => Promise.resolve(),
   });

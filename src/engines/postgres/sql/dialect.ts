@@ -33,6 +33,7 @@ import { decodeUntyped } from "./plain_values.ts";
 import { castToType, comparedByType, textOfType } from "./database_types.ts";
 import { decode, encode } from "./stored_values.ts";
 import { introspectedTypeName, singlePrecisionTypes } from "./introspected_type.ts";
+import { requireRow } from "./require_row.ts";
 import { postgresSyntax } from "./syntax.ts";
 import { postgresEngine } from "../postgres_engine.ts";
 
@@ -48,6 +49,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     systemName: "postgresql",
     maxValues: 65_534,
     blocksThread: false,
+    checksTypes: true,
     refusesBoundaries: false,
     placeholder: (position) => `$${position}`,
     syntax: postgresSyntax,
@@ -84,6 +86,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     // Postgres ends a statement at its timeout, so a check is not necessary.
     scanCheck: null,
     groupCheck: null,
+    requireRow,
     rowLock: rawSql(" FOR UPDATE"),
     advanceCounter,
     timestampStepMicros: 1,

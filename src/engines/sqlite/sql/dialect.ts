@@ -45,6 +45,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     systemName: "sqlite",
     maxValues: 32_766,
     blocksThread: true,
+    checksTypes: false,
     // The driver recognizes the start or end of a transaction when it prepares a statement.
     refusesBoundaries: true,
     placeholder: () => "?",
@@ -81,6 +82,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     certified: certifiedOperators.sqlite,
     scanCheck,
     groupCheck,
+    requireRow: null,
     // There is only one writing transaction at a time, so rows need no locks.
     rowLock: rawSql(""),
     advanceCounter: null,

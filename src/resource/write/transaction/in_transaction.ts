@@ -12,6 +12,7 @@ import type { Resource } from "../../model/resource.ts";
 import type { OperationCall, WriteCall } from "../../model/operation.ts";
 import { followGivenKeys } from "./follow_given_keys.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
+import { canRequireScope } from "../scope_of_statement.ts";
 
 /**
  * How rows are inserted: as many as possible in one statement, each in a separate statement so that
@@ -185,13 +186,15 @@ function modeAfter(error: unknown): InsertMode | null {
 
 /**
  * Returns true if the write of one row needs no transaction, because the write is a single
- * statement. No row is locked first, and neither a scope nor an after-hook examines the result.
+ * statement. No other statement reads the row first, and neither another statement nor an
+ * after-hook examines the result.
  */
 export function isAutocommit(
-  { grant, resource }: WriteCall,
+  write: WriteCall,
   afterHook: "onAfterCreate" | "onAfterUpdate" | "onAfterDelete",
 ): boolean {
-  return grant.rows.kind === "all" && grant.visible.kind === "all" && resource.etag === null &&
-    resource.hooks[afterHook] === undefined &&
-    resource.indexers.every(({ joinsTransaction }) => !joinsTransaction);
+  const { resource: { hooks, indexers } } = write;
+  return hooks[afterHook] === undefined &&
+    indexers.every(({ joinsTransaction }) => !joinsTransaction) &&
+    (afterHook === "onAfterDelete" || canRequireScope(write));
 }

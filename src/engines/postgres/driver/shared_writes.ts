@@ -1,0 +1,280 @@
+import type { Deadline } from "../../../runtime/deadline.ts";
+import { afterPendingIo } from "../../../runtime/event_loop.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import type { Connection, QueryResult } from "../../../db/driver.ts";
+import type { TransactionGuard } from "../../../db/transact.ts";
+import type { Pool } from "./connection_pool.ts";
+import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
+import { openConnection, run, translated } from "./run_statement.ts";
+
+/** The parts of a Postgres driver that shared writes use. */
+export interface SharedWritesParts {
+  readonly guard: TransactionGuard;
+  readonly pool: Pool<PostgresSession>;
+  readonly clock: Clock;
+  /** Starts the time limit for obtaining a session and its connection. */
+  readonly limit: () => Deadline;
+  /** True if clients see the messages of RAISE. */
+  readonly raisedMessages: boolean;
+  /** Runs a statement outside of every shared transaction. */
+  readonly alone: (statement: Statement) => Promise<QueryResult>;
+  /** Called after the commit of a shared transaction, or after a commit with unknown outcome. */
+  readonly committed: () => void;
+}
+
+/** A waiting write, and the functions that settle the promise of its caller. */
+interface WaitingWrite {
+  readonly statement: Statement;
+  readonly resolve: (result: QueryResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The maximum number of writes in one shared transaction. */
+const maxWrites = 64;
+
+/** The maximum length of the strings that one shared transaction binds, in characters. */
+const maxLength = 256 * 1024;
+
+/** The maximum number of writes that run at the same time while no transaction is shared. */
+const maxSeparate = 2;
+
+/** The maximum time for which a statement of a shared transaction waits for a lock. */
+const maxLockMs = 100;
+
+/** Beyond this time, waiting writes no longer wait for a shared transaction. */
+const maxWaitMs = 300;
+
+/** A write that takes longer than this time delays the other writes of its transaction too long. */
+const slowMs = 200;
+
+/** After a slow execution, writes with the same text run alone for this time. */
+const apartMs = 10_000;
+
+/** The maximum number of texts that are remembered as slow. */
+const maxSlowTexts = 100;
+
+/** The number of writes that run alone after a failed transaction: at first, and at most. */
+const [firstAlone, maxAlone] = [8, 512];
+
+/**
+ * Runs writes that are single statements. Concurrent writes share a transaction, so they share its
+ * commit and its messages: BEGIN, the statements and COMMIT are sent without waiting for responses.
+ *
+ * A failed statement rolls back the whole transaction. Then each of its writes runs alone, so every
+ * caller gets the result or the error of its own statement. This needs the server's confirmation
+ * that nothing was committed. If the connection is lost instead, the outcome of every write in the
+ * transaction is unknown, and no write is repeated.
+ */
+export class SharedWrites implements Connection {
+  readonly #parts: SharedWritesParts;
+  #waiting: WaitingWrite[] = [];
+  /** The number of loops that take writes from the waiting ones. */
+  #running = 0;
+  /** True while a shared transaction is running. All further writes then wait for the next one. */
+  #isSharing = false;
+  /** The number of running transactions that take longer than {@link maxWaitMs}. */
+  #late = 0;
+  /** True if the last transaction had more than one write. More writes may then be arriving. */
+  #isBusy = false;
+  /** The number of next writes that run alone, and this number after the next failure. */
+  #alone = 0;
+  #aloneAfterFailure = firstAlone;
+  /** For each text that took long, the time until which it runs alone. */
+  readonly #slow = new Map<string, number>();
+
+  constructor(parts: SharedWritesParts) {
+    this.#parts = parts;
+  }
+
+  query(statement: Statement): Promise<QueryResult> {
+    if (!this.#mayShare(statement)) return this.#parts.alone(statement);
+    this.#parts.guard.check();
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ statement, resolve, reject });
+      if (this.#running < maxSeparate && !this.#isSharing) {
+        this.#running++;
+        void this.#runWaiting();
+      }
+    });
+  }
+
+  #mayShare({ text }: Statement): boolean {
+    if (!writesRows.test(text) || this.#late > 0) return false;
+    if (this.#alone > 0) {
+      this.#alone--;
+      return false;
+    }
+    const until = this.#slow.get(text);
+    if (until === undefined) return true;
+    if (this.#parts.clock.elapsedMs() < until) return false;
+    this.#slow.delete(text);
+    return true;
+  }
+
+  /** Runs the waiting writes, transaction by transaction, until no write waits. */
+  async #runWaiting(): Promise<void> {
+    while (this.#waiting.length > 0 && !this.#isSharing) {
+      if (this.#isBusy) await this.#gather();
+      const writes = this.#take();
+      this.#isBusy = writes.length > 1;
+      const [first, ...others] = writes;
+      if (first === undefined) break;
+      if (others.length === 0) await this.#runAlone(first);
+      else {
+        this.#isSharing = true;
+        await this.#runTogether(writes);
+        this.#isSharing = false;
+      }
+    }
+    this.#running--;
+  }
+
+  /** Waits as long as further writes arrive in each turn of the event loop. */
+  async #gather(): Promise<void> {
+    let count = 0;
+    while (this.#waiting.length > count && this.#waiting.length < maxWrites) {
+      count = this.#waiting.length;
+      await new Promise<void>((resolve) => afterPendingIo(resolve));
+    }
+  }
+
+  /** Removes the writes of the next transaction from the waiting ones. */
+  #take(): readonly WaitingWrite[] {
+    let [count, length] = [0, 0];
+    for (const { statement: { values } } of this.#waiting) {
+      for (const value of values) length += typeof value === "string" ? value.length : 8;
+      if (count === maxWrites || (count > 0 && length > maxLength)) break;
+      count++;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  async #runAlone({ statement, resolve, reject }: WaitingWrite): Promise<void> {
+    const late = this.#watchTime();
+    await this.#parts.alone(statement).then(resolve, reject);
+    late.end();
+  }
+
+  async #runTogether(writes: readonly WaitingWrite[]): Promise<void> {
+    const { pool, limit, committed } = this.#parts;
+    const late = this.#watchTime();
+    const deadline = limit();
+    let sent: SentTransaction;
+    try {
+      const session = await pool.acquire("shared write");
+      try {
+        sent = await this.#send(writes, await openConnection(session, deadline));
+      } finally {
+        pool.release(session);
+      }
+    } catch (error) {
+      // No statement was sent.
+      for (const { reject } of writes) reject(error);
+      return;
+    } finally {
+      late.end();
+    }
+    const { outcome, results } = sent;
+    if (outcome === "rolled back") {
+      this.#alone = this.#aloneAfterFailure;
+      this.#aloneAfterFailure = Math.min(maxAlone, 2 * this.#aloneAfterFailure);
+      for (const { statement, resolve, reject } of writes) {
+        void this.#parts.alone(statement).then(resolve, reject);
+      }
+      return;
+    }
+    if (outcome === "committed") this.#aloneAfterFailure = firstAlone;
+    committed();
+    for (const [index, { statement, resolve, reject }] of writes.entries()) {
+      const result = results[index];
+      if (result?.status === "fulfilled") resolve(result.value);
+      else reject(translated(result?.reason, statement, "write", this.#parts.raisedMessages));
+    }
+  }
+
+  /** Sends a transaction without waiting for the response of each statement. */
+  async #send(
+    writes: readonly WaitingWrite[],
+    connection: PostgresConnection,
+  ): Promise<SentTransaction> {
+    const { clock } = this.#parts;
+    const beganAt = clock.elapsedMs();
+    const endedAt: number[] = [];
+    const began = connection.run("BEGIN", []);
+    const limited = connection.run(`SET LOCAL lock_timeout = ${maxLockMs}`, []);
+    const statements = writes.map(async ({ statement }, index) => {
+      try {
+        return await run(connection, statement);
+      } finally {
+        endedAt[index] = clock.elapsedMs();
+      }
+    });
+    const ended = connection.run("COMMIT", []);
+    const [begin, , commit, ...results] = await Promise.allSettled([
+      began,
+      limited,
+      ended,
+      ...statements,
+    ]);
+    this.#noteSlow(writes, [beganAt, ...endedAt]);
+    // Without BEGIN, each statement was its own transaction.
+    if (begin.status === "rejected") return { outcome: "separate", results };
+    if (connection.lost) {
+      const [reason] = [commit, ...results].flatMap((one) =>
+        one.status === "rejected" ? [one.reason] : []
+      );
+      return { outcome: "unknown", results: writes.map(() => ({ status: "rejected", reason })) };
+    }
+    return isCommitted(commit) && results.every(({ status }) => status === "fulfilled")
+      ? { outcome: "committed", results }
+      : { outcome: "rolled back", results };
+  }
+
+  /** Remembers the texts of the writes that took long. `times` has one more item than `writes`. */
+  #noteSlow(writes: readonly WaitingWrite[], times: readonly number[]): void {
+    writes.forEach(({ statement: { text } }, index) => {
+      const [from = 0, to = 0] = times.slice(index, index + 2);
+      if (to - from < slowMs) return;
+      const [oldest = text] = this.#slow.keys();
+      if (this.#slow.size >= maxSlowTexts) this.#slow.delete(oldest);
+      this.#slow.set(text, to + apartMs);
+    });
+  }
+
+  /**
+   * Watches a transaction. If it takes too long, the waiting writes run alone, and so do further
+   * writes until the returned `end` is called.
+   */
+  #watchTime(): { readonly end: () => void } {
+    let isLate = false;
+    const cancel = this.#parts.clock.after(maxWaitMs, () => {
+      isLate = true;
+      this.#late++;
+      for (const write of this.#waiting.splice(0)) {
+        void this.#parts.alone(write.statement).then(write.resolve, write.reject);
+      }
+    });
+    return {
+      end: () => {
+        cancel();
+        if (isLate) this.#late--;
+      },
+    };
+  }
+}
+
+/** The outcome of a shared transaction, and of each of its statements. */
+interface SentTransaction {
+  /** `separate` if the server has rejected BEGIN. */
+  readonly outcome: "committed" | "rolled back" | "separate" | "unknown";
+  readonly results: readonly PromiseSettledResult<QueryResult>[];
+}
+
+/** Returns true if COMMIT has committed. After a failed statement, the response is ROLLBACK. */
+function isCommitted(commit: PromiseSettledResult<PostgresResult>): boolean {
+  return commit.status === "fulfilled" && commit.value.command === "COMMIT";
+}
+
+/** Matches the statements that may share a transaction. */
+const writesRows = /^(?:INSERT|UPDATE|DELETE)\b/;

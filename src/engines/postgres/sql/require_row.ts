@@ -1,0 +1,19 @@
+import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
+
+/** The string whose cast to a number fails for a row outside of the scope. */
+const outsideScope = "resource-api: the row is outside of the scope";
+
+/**
+ * Returns an expression that fails unless the condition is true. Postgres evaluates a constant cast
+ * when it plans the statement. Therefore the cast string ends with a random number.
+ */
+export function requireRow(condition: Fragment): Fragment {
+  return sql`CASE WHEN ${condition} THEN 0 ELSE ${failure} END`;
+}
+
+const failure = rawSql(`CAST('${outsideScope} ' || random() AS integer)`);
+
+/** Returns true for the error of {@link requireRow}. The error quotes the string. */
+export function isOutsideScope(code: string, { message }: Error): boolean {
+  return code === "22P02" && message.includes(outsideScope);
+}
