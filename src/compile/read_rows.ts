@@ -134,10 +134,10 @@ function limitOfRange({ limit, offset = 0 }: ReadPlan): Fragment {
  * columns need no `NULLS LAST`, and without it Postgres can use a plain index for DESC too.
  */
 export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Fragment {
-  const keys = order.map(({ column, descending }) => {
-    const direction = descending ? " DESC" : "";
-    const nulls = column.notNull ? "" : " NULLS LAST";
-    return sql`${dialect.ordered(column)}${rawSql(direction + nulls)}`;
+  const keys = order.map((key) => {
+    const direction = key.descending ? " DESC" : "";
+    const nulls = mayBeNull(key) ? " NULLS LAST" : "";
+    return sql`${dialect.ordered(key.column)}${rawSql(direction + nulls)}`;
   });
   return join(keys, ", ");
 }
@@ -164,7 +164,7 @@ export function orderedRanges(
   if (first === undefined) return [{ condition: after === null ? null : rawSql("1=0"), order }];
   const { column } = first;
   if (after === null) {
-    if (column.notNull) return [{ condition: null, order }];
+    if (!mayBeNull(first)) return [{ condition: null, order }];
     const isKnown = sql`${columnOf(column)} IS NOT NULL`;
     return [
       { condition: isKnown, order: known(order) },
@@ -173,7 +173,7 @@ export function orderedRanges(
   }
   const [value = null, ...values] = after;
   if (value === null) return withoutFirst(rest, values, first, dialect);
-  const nulls = column.notNull ? [] : withoutFirst(rest, null, first, dialect);
+  const nulls = mayBeNull(first) ? withoutFirst(rest, null, first, dialect) : [];
   const operand = dialect.ordered(column);
   const bound = dialect.boundStored(value, column);
   const later = sql`${operand} ${rawSql(first.descending ? "<" : ">")} ${bound}`;
@@ -203,17 +203,17 @@ function within(outer: Fragment, ranges: readonly OrderedRange[]): readonly Orde
   }));
 }
 
+/** Returns the order for rows whose first key is not NULL. */
 function known(order: readonly OrderKey[]): readonly OrderKey[] {
   const [first, ...rest] = order;
-  if (first === undefined || first.column.notNull) return order;
-  const { column } = first;
-  let copy = notNullCopies.get(column);
-  if (copy === undefined) notNullCopies.set(column, copy = { ...column, notNull: true });
-  return [{ ...first, column: copy }, ...rest];
+  if (first === undefined || !mayBeNull(first)) return order;
+  return [{ ...first, withoutNulls: true }, ...rest];
 }
 
-/** Copies of nullable columns as NOT NULL columns. */
-const notNullCopies = new WeakMap<ColumnInfo, ColumnInfo>();
+/** Returns true if a row may have NULL in the column of the key. */
+function mayBeNull({ column, withoutNulls }: OrderKey): boolean {
+  return !column.notNull && withoutNulls !== true;
+}
 
 function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
   return keys.every((key) => key.descending === descending && key.column.notNull);

@@ -7,6 +7,8 @@ import type { Fragment, SqlValue } from "../sql/fragment.ts";
 export interface OrderKey {
   readonly column: ColumnInfo;
   readonly descending: boolean;
+  /** True if no row has NULL in the column, although the column can be NULL. */
+  readonly withoutNulls?: true;
 }
 
 /**

@@ -221,6 +221,7 @@ export function resolveResource(
     nestedWrites,
     served,
     isIndexed: context.isIndexed,
+    views: new WeakMap(),
     returnsFinalRows: () => context.final.has(table),
     roleRights: context.roleRights,
     hub: () => context.hubOf(driver),

@@ -182,6 +182,11 @@ export interface Resource {
   readonly served: ResourcesByTable;
   /** Returns true if an index begins with this column, which may belong to any served table. */
   isIndexed(column: ColumnInfo): boolean;
+  /**
+   * The views of this resource with the fields of callers: with plain numbers, and with safe ones.
+   * `narrowedFor` fills this cache, which belongs to this resource alone.
+   */
+  readonly views: WeakMap<object, [Resource?, Resource?]>;
   /** Returns true if no trigger changes a row after the statement that wrote and returned it. */
   returnsFinalRows(): boolean;
   /** The rights of the app's database roles on the served tables. */

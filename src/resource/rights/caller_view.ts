@@ -89,16 +89,13 @@ class CallerView {
 const none: ReadonlySet<never> = new Set();
 const noFields = Object.freeze({});
 
-/** The views of each resource, by the caller's fields: with plain numbers, and with safe ones. */
-const views = new WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>();
-
 /** Returns the properties of a narrowed resource that do not depend on the request. */
 function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boolean): Resource {
-  let ofResource = views.get(resource);
-  if (ofResource === undefined) views.set(resource, ofResource = new WeakMap());
-  let known = ofResource.get(own);
-  if (known === undefined) ofResource.set(own, known = []);
-  return known[safeNumbers ? 1 : 0] ??= { ...resource, ...own, varyingFields: none, safeNumbers };
+  const { views } = resource;
+  let ofFields = views.get(own);
+  if (ofFields === undefined) views.set(own, ofFields = []);
+  const index = safeNumbers ? 1 : 0;
+  return ofFields[index] ??= { ...resource, ...own, varyingFields: none, safeNumbers };
 }
 
 /** Omits relations that compare a withheld column, because related rows would reveal its value. */

@@ -43,7 +43,7 @@ export async function updateAtVersion(
     { ...write, record: null },
     (connection) => {
       const scope = scopeOfStatement(write, connection);
-      return updateReturning(where, counted, resource, connection, scope);
+      return updateReturning({ where, ...scope }, counted, resource, connection);
     },
     { isAutocommit: true },
   );

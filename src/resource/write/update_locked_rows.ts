@@ -91,7 +91,12 @@ export async function updateItems(
     const next = isCounted || precondition !== null ? withNextVersion : withUpdateTime;
     const set = next(resolveUnchanged(current, values, resource), current, resource);
     const changes = changedValues(set, current, resource);
-    const row = await updateReturning(keyFilter(key, table), changes, resource, connection);
+    const row = await updateReturning(
+      { where: keyFilter(key, table) },
+      changes,
+      resource,
+      connection,
+    );
     // The row is locked, so only a trigger can have prevented the change.
     if (row === null) {
       throw new Problem("validation-error", "Cannot update: the database did not keep the change");

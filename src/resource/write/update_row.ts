@@ -65,13 +65,8 @@ export async function updateSameVersion(
   const { resource } = write;
   const changes = changedValues(withNextVersion(set, current, resource), current, resource);
   const scope = changes.size === 0 ? {} : scopeOfStatement(write, connection);
-  const row = await updateReturning(
-    and(where, sameVersion(current, resource)),
-    changes,
-    resource,
-    connection,
-    scope,
-  );
+  const unchanged = { where: and(where, sameVersion(current, resource)), ...scope };
+  const row = await updateReturning(unchanged, changes, resource, connection);
   if (row === null) throw await targetNotWritten(target, current, write, connection);
   if (scope.within === undefined) await requireWithinScope(write, [target.key], connection);
   const isFinal = resource.hooks.onAfterUpdate === undefined;
@@ -82,17 +77,17 @@ export async function updateSameVersion(
 
 /** Runs the UPDATE of one row and returns the row. Without values, it only reads the row. */
 export async function updateReturning(
-  where: Filter,
+  { where, within }: Pick<UpdatePlan, "where" | "within">,
   set: Assignments,
   resource: Resource,
   connection: Connection,
-  scope: Pick<UpdatePlan, "within"> = {},
 ): Promise<Row | null> {
   if (set.size === 0) return await lockRow(where, resource, connection);
   const { table, reader } = resource;
-  const plan = { kind: "update" as const, table, set, where, returning: table.columns, ...scope };
+  const plan = { kind: "update" as const, table, set, where, returning: table.columns };
   try {
-    return (await fetchRows(connection, plan, reader)).rows[0] ?? null;
+    return (await fetchRows(connection, within === undefined ? plan : { ...plan, within }, reader))
+      .rows[0] ?? null;
   } catch (error) {
     throw failedWrite(error, resource, () => [{ ...wholeBody, values: set }]);
   }

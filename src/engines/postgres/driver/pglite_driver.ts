@@ -47,7 +47,6 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
     clock: options.clock ?? systemClock,
     // No other process can write, because only one process can open the folder.
     isShared: false,
-    pipelines: false,
     signals: null,
     close: () => library.close(),
   });

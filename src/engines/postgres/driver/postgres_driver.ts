@@ -45,8 +45,11 @@ export interface PostgresDriverOptions {
   readonly isShared: boolean;
   /** The signals to other processes, or null if the connections do not support LISTEN. */
   readonly signals: Signals | null;
-  /** True if one connection runs several statements without waiting for each response. */
-  readonly pipelines: boolean;
+  /**
+   * True if one connection runs several statements without waiting for each response. Default:
+   * false.
+   */
+  readonly pipelines?: boolean;
   /** Replaces each connection before its next use. Absent if connections cache no plans. */
   readonly renewConnections?: () => void;
   /** Closes the resources that the sessions share. */
@@ -92,8 +95,10 @@ class PostgresDriver implements Driver {
       raisedMessages: this.#raisedMessages,
     };
     const alone = (statement: Statement) => this.#query(statement);
-    this.#sharedReads = options.pipelines ? new SharedReads({ ...this.#reads, alone }) : null;
-    this.loneWrites = !options.pipelines ? this : new SharedWrites({
+    this.#sharedReads = options.pipelines === true
+      ? new SharedReads({ ...this.#reads, alone })
+      : null;
+    this.loneWrites = options.pipelines !== true ? this : new SharedWrites({
       ...this.#reads,
       alone,
       committed: () => this.#commits.notify(),

@@ -143,6 +143,7 @@ async function answering(
     varying: new Set(),
     isIndexed: () => false,
     conflicting: new Set(),
+    final: new Set(),
     roleRights: new RoleRights([], runtime),
     served: { get: (table) => resources.find((resource) => resource.table === table) },
     apiOf: () => {
