@@ -2,8 +2,8 @@
  * The service beside a hand-written handler (`hand_written.ts`, `hand_written_postgres.ts`), in
  * turns within one run:
  * `deno task bench:http [sqlite|postgres[=URL]] [seconds per turn] [turns] [part of a name]`. The
- * resource has scopes, fields that depend on the user, ETags and the change log. Without a URL, a
- * server of the benchmark's own is started, whose commits wait for the disk. Ratios of medians are
+ * resource has ETags and the change log, on Postgres also scopes and fields that depend on the user.
+ * Without a URL, a server of the benchmark's own is started, whose commits wait for the disk. Ratios of medians are
  * the result; the numbers of requests depend on the machine and on what else runs there.
  */
 import { startPostgresCluster } from "../tests/support/postgres_cluster.ts";
@@ -107,7 +107,7 @@ const url = async (side: Side) =>
 const rows = 100_000;
 const started = {
   hand: servers.use(await startServer("hand", await url("hand"))),
-  ours: servers.use(await startServer("scoped", await url("ours"))),
+  ours: servers.use(await startServer(target === null ? "ours" : "scoped", await url("ours"))),
 };
 console.log(
   `${engine}, ${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s`,
