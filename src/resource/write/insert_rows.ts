@@ -5,13 +5,13 @@ import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
-import { wholeBody, withinAsync } from "./values/body_path.ts";
+import { atBodyPath, wholeBody, withinAsync } from "./values/body_path.ts";
 import { failedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
 import { UnorderedKeys, type WriteConnection } from "./transaction/in_transaction.ts";
 import { requireWithinScope } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
-import { scopeOfStatement } from "./scope_of_statement.ts";
+import { scopeOfStatement, scopeProblem } from "./scope_of_statement.ts";
 
 /**
  * Inserts rows, checks them against the scope and runs the after-hooks. Returns the rows in the
@@ -36,6 +36,8 @@ export async function insertRows(
       inserted.push(...inOrderOf(some, returned, table));
     } catch (error) {
       const done = inserted.length;
+      const failure = scopeProblem(error, write.grant.access);
+      if (failure !== error) throw atBodyPath(failure, bodyPaths[done] ?? wholeBody);
       throw failedWrite(
         error,
         write.resource,

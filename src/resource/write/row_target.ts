@@ -17,6 +17,7 @@ import type { BodyPath, ResourceRequest, WriteCall } from "../model/operation.ts
 import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import { atBodyPath, wholeBody } from "./values/body_path.ts";
 import { InvalidFields } from "./values/parse_fields.ts";
+import { outsideScope } from "./scope_of_statement.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
 /** The row that a request addresses in its path. `key` is null for an invalid id. */
@@ -153,9 +154,5 @@ export async function requireWithinScope(
   const within = await readByKeys(what, resource, connection);
   const outside = keys.findIndex((key) => !within.has(keyId(key, table)));
   if (outside < 0) return;
-  const problem = new Problem(
-    "forbidden",
-    `Cannot ${grant.access}: the row would lie outside your scope`,
-  );
-  throw atBodyPath(problem, bodyPaths[outside] ?? wholeBody);
+  throw atBodyPath(outsideScope(grant.access), bodyPaths[outside] ?? wholeBody);
 }

@@ -1,5 +1,8 @@
+import type { Access } from "../../auth/scope.ts";
+import { DatabaseError } from "../../db/database_error.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
 import type { InsertPlan } from "../../plan/plan.ts";
+import { Problem } from "../../problem/problem.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 
@@ -23,4 +26,17 @@ export function scopeOfStatement(
   const { grant: { rows } } = write;
   const isRequired = rows.kind !== "all" && inserts !== "read-back" && canRequireScope(write);
   return isRequired ? { within: rows } : {};
+}
+
+/** Returns the 403 of a write that would create or move a row outside of the scope. */
+export function outsideScope(access: Access, cause?: unknown): Problem {
+  return new Problem("forbidden", `Cannot ${access}: the row would lie outside your scope`, {
+    cause,
+  });
+}
+
+/** Returns the 403 if a statement failed because its row is outside of the required scope. */
+export function scopeProblem(error: unknown, access: Access): unknown {
+  const isOutside = error instanceof DatabaseError && error.kind === "outside-scope";
+  return isOutside ? outsideScope(access, error) : error;
 }

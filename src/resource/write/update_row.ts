@@ -20,7 +20,7 @@ import {
 } from "./row_target.ts";
 import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterUpdate } from "./run_hooks.ts";
-import { scopeOfStatement } from "./scope_of_statement.ts";
+import { scopeOfStatement, scopeProblem } from "./scope_of_statement.ts";
 
 /** The update of the row that a request addresses. */
 export interface NamedUpdate {
@@ -89,6 +89,10 @@ export async function updateReturning(
     return (await fetchRows(connection, within === undefined ? plan : { ...plan, within }, reader))
       .rows[0] ?? null;
   } catch (error) {
-    throw failedWrite(error, resource, () => [{ ...wholeBody, values: set }]);
+    throw failedWrite(
+      scopeProblem(error, "update"),
+      resource,
+      () => [{ ...wholeBody, values: set }],
+    );
   }
 }
