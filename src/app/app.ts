@@ -6,11 +6,8 @@ import type { AppConfig, OpenConfig } from "./config.ts";
 import { openConfiguredDatabase } from "../engines/drizzle/open_configured_database.ts";
 import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
-import { checkTables, type TableOfDriver } from "../db/tables/check_tables.ts";
+import type { TableOfDriver } from "../db/tables/check_tables.ts";
 import type { Driver } from "../db/driver.ts";
-import { conflictTables } from "../db/tables/conflict_tables.ts";
-import { tablesWithFinalRows } from "../db/tables/final_rows.ts";
-import { leadingColumns } from "../db/tables/leading_columns.ts";
 import { RoleRights } from "../db/tables/role_rights.ts";
 import { createGuard, type Guard } from "../guard/guard.ts";
 import {
@@ -31,23 +28,18 @@ import {
   requireTableInfo,
   type ResourceDefinition,
 } from "../resource/define/resource_definition.ts";
-import { checkRoleRights } from "../resource/live/shown_to_role.ts";
 import { LiveHubs } from "../resource/live/live_hubs.ts";
 import { resolveChangeRecordings } from "../resource/define/resolve_change_recordings.ts";
-import type { Resource } from "../resource/model/resource.ts";
 import { readDefinition } from "../resource/define/read_definition.ts";
 import { widenReferences } from "../resource/define/widen_references.ts";
 import { type AppStore, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "../runtime/worker_claim.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
-import type { Observer } from "../runtime/observation.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { openAppOutbox } from "../search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts";
-import type { RelationStep } from "../schema/relation.ts";
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { routersOf } from "../service/auth_routes.ts";
 import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
@@ -55,6 +47,7 @@ import { pagesOf } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
 import { serveMcp } from "./serve_mcp.ts";
 import { resolveResources } from "./resolve_resources.ts";
+import { readTables, unreadTables } from "./read_tables.ts";
 
 /**
  * The assembled app of a service, without a listener. `Api` contains the types of the resources,
@@ -213,8 +206,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     ...{ credentials, recheckMs, recordings, limits, queryTimeoutMs, runtime },
   });
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
-  const [conflicting, final] = [new Set<TableInfo>(), new Set<TableInfo>()];
-  const known = { indexed: new Set<ColumnInfo>(), conflicting, final };
+  const known = unreadTables();
   const roleRights = new RoleRights(tablesOf(config), runtime);
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, runtime };
   const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
@@ -275,41 +267,12 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   };
 }
 
-/** Checks the tables, and reads properties of the tables that only the database knows. */
-async function readTables(
-  resources: readonly Resource[],
-  { indexed, conflicting, final, roleRights }: KnownOfTables,
-  observe: Observer,
-): Promise<void> {
-  const tables = resources.flatMap(tablesInReach);
-  await Promise.all([checkTables(tables, observe), roleRights.readFirst()]);
-  checkRoleRights(resources, roleRights, observe);
-  for (const column of await leadingColumns(tables)) indexed.add(column);
-  for (const table of await conflictTables(tables)) conflicting.add(table);
-  for (const table of await tablesWithFinalRows(tables)) final.add(table);
-}
-
-interface KnownOfTables {
-  readonly indexed: Set<ColumnInfo>;
-  readonly conflicting: Set<TableInfo>;
-  readonly final: Set<TableInfo>;
-  readonly roleRights: RoleRights;
-}
-
 async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> {
   await Promise.all(parts.map((part) => part.close?.()));
 }
 
 /** The time in which `drain` ends all live streams, in ms. A listener waits longer for requests. */
 const drainWindowMs = 5_000;
-
-/** Returns the served table and the tables that its relations read, including link tables. */
-function tablesInReach({ table, driver, relations }: Resource): readonly TableOfDriver[] {
-  const steps = [...relations.values()].flatMap((relation): readonly RelationStep[] =>
-    relation.steps
-  );
-  return [{ table, driver }, ...steps.map((step) => ({ table: step.table, driver }))];
-}
 
 function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {
   return resources.map(({ table, options }) => (

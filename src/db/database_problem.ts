@@ -55,14 +55,10 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "replaced":
     case "read-only":
       return unavailable(`Cannot ${access}: the database is not available`, cause);
-    // Rules of the table rewrite the statement.
     case "no-returning":
+    case "outside-scope":
     case "forbidden":
       return new Problem("forbidden", `Cannot ${access}: the database does not allow it`, {
-        cause,
-      });
-    case "outside-scope":
-      return new Problem("forbidden", `Cannot ${access}: the row would lie outside your scope`, {
         cause,
       });
     case "writing-read":

@@ -161,7 +161,7 @@ test("random writes together have the results that they have alone", async (open
     const separate = [];
     for (const write of writes) {
       const { text, values } = write("alone");
-      separate.push(await settled(driver.query({ text, values })));
+      separate.push(await outcomeOf(driver.query({ text, values })));
     }
     assertEquals(shared, separate);
   }
@@ -209,10 +209,10 @@ interface Outcome {
 
 /** Runs writes at the same time. */
 function together(driver: Driver, statements: readonly Statement[]): Promise<readonly Outcome[]> {
-  return Promise.all(statements.map((statement) => settled(writeAlone(driver, statement))));
+  return Promise.all(statements.map((statement) => outcomeOf(writeAlone(driver, statement))));
 }
 
-async function settled(running: Promise<QueryResult> | QueryResult): Promise<Outcome> {
+async function outcomeOf(running: Promise<QueryResult> | QueryResult): Promise<Outcome> {
   try {
     const { rows, changed } = await running;
     return { rows, changed };

@@ -66,7 +66,6 @@ export interface ResourceContext {
    * The set is filled after the database was queried.
    */
   readonly conflicting: ReadonlySet<TableInfo>;
-  /** The tables whose returned rows are final. The set is filled at the same time. */
   readonly final: ReadonlySet<TableInfo>;
   /** The rights of database roles, read after the database was queried. */
   readonly roleRights: RoleRights;
@@ -221,8 +220,7 @@ export function resolveResource(
     nestedWrites,
     served,
     isIndexed: context.isIndexed,
-    views: new WeakMap(),
-    returnsFinalRows: () => context.final.has(table),
+    ...{ views: new WeakMap(), returnsFinalRows: () => context.final.has(table) },
     roleRights: context.roleRights,
     hub: () => context.hubOf(driver),
     search,

@@ -9,9 +9,8 @@ import { atBodyPath, wholeBody, withinAsync } from "./values/body_path.ts";
 import { failedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
 import { UnorderedKeys, type WriteConnection } from "./transaction/in_transaction.ts";
-import { requireWithinScope } from "./row_target.ts";
+import { requireWithinScope, scopeOfStatement, scopeProblem } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
-import { scopeOfStatement, scopeProblem } from "./scope_of_statement.ts";
 
 /**
  * Inserts rows, checks them against the scope and runs the after-hooks. Returns the rows in the

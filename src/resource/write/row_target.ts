@@ -1,8 +1,11 @@
 import type { Access } from "../../auth/scope.ts";
 import type { Connection } from "../../db/driver.ts";
+import { DatabaseError } from "../../db/database_error.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
+import { relatedTerms } from "../../filter/related_terms.ts";
 import { isSameKeyValue, type Key, keyFilter, keyId, parseKey } from "../../plan/key.ts";
+import type { InsertPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -17,7 +20,6 @@ import type { BodyPath, ResourceRequest, WriteCall } from "../model/operation.ts
 import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import { atBodyPath, wholeBody } from "./values/body_path.ts";
 import { InvalidFields } from "./values/parse_fields.ts";
-import { outsideScope } from "./scope_of_statement.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
 /** The row that a request addresses in its path. `key` is null for an invalid id. */
@@ -155,4 +157,39 @@ export async function requireWithinScope(
   const outside = keys.findIndex((key) => !within.has(keyId(key, table)));
   if (outside < 0) return;
   throw atBodyPath(outsideScope(grant.access), bodyPaths[outside] ?? wholeBody);
+}
+
+/**
+ * Returns true if the statement that writes a row can also require the scope of the write. The
+ * scope must depend only on the row itself, because a statement does not see its own rows in other
+ * tables' conditions, and no trigger may change the row later.
+ */
+export function canRequireScope({ grant, resource }: WriteCall): boolean {
+  const { driver } = resource;
+  if (grant.rows.kind === "all") return true;
+  return driver.dialect.requireRow !== null && driver.loneWrites !== undefined &&
+    resource.returnsFinalRows() && relatedTerms(grant.rows).length === 0;
+}
+
+/** Returns the scope for the plan of a statement that writes one row, if the plan can require it. */
+export function scopeOfStatement(
+  write: WriteCall,
+  { inserts }: { readonly inserts: string },
+): Pick<InsertPlan, "within"> {
+  const { grant: { rows } } = write;
+  const isRequired = rows.kind !== "all" && inserts !== "read-back" && canRequireScope(write);
+  return isRequired ? { within: rows } : {};
+}
+
+/** Returns the 403 of a write that would create or move a row outside of the scope. */
+export function outsideScope(access: Access, cause?: unknown): Problem {
+  return new Problem("forbidden", `Cannot ${access}: the row would lie outside your scope`, {
+    cause,
+  });
+}
+
+/** Returns the 403 if a statement failed because its row is outside of the required scope. */
+export function scopeProblem(error: unknown, access: Access): unknown {
+  const isOutside = error instanceof DatabaseError && error.kind === "outside-scope";
+  return isOutside ? outsideScope(access, error) : error;
 }

@@ -7,9 +7,8 @@ import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { inTransaction } from "./transaction/in_transaction.ts";
-import { type RowTarget, writableTarget } from "./row_target.ts";
+import { canRequireScope, type RowTarget, scopeOfStatement, writableTarget } from "./row_target.ts";
 import { nextVersion, withMoments } from "./row_version.ts";
-import { canRequireScope, scopeOfStatement } from "./scope_of_statement.ts";
 import { updateReturning } from "./update_row.ts";
 
 /** The largest version that one more can be added to without loss of digits in JavaScript. */

@@ -15,12 +15,13 @@ import {
   lockTarget,
   requireWithinScope,
   type RowTarget,
+  scopeOfStatement,
+  scopeProblem,
   targetNotWritten,
   writableTarget,
 } from "./row_target.ts";
 import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterUpdate } from "./run_hooks.ts";
-import { scopeOfStatement, scopeProblem } from "./scope_of_statement.ts";
 
 /** The update of the row that a request addresses. */
 export interface NamedUpdate {

@@ -15,7 +15,7 @@ export interface SharedReadsParts {
   readonly limit: () => Deadline;
   /** True if clients see the messages of RAISE. */
   readonly raisedMessages: boolean;
-  /** Runs a statement on a connection of its own. */
+  /** Runs a statement on a separate connection. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
 }
 
@@ -33,14 +33,14 @@ const maxConnections = 2;
 /** The maximum number of reads that are sent together. */
 const maxReads = 32;
 
-/** After this time, a read that still waits runs again on a connection of its own. */
+/** After this time, a read that still waits runs again on a separate connection. */
 const maxWaitMs = 100;
 
 /**
  * Runs reads of one row by its key. Concurrent reads share a connection and are sent without
  * waiting for each response, which needs fewer messages and fewer switches between processes. Each
  * read has its own result or error. A read that waits too long for another one, for example because
- * a table is locked, runs again on a connection of its own.
+ * a table is locked, runs again on a separate connection.
  */
 export class SharedReads {
   readonly #parts: SharedReadsParts;

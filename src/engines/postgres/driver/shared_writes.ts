@@ -23,7 +23,7 @@ export interface SharedWritesParts {
   readonly committed: () => void;
 }
 
-/** A waiting write, and the functions that settle the promise of its caller. */
+/** A waiting write, and the functions that resolve or reject the promise of its caller. */
 interface WaitingWrite {
   readonly statement: Statement;
   readonly resolve: (result: QueryResult) => void;
@@ -48,10 +48,10 @@ const maxWaitMs = 300;
 /** A write that takes longer than this time delays the other writes of its transaction too long. */
 const slowMs = 200;
 
-/** After a slow execution, writes with the same text run alone for this time. */
+/** After a slow execution, writes with the same SQL run alone for this time. */
 const apartMs = 10_000;
 
-/** The maximum number of texts that are remembered as slow. */
+/** The maximum number of SQL strings that are remembered as slow. */
 const maxSlowTexts = 100;
 
 /** The number of writes that run alone after a failed transaction: at first, and at most. */
@@ -62,7 +62,7 @@ const [firstAlone, maxAlone] = [8, 512];
  * commit and its messages: BEGIN, the statements and COMMIT are sent without waiting for responses.
  *
  * A failed statement rolls back the whole transaction. Then each of its writes runs alone, so every
- * caller gets the result or the error of its own statement. This needs the server's confirmation
+ * caller gets the result or the error of that statement. This needs the server's confirmation
  * that nothing was committed. If the connection is lost instead, the outcome of every write in the
  * transaction is unknown, and no write is repeated.
  */
@@ -80,7 +80,7 @@ export class SharedWrites implements Connection {
   /** The number of next writes that run alone, and this number after the next failure. */
   #alone = 0;
   #aloneAfterFailure = firstAlone;
-  /** For each text that took long, the time until which it runs alone. */
+  /** For each SQL string that took long, the time until which it runs alone. */
   readonly #slow = new Map<string, number>();
 
   constructor(parts: SharedWritesParts) {
@@ -224,14 +224,17 @@ export class SharedWrites implements Connection {
       const [reason] = [commit, ...results].flatMap((one) =>
         one.status === "rejected" ? [one.reason] : []
       );
-      return { outcome: "unknown", results: writes.map(() => ({ status: "rejected", reason })) };
+      return {
+        outcome: "unknown",
+        results: writes.map(() => ({ status: "rejected" as const, reason })),
+      };
     }
     return isCommitted(commit) && results.every(({ status }) => status === "fulfilled")
       ? { outcome: "committed", results }
       : { outcome: "rolled back", results };
   }
 
-  /** Remembers the texts of the writes that took long. `times` has one more item than `writes`. */
+  /** Remembers the SQL of the writes that took long. `times` has one more item than `writes`. */
   #noteSlow(writes: readonly WaitingWrite[], times: readonly number[]): void {
     writes.forEach(({ statement: { text } }, index) => {
       const [from = 0, to = 0] = times.slice(index, index + 2);
@@ -264,15 +267,20 @@ export class SharedWrites implements Connection {
   }
 }
 
+/** The outcome of one promise, as `Promise.allSettled` returns it. */
+type Outcome<Value> =
+  | { readonly status: "fulfilled"; readonly value: Value }
+  | { readonly status: "rejected"; readonly reason: unknown };
+
 /** The outcome of a shared transaction, and of each of its statements. */
 interface SentTransaction {
   /** `separate` if the server has rejected BEGIN. */
   readonly outcome: "committed" | "rolled back" | "separate" | "unknown";
-  readonly results: readonly PromiseSettledResult<QueryResult>[];
+  readonly results: readonly Outcome<QueryResult>[];
 }
 
 /** Returns true if COMMIT has committed. After a failed statement, the response is ROLLBACK. */
-function isCommitted(commit: PromiseSettledResult<PostgresResult>): boolean {
+function isCommitted(commit: Outcome<PostgresResult>): boolean {
   return commit.status === "fulfilled" && commit.value.command === "COMMIT";
 }
 

@@ -19,7 +19,7 @@ import {
   type SqlValue,
 } from "../../../sql/fragment.ts";
 import { advanceCounter } from "./advance_counter.ts";
-import { leadingColumnsSql } from "./leading_columns_sql.ts";
+import { leadingColumnsSql } from "../driver/tables/leading_columns_sql.ts";
 import { hasOtherForms, postgresKinds } from "./postgres_kinds.ts";
 import { postgresEstimate } from "./row_estimate.ts";
 import { postgresImages } from "./row_images.ts";

@@ -11,8 +11,8 @@ import { type AroundPart, JoinedCalls, PartConnection, PartDriver } from "./join
 import type { Resource } from "../../model/resource.ts";
 import type { OperationCall, WriteCall } from "../../model/operation.ts";
 import { followGivenKeys } from "./follow_given_keys.ts";
+import { canRequireScope } from "../row_target.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
-import { canRequireScope } from "../scope_of_statement.ts";
 
 /**
  * How rows are inserted: as many as possible in one statement, each in a separate statement so that

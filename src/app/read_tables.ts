@@ -1,0 +1,47 @@
+import { checkTables, type TableOfDriver } from "../db/tables/check_tables.ts";
+import { conflictTables } from "../db/tables/conflict_tables.ts";
+import { tablesWithFinalRows } from "../db/tables/final_rows.ts";
+import { leadingColumns } from "../db/tables/leading_columns.ts";
+import type { RoleRights } from "../db/tables/role_rights.ts";
+import { checkRoleRights } from "../resource/live/shown_to_role.ts";
+import type { Resource } from "../resource/model/resource.ts";
+import type { Observer } from "../runtime/observation.ts";
+import type { RelationStep } from "../schema/relation.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+
+/** Properties of tables that only the database knows. {@link readTables} fills the sets. */
+export interface KnownOfTables {
+  /** The columns that indexes begin with. */
+  readonly indexed: Set<ColumnInfo>;
+  /** The tables whose definitions say how a conflict is resolved. */
+  readonly conflicting: Set<TableInfo>;
+  /** The tables in which no trigger or rule changes a row after the statement that wrote it. */
+  readonly final: Set<TableInfo>;
+}
+
+/** Returns the sets before the tables are read. */
+export function unreadTables(): KnownOfTables {
+  return { indexed: new Set(), conflicting: new Set(), final: new Set() };
+}
+
+/** Checks the tables, and reads properties of the tables that only the database knows. */
+export async function readTables(
+  resources: readonly Resource[],
+  { indexed, conflicting, final, roleRights }: KnownOfTables & { readonly roleRights: RoleRights },
+  observe: Observer,
+): Promise<void> {
+  const tables = resources.flatMap(tablesInReach);
+  await Promise.all([checkTables(tables, observe), roleRights.readFirst()]);
+  checkRoleRights(resources, roleRights, observe);
+  for (const column of await leadingColumns(tables)) indexed.add(column);
+  for (const table of await conflictTables(tables)) conflicting.add(table);
+  for (const table of await tablesWithFinalRows(tables)) final.add(table);
+}
+
+/** Returns the served table and the tables that its relations read, including link tables. */
+function tablesInReach({ table, driver, relations }: Resource): readonly TableOfDriver[] {
+  const steps = [...relations.values()].flatMap((relation): readonly RelationStep[] =>
+    relation.steps
+  );
+  return [{ table, driver }, ...steps.map((step) => ({ table: step.table, driver }))];
+}
