@@ -51,6 +51,19 @@ test("a locked table holds up only its own reads", async (open) => {
   });
 });
 
+test("reads of a table that is altered have their rows", async (open) => {
+  const driver = await open({ maxConnections: 3 });
+  const other = await open({ maxConnections: 1 });
+  await runScript(driver, tables);
+  for (const type of ["bigint", "int", "bigint", "int"]) {
+    for (let round = 0; round < 2; round++) {
+      const results = await Promise.all(range(40).map((n) => read(driver, byKey(n))));
+      assertEquals(results, range(40).map((n) => [[String(n), `row ${n}`]]));
+    }
+    await query(other, `ALTER TABLE t ALTER COLUMN n TYPE ${type}`);
+  }
+});
+
 test("reads are run again if their connection is lost", async (open) => {
   const driver = await open({ waitLimitMs: 60_000, maxConnections: 6 });
   const other = await open({ maxConnections: 1 });

@@ -132,6 +132,37 @@ test("the outcome of every write is unknown if the connection is lost", async (o
   await writeAlone(driver, insert("id", 100));
 });
 
+test("a table that is altered makes no write happen twice", async (open) => {
+  const driver = await open();
+  const other = await open({ maxConnections: 1 });
+  await runScript(driver, tables);
+  for (let round = 0; round < 6; round++) {
+    const add = (n: number) => insert("id", 1_000 * round + n, " RETURNING *");
+    const before = await together(driver, range(30).map(add));
+    assertEquals(before.flatMap(({ error }) => error ?? []), []);
+    await query(other, `ALTER TABLE t ALTER COLUMN n TYPE ${round % 2 === 0 ? "bigint" : "int"}`);
+    const after = await together(driver, range(30).map((n) => add(100 + n)));
+    assertEquals(after.flatMap(({ error }) => error ?? []), []);
+  }
+  assertEquals((await query(driver, "SELECT count(*) FROM t")).rows, [["360"]]);
+});
+
+test("a slow write does not add its time to the writes of its transaction", async (open) => {
+  const driver = await open();
+  await runScript(driver, tables);
+  const slow = (n: number): Statement => ({
+    text: "INSERT INTO t (id) SELECT $1::int FROM pg_sleep(3)",
+    values: [500 + n],
+  });
+  let slowOver = 0;
+  const slowWrites = range(10).map((n) => writeAlone(driver, slow(n)).then(() => slowOver++));
+  const others = range(10).map((n) => writeAlone(driver, insert("id", n)));
+  await Promise.all(others);
+  // The first two run alone, and the transaction of the other ones ends after 200 ms.
+  assert(slowOver <= 2, `${slowOver} slow writes were over`);
+  await Promise.all(slowWrites);
+});
+
 test("a shared write inside of a transaction throws at once", async (open) => {
   const driver = await open();
   await runScript(driver, tables);

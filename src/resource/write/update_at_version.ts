@@ -65,9 +65,11 @@ function versionStep(
   if (precondition !== null) {
     const version = integerVersionOf(precondition, etag);
     const next = nextVersion(version);
-    return version === null || next === null
-      ? null
-      : { from: comparison(equalOperator, field, [version]), next };
+    return version === null || next === null ? null : {
+      from: comparison(equalOperator, field, [version]),
+      // The column may be too narrow for the next version of a wrong precondition.
+      next: driver.dialect.checksTypes ? incrementedValue : next,
+    };
   }
   // An engine whose columns store values of any type does not check that the version is a number.
   const isCounted = field.kind === "integer" && driver.dialect.checksTypes && set.size > 0;

@@ -21,9 +21,15 @@ export interface PostgresConnection {
   readonly lost: boolean;
   /**
    * Runs one statement. Values are text in both directions. Rejects with the library's own errors.
-   * Rejects as `unavailable` if the connection was lost before the statement was sent.
+   * Rejects as `unavailable` if the connection was lost before the statement was sent. Set
+   * `isPipelined` if further statements are sent before the response. Then the statement is sent at
+   * most once, even if its prepared form is stale.
    */
-  run(text: string, values: readonly (string | null)[]): Promise<PostgresResult>;
+  run(
+    text: string,
+    values: readonly (string | null)[],
+    isPipelined?: boolean,
+  ): Promise<PostgresResult>;
   /**
    * Runs one read-only statement. `keep` is called for each row when it arrives. If `keep` returns
    * false, the result omits this row and all previous rows.

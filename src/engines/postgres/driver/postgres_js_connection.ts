@@ -7,6 +7,7 @@ import { cancelQuery } from "./cancel_read.ts";
 import { isStalePlan } from "./postgres_errors.ts";
 import { createPacedSocketFactory } from "./paced_socket.ts";
 import type { PostgresConnection, PostgresResult, ScheduledRead } from "./postgres_connection.ts";
+import { neverRepeat } from "./never_repeat.ts";
 import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
 
@@ -100,9 +101,14 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#alterations !== this.#options.alterations.count;
   }
 
-  run(text: string, values: readonly (string | null)[]): Promise<PostgresResult> {
+  run(
+    text: string,
+    values: readonly (string | null)[],
+    isPipelined = false,
+  ): Promise<PostgresResult> {
     if (this.#lost) return Promise.reject(new DatabaseError("unavailable", connectionLoss()));
-    return this.#send(text, values, this.#prepares(text)).result;
+    const prepare = this.#prepares(text);
+    return this.#send(text, values, { prepare, isPipelined }).result;
   }
 
   read(
@@ -110,7 +116,7 @@ export class PostgresJsConnection implements PostgresConnection {
     values: readonly (string | null)[],
     keep: (row: readonly (string | null)[]) => boolean,
   ): ScheduledRead {
-    if (!this.#lost) return this.#send(text, values, this.#prepares(text), keep);
+    if (!this.#lost) return this.#send(text, values, { prepare: this.#prepares(text) }, keep);
     const result = Promise.reject(new DatabaseError("unavailable", connectionLoss()));
     return { result, cancel: () => Promise.resolve() };
   }
@@ -206,7 +212,7 @@ export class PostgresJsConnection implements PostgresConnection {
    * connection until it can connect, even after the waiting request has timed out.
    */
   #begin(text: string): Promise<void> {
-    return this.#within(this.#send(text, [], false).result);
+    return this.#within(this.#send(text, [], { prepare: false }).result);
   }
 
   /** Waits for the work that precedes the next statement. Drops a connection that hangs. */
@@ -228,13 +234,17 @@ export class PostgresJsConnection implements PostgresConnection {
   #send(
     text: string,
     values: readonly (string | null)[],
-    prepare: boolean,
+    { prepare, isPipelined = false }: {
+      readonly prepare: boolean;
+      readonly isPipelined?: boolean;
+    },
     keep: (row: readonly (string | null)[]) => boolean = keepAll,
   ): ScheduledRead {
     // `simple: false` is missing in the declarations. Without it, the library sends a statement
     // without values by the simple protocol, which would run several statements in one string.
     const options = { prepare, simple: false };
     const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
+    if (isPipelined) neverRepeat(query);
     // Makes each row an array. A separate call, because the type that `values()` returns has no
     // `forEach`.
     query.values();

@@ -26,9 +26,10 @@ export async function openConnection(
 export async function run(
   connection: PostgresConnection,
   statement: Statement,
+  isPipelined = false,
 ): Promise<QueryResult> {
   return toQueryResult(
-    await connection.run(statement.text, statement.values.map(toPostgresText)),
+    await connection.run(statement.text, statement.values.map(toPostgresText), isPipelined),
     statement,
   );
 }

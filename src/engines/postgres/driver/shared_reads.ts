@@ -5,6 +5,7 @@ import type { Statement } from "../../../sql/fragment.ts";
 import type { QueryResult } from "../../../db/driver.ts";
 import type { Pool } from "./connection_pool.ts";
 import type { PostgresSession } from "./postgres_connection.ts";
+import { isStalePlan } from "./postgres_errors.ts";
 import { openConnection, run, translated } from "./run_statement.ts";
 
 /** The dependencies of {@link SharedReads}. */
@@ -99,11 +100,11 @@ export class SharedReads {
         const connection = await openConnection(session, deadline);
         await Promise.all(reads.map(async (read) => {
           try {
-            const result = await run(connection, read.statement);
+            const result = await run(connection, read.statement, true);
             read.isOver = true;
             read.resolve(result);
           } catch (error) {
-            if (connection.lost) this.#runAlone(read);
+            if (connection.lost || isStalePlan(error)) this.#runAlone(read);
             else this.#fail(read, error);
           }
         }));

@@ -39,17 +39,21 @@ const maxLength = 256 * 1024;
 /** The maximum number of writes that run at the same time while no transaction is shared. */
 const maxSeparate = 2;
 
-/** The maximum time for which a statement of a shared transaction waits for a lock. */
-const maxLockMs = 100;
+/**
+ * The time limits in a shared transaction: for the wait for a lock, and for a statement. A longer
+ * statement would delay the other writes, so it fails, and each write runs alone.
+ */
+const limits =
+  "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
 /** Beyond this time, waiting writes no longer wait for a shared transaction. */
 const maxWaitMs = 300;
 
-/** A write that takes longer than this time delays the other writes of its transaction too long. */
-const slowMs = 200;
+/** A write that takes longer than this time runs alone for a while. */
+const slowMs = 100;
 
 /** After a slow execution, writes with the same SQL run alone for this time. */
-const apartMs = 10_000;
+const apartMs = 60_000;
 
 /** The maximum number of SQL strings that are remembered as slow. */
 const maxSlowTexts = 100;
@@ -201,16 +205,16 @@ export class SharedWrites implements Connection {
     const { clock } = this.#parts;
     const beganAt = clock.elapsedMs();
     const endedAt: number[] = [];
-    const began = connection.run("BEGIN", []);
-    const limited = connection.run(`SET LOCAL lock_timeout = ${maxLockMs}`, []);
+    const began = connection.run("BEGIN", [], true);
+    const limited = connection.run(limits, [], true);
     const statements = writes.map(async ({ statement }, index) => {
       try {
-        return await run(connection, statement);
+        return await run(connection, statement, true);
       } finally {
         endedAt[index] = clock.elapsedMs();
       }
     });
-    const ended = connection.run("COMMIT", []);
+    const ended = connection.run("COMMIT", [], true);
     const [begin, , commit, ...results] = await Promise.allSettled([
       began,
       limited,
