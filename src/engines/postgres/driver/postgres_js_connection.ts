@@ -7,6 +7,7 @@ import { cancelQuery } from "./cancel_read.ts";
 import { isStalePlan } from "./postgres_errors.ts";
 import { createPacedSocketFactory } from "./paced_socket.ts";
 import type { PostgresConnection, PostgresResult, ScheduledRead } from "./postgres_connection.ts";
+import { textValues } from "./text_values.ts";
 import { neverRepeat } from "./never_repeat.ts";
 import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
@@ -162,7 +163,7 @@ export class PostgresJsConnection implements PostgresConnection {
       fetch_types: false,
       // Passes the server and the credentials of the client unchanged.
       ...(server as postgres.Options<Record<string, postgres.PostgresType>> | null),
-      types: { text: asText },
+      types: { text: textValues },
       connection: this.#settings(),
       onnotice: () => {},
       ...this.#undeclared(),
@@ -324,12 +325,3 @@ function isFromServer(error: unknown): boolean {
 function connectionLoss(): Error {
   return Object.assign(new Error("The connection was lost"), { code: "CONNECTION_CLOSED" });
 }
-
-/** Sends values as text. The library's conversions lose digits and alter invalid values. */
-const asText: postgres.PostgresType<string> = {
-  to: 25,
-  // The numbers of the converted types: text, numbers, json, bool, times, bytea.
-  from: [25, 21, 23, 26, 700, 701, 114, 3802, 16, 1082, 1114, 1184, 17],
-  serialize: (value: string) => value,
-  parse: (text: string) => text,
-};
