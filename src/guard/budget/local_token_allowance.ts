@@ -144,7 +144,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     this.#held = 0;
     try {
       const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
-      // The process may have leased tokens during the wait. These also pay for the returned tokens.
+      // During the wait for the store, another request of this process may have leased tokens.
       const whole = demand.amount + demand.taken;
       if (!drawn.isGranted && this.#held + roundingTolerance >= whole) {
         this.#held -= whole;

@@ -65,7 +65,7 @@ const heldAt = `${meta("floor")} AS floor,
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
     END) AS held`;
 
-/** The number of changes in the next step, at least one, from the stored sizes of images. */
+/** The number of changes in the next step of the log: at least one, limited by their bytes. */
 const countOfStep = `(SELECT count(*) FROM (
   SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
     SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes

@@ -93,7 +93,7 @@ export class CrossProcessWriteLock {
     this.#locks = null;
   }
 
-  /** Opens the lock files if another process has created them, after it found this process. */
+  /** Opens the lock files if another process has found this process and created the files. */
   #look(): Locks | null {
     const now = this.#options.clock.elapsedMs();
     if (this.#isOff || now < this.#looksAt) return null;

@@ -40,7 +40,7 @@ export function withoutRowChecks(text: string): string {
   return text.replace(groupChecks, "").replace(rowChecks, "1");
 }
 
-/** Returns a check of the time before a condition that takes longer for longer strings. */
+/** Returns SQL that checks the time limit, for use before a condition on a long string. */
 export function textTimeCheck(operand: Fragment): Fragment {
   return sql`abs(${name}(octet_length(${operand})))`;
 }

@@ -23,7 +23,7 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   #isOpen = true;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Joins the transaction of this connection, whose driver may itself belong to a part. */
+  /** Joins the transaction of a driver. The driver may be that of a joined transaction. */
   constructor(driver: Driver, around: AroundPart<Notes>, depth = 1) {
     this.base = driver instanceof PartDriver ? driver.base : driver;
     this.#around = around;
