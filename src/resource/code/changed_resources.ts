@@ -71,7 +71,6 @@ function changedResources(
     const made: Resource = changes === null ? resource : {
       ...resource,
       ...changes,
-      views: new WeakMap(),
       served: {
         get(table) {
           const target = resource.served.get(table);

@@ -183,10 +183,10 @@ export interface Resource {
   /** Returns true if an index begins with this column, which may belong to any served table. */
   isIndexed(column: ColumnInfo): boolean;
   /**
-   * The views of this resource with the fields of callers: with plain numbers, and with safe ones.
-   * `narrowedFor` fills this cache, which belongs to this resource alone.
+   * The views of each resource by the fields of callers: with plain numbers, and with safe ones.
+   * `narrowedFor` fills this cache. Copies of a resource share the cache, so each has its own key.
    */
-  readonly views: WeakMap<object, [Resource?, Resource?]>;
+  readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
   /** Returns true if no trigger changes a row after the statement that wrote and returned it. */
   returnsFinalRows(): boolean;
   /** The rights of the app's database roles on the served tables. */

@@ -91,7 +91,8 @@ const noFields = Object.freeze({});
 
 /** Returns the properties of a narrowed resource that do not depend on the request. */
 function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boolean): Resource {
-  const { views } = resource;
+  let views = resource.views.get(resource);
+  if (views === undefined) resource.views.set(resource, views = new WeakMap());
   let ofFields = views.get(own);
   if (ofFields === undefined) views.set(own, ofFields = []);
   const index = safeNumbers ? 1 : 0;
