@@ -10,10 +10,7 @@ import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import type { RowReader } from "./rows.ts";
 
-/**
- * One group of an aggregate: the values of its keys and metrics in wire form, in the order of the
- * plan.
- */
+/** A group of an aggregate: its keys and metrics in wire form, in the order of the plan. */
 export interface AggregateGroup {
   readonly key: readonly unknown[];
   readonly metrics: readonly unknown[];

@@ -57,10 +57,7 @@ export interface FailedConstraint {
 export interface RaisedError {
   /** The message for clients, or null if there is none or clients may not see it. */
   readonly message: string | null;
-  /**
-   * The response status that the error code of the trigger or function names, or null for another
-   * code.
-   */
+  /** The response status that the error code names, or null if the code names none. */
   readonly status: number | null;
 }
 

@@ -45,10 +45,7 @@ export interface ReadLimits {
   readonly maxBytes: number;
   /** The time limit of one statement, in milliseconds. */
   readonly timeoutMs: number;
-  /**
-   * True if the read is known to be slow. The driver then does not try the read in this thread
-   * first.
-   */
+  /** True if the read is known to be slow. Then the driver does not try it in this thread first. */
   readonly isLong?: boolean;
 }
 

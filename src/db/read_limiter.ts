@@ -65,8 +65,7 @@ export class ReadLimiter {
    * which rejects as `overloaded` if the read cannot run in time.
    */
   enter(limits: ReadLimits): LimiterEntry | Promise<LimiterEntry> {
-    // A read may have to wait although another read could run. Such a read does not block the
-    // others.
+    // A read may have to wait although other reads could run. It then does not block them.
     const read = new LimiterEntry(limits);
     if (this.#isBarred(read)) return this.#wait(read, limits);
     this.#running.add(read);

@@ -65,8 +65,7 @@ export class KvIdempotency implements IdempotencyStore {
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
-      // The parts expire later than the record. A reader that finds the record can therefore read
-      // the parts.
+      // The parts expire after the record, so a reader that finds the record can read the parts.
       const expireInMs = keepMs + partMarginMs;
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs, share }] });
     }

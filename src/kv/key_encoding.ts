@@ -52,7 +52,9 @@ function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
       // UTF-8 would encode a lone surrogate as U+FFFD, so different keys would become equal.
       if (!part.isWellFormed()) {
         throw new Error(
-          `Cannot use ${keyNameForMessage(key)}: a text in it holds half a character`,
+          `Cannot use ${
+            keyNameForMessage(key)
+          }: a string in the key contains half a surrogate pair`,
         );
       }
       return `\x02${escapeZeros(encodeText(part))}\0`;

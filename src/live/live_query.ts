@@ -30,10 +30,7 @@ export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">
   return `${resource} ${view.key}`;
 }
 
-/**
- * Returns a string that is equal for two live queries only if they send the same rows in the same
- * form.
- */
+/** Returns a string. Two queries with equal strings send the same rows in the same form. */
 export function liveQueryKey(query: LiveQuery): string {
   return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
 }

@@ -10,10 +10,7 @@ import type { ScopedRequest } from "./stream/scope_recheck.ts";
  * resource creates the view, because only the resource masks values.
  */
 export interface LiveView {
-  /**
-   * Views of one resource with the same key send rows in the same form, and share the bytes of
-   * events.
-   */
+  /** Views of one resource with the same key send rows in the same form and share event bytes. */
   readonly key: string;
   /** A key that is equal for views that differ only in the rights to included rows. */
   readonly shape: string;

@@ -65,10 +65,7 @@ export function rowSchemas(
   };
 }
 
-/**
- * Returns the schema of `_optimisticId`, the client's write id. Empty if no stream contains such
- * ids.
- */
+/** Returns the schema of `_optimisticId`, a client's write id. Empty if no stream contains it. */
 export function namedItem(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}

@@ -27,10 +27,7 @@ export interface OptionRules {
   readonly shape: OptionShape;
   /** Reads the members of an accepted value. If absent, the value is used unchanged. */
   readonly readParts?: (given: unknown, place: OptionLocation) => unknown;
-  /**
-   * Returns words for frequent mistakes, which replace "must be …" in the message. Returns null for
-   * other values.
-   */
+  /** Returns words for a frequent mistake, in place of "must be …", or null for other values. */
   readonly advice?: (given: unknown) => string | null;
   /** True if messages may show an invalid string. False or absent for a secret. */
   readonly showsTexts?: boolean;

@@ -97,10 +97,7 @@ export interface ColumnInfo extends ValueRules {
   readonly default: ColumnDefault | null;
   /** True if the database computes the column. Requests cannot write such a column. */
   readonly generated: boolean;
-  /**
-   * The SQL expression of a generated column. Null for other columns, and if the expression is
-   * unknown.
-   */
+  /** The SQL expression of a generated column, or null for other columns and if it is unknown. */
   readonly generatedSql: string | null;
   /**
    * The event at which the service sets the column to the current time, or null for never. Bodies

@@ -20,10 +20,7 @@ export interface DocumentTable {
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /** Returns a SELECT of the matching documents, as {@link LocalIndex.matches} does. */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
-  /**
-   * Returns a SELECT of at most `most` keys in the order of the index: after a key, or from the
-   * start.
-   */
+  /** Returns a SELECT of at most `most` keys in index order, after a key or from the start. */
   keysAfter(after: Key | null, most: number): Fragment;
 }
 

@@ -81,10 +81,7 @@ export interface IndexBackend {
     within: readonly Key[] | null,
     signal: AbortSignal,
   ): AsyncIterable<readonly Key[]>;
-  /**
-   * Returns at most `most` keys in the order of the index: after the key `after`, or from the
-   * start.
-   */
+  /** Returns at most `most` keys in index order, after the key `after` or from the start. */
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
   /** The functions of an index in the table's own database, or null for an index elsewhere. */
   readonly local: LocalIndex | null;

@@ -20,10 +20,7 @@ export interface JsonPathDialect {
   boundNumber(plain: string): Fragment;
 }
 
-/**
- * A value within a document, as SQL. Each member is NULL if the document has no such value or is
- * not JSON.
- */
+/** SQL of a value within a document. Each member is NULL without such a value or without JSON. */
 export interface JsonPathValue {
   /** The type, as a string: `'null'` for the JSON null, anything else for other values. */
   readonly type: Fragment;

@@ -6,10 +6,7 @@ import type { RowReader } from "../rows.ts";
 import { imageDecoder } from "./image_decoder.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/**
- * The optimistic ids of the rows that a transaction has written, by the string that identifies a
- * row.
- */
+/** The optimistic ids of the rows that a transaction has written, by the id of the row. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
 /**

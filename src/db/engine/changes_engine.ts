@@ -51,19 +51,13 @@ export interface ChangesEngine {
   readonly images: ImageFormat;
   /** Returns how to check for changes of other processes, and how often. */
   polling(driver: Driver, listener: PollingListener): PollingMethod;
-  /**
-   * A query for the log position before a write. Null if the log records the transaction of each
-   * change.
-   */
+  /** A query for the log position before a write. Null if changes record their transactions. */
   readonly mark: string | null;
   /** Returns a query for the running transaction's changes of a table since the position `mark`. */
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   /** The SQL with which the history of a row is read. */
   readonly history: HistoryFormat;
-  /**
-   * The part of a sentence that names the changes of tables without triggers that streams do not
-   * show.
-   */
+  /** The part of a sentence that names the changes that streams miss without triggers. */
   readonly untrackedConsequence: string;
   /** A sentence for the operator that says which writes streams show without triggers. */
   readonly ownWrites: string;

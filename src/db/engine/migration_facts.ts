@@ -18,10 +18,7 @@ export interface PlanningFacts {
   mayBeRename(left: string, right: string): boolean;
   /** Returns true if the type `to` can store each value of the type `from` unchanged. */
   isWider(from: string, to: string): boolean;
-  /**
-   * Returns a condition for values of a column that a conversion to the type replaces by 0, or
-   * null.
-   */
+  /** Returns a condition for values that a conversion to the type replaces by 0, or null. */
   notNumeric(type: string, column: string): string | null;
   /** Returns an SQL expression that converts a value to a type. */
   cast(value: string, type: string): string;

@@ -37,8 +37,7 @@ export async function migrateTables(run: MigrationRun): Promise<Migration> {
     try {
       return await migrateOnce(run);
     } catch (error) {
-      // Another process may be changing tables. The server then ends one of two deadlocked
-      // transactions.
+      // If another process changes tables too, the server ends one of two deadlocked transactions.
       const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
       if (!isRetryable || tries === maxTries) throw error;
     }

@@ -29,10 +29,7 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
   }
 }
 
-/**
- * Binds a number of rows. Rejects fractions, which Postgres would round, and NULL, which may mean
- * no limit.
- */
+/** Binds a number of rows. Rejects fractions, which Postgres rounds, and NULL (no limit). */
 function rowCount(value: unknown): Fragment {
   const count = typeof value === "bigint" ? Number(value) : value;
   if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) {

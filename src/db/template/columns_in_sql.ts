@@ -154,10 +154,7 @@ export function partAt(
   return token?.kind === "part" ? parts[token.index] : undefined;
 }
 
-/**
- * Returns true if two columns have the same name and the same form of values. Either can then
- * replace the other.
- */
+/** Returns true if two columns have the same name and form of values: one can replace the other. */
 function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
   if (left === null || right === null) return left === right;
   return left === right ||

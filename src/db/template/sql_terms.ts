@@ -8,10 +8,7 @@ export interface SqlTerms {
   clauseAt(index: number): string;
   /** Returns the index after the last token of the term. */
   endOf(index: number): number;
-  /**
-   * Returns true if a token is in the condition after WHEN, whose value is not a result of the
-   * CASE.
-   */
+  /** Returns true if a token is in a condition after WHEN, which is no result of the CASE. */
   isCondition(index: number): boolean;
   /** Returns a column of the token's term whose kind affects how a string is read, or null. */
   kindedColumnNear(index: number): ColumnInfo | null;

@@ -14,7 +14,7 @@ export interface CaptchaOptions {
 }
 
 /** Describes a string that a header can contain, such as a key or the name of an action. */
-export const headerTextDescription = textLike("a text without spaces", /^[\x21-\x7e]{1,256}$/);
+export const headerTextDescription = textLike("a string without spaces", /^[\x21-\x7e]{1,256}$/);
 
 /** The descriptions of the options of CAPTCHAs. */
 export const captchaOptionDescriptions = group(

@@ -39,10 +39,7 @@ export interface ResolvedPowOptions {
   readonly trust: Trust | undefined;
 }
 
-/**
- * Validates the options of proof of work and sets defaults. Throws a plain Error that names the
- * invalid option.
- */
+/** Validates the options and sets defaults. Throws a plain Error that names the invalid option. */
 export function resolvePowOptions(
   options: PowOptions,
   isProduction: boolean,

@@ -224,8 +224,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
       if (!isReached) this.invalidate("history_lost");
       else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
-      // If the database was closed during the read, all streams had ended before, so none fails
-      // here.
+      // If the database was closed during the read, all streams had ended before the failure.
       if (isOverload(error)) delayMs = overloadMs;
       else this.fail(error);
     }

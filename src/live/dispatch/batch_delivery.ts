@@ -137,10 +137,7 @@ export class BatchDelivery {
   }
 }
 
-/**
- * Returns a string that is equal for groups whose events have rows in the same form and equal
- * `seq`.
- */
+/** Returns a string. Groups with equal strings have events with equal rows and `seq`. */
 function rendererKey({ viewKey, isSentByStep }: SubscriberGroup): string {
   return isSentByStep ? `step ${viewKey}` : viewKey;
 }

@@ -87,8 +87,7 @@ export class SnapshotReader {
       }
     }
     const page = this.#options.semaphore.run(() => this.#readPage(group, start, identity));
-    // A Map keeps the old place of a key that is set again, but pages must be dropped in order of
-    // use.
+    // Pages are dropped in order of use, but a key that is set again keeps its place in a Map.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });

@@ -117,8 +117,7 @@ export class StreamSession implements ScopeHolder {
     if (this.#request === null) return;
     this.#grantedView = { scope, view };
     const grantedView = { ...this.#request, scope, view };
-    // An error ends the stream. Otherwise the stream would silently miss changes of an unrecorded
-    // column.
+    // Without this error, the stream would silently miss changes of an unrecorded column.
     requireRecorded(grantedView, this.#excluded);
     const query = liveQueryOf(grantedView);
     if (liveQueryKey(query) === liveQueryKey(this.stream.query)) return;

@@ -268,8 +268,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       this.invalidate(isTorn ? "relation_overflow" : lossReason);
       return null;
     }
-    // A few changes are sent one by one, like live changes. Of many changes, the net changes are
-    // sent.
+    // A few changes are sent one by one. Of many changes, only the net changes are sent.
     if (!window.isEnd) sent.isNet = true;
     if (window.isRepeated) sent.isRepeat = true;
     return window;

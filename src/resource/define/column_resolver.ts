@@ -12,10 +12,7 @@ export type ColumnResolver = (
   option: string,
 ) => ColumnInfo;
 
-/**
- * Creates the resolver of column references of a table. Reports the first deprecated name of a
- * column.
- */
+/** Creates the resolver of a table's columns. Reports the first deprecated name of a column. */
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {

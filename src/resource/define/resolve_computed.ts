@@ -3,10 +3,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { Computed } from "../model/resource.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 
-/**
- * Resolves the computed fields of a resource. Throws a plain Error for a field with the name of a
- * column.
- */
+/** Resolves computed fields. Throws a plain Error for a field with the name of a column. */
 export function resolveComputed(
   { computed = {} }: ResourceDefinition["options"],
   table: TableInfo,

@@ -117,10 +117,7 @@ export class InflightResponses {
   }
 }
 
-/**
- * Returns the memory of a string, in bytes. If any character is beyond Latin-1, each character
- * needs two bytes.
- */
+/** Returns the bytes of a string in memory: two for each character unless all are Latin-1. */
 function heldBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

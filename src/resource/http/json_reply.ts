@@ -68,10 +68,7 @@ function requireFitting(data: unknown, { limit, part }: ReplySizeLimits): void {
   if (!jsonFits(data, limit)) throw responseTooLarge(limit, part);
 }
 
-/**
- * The `Cache-Control` of JSON replies. Shared caches may not store the replies, because they depend
- * on the user.
- */
+/** The `Cache-Control` of JSON replies: they depend on the user, so no shared cache stores them. */
 export const cacheControl = "private, no-cache";
 
 /**

@@ -105,10 +105,7 @@ export interface RequestQueues {
  */
 export const largeBodyBytes = 32 * 1024;
 
-/**
- * Begins the work of a request in its turn. A request with a large body waits until few other
- * requests run.
- */
+/** Begins the work of a request in its turn. A large body waits until few other requests run. */
 export function runInTurn<Result>(
   request: WaitingRequest,
   body: Uint8Array,

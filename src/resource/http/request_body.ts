@@ -130,8 +130,7 @@ export async function receiveBody(
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));
   try {
-    // The server enforces a declared length, so a small body is read without a stream, which is
-    // faster.
+    // The server enforces a declared length. Reading without a stream is faster.
     const bytes = held === null
       ? request.bytes()
       : collect(request, { limits, held, expected: Number(declared ?? 0) });

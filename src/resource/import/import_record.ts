@@ -8,10 +8,7 @@ export class ImportRecord {
   readonly body: unknown;
   readonly fault: RecordFault | null;
 
-  /**
-   * Creates a record. A class needs less time for garbage collection than object literals (see
-   * `PreparedRow`).
-   */
+  /** Creates a record. Objects of a class cost less garbage collection (see `PreparedRow`). */
   constructor(line: number, size: number, body: unknown, fault: RecordFault | null = null) {
     this.line = line;
     this.size = size;

@@ -138,10 +138,7 @@ export interface Operation<Intent, Plan, Outcome> {
   requireFields?(resource: Resource): void;
   /** Parses the strings of the request, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
-  /**
-   * Returns the number of rows in the body, for operations on several rows. The request is charged
-   * for each row.
-   */
+  /** Returns the number of rows in the body. The request is charged for each row. */
   items?(intent: Intent): number;
   /**
    * Returns the other resources whose rows the operation reads: included resources, and resources

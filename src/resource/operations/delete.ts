@@ -1,7 +1,8 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation } from "../model/operation.ts";
-import { deleteRow, expectedVersion } from "../write/delete_rows.ts";
+import { deleteRow } from "../write/delete_rows.ts";
+import { expectedVersion } from "../write/row_version.ts";
 import { inTransaction, isAutocommit } from "../write/transaction/in_transaction.ts";
 import { idsOfItems, recordIds } from "../write/record_ids.ts";
 import {

@@ -188,10 +188,7 @@ interface FetchedPage extends FetchedRows {
   readonly next?: CountedPosition;
 }
 
-/**
- * Returns the page without the rows that precede it. Requires that the preceding rows are
- * unchanged.
- */
+/** Returns the page without the rows before it. Requires that these rows are unchanged. */
 function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
   const { compared } = from;
   const { columns, order, limit } = read;

@@ -1,18 +1,16 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
-import { allRows, and, comparison, type Filter } from "../../filter/filter.ts";
-import { equalOperator } from "../../filter/operators/value_operators.ts";
+import { and, type Filter } from "../../filter/filter.ts";
 import { type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import type { DeletePlan, UpdatePlan } from "../../plan/plan.ts";
 import { instantOf } from "../../schema/instant.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
-import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 import { slicesOf } from "./slices.ts";
 import { lockTarget, type RowTarget, targetNotWritten, writableTarget } from "./row_target.ts";
-import { sameVersion } from "./row_version.ts";
+import { expectedVersion, sameVersion } from "./row_version.ts";
 import { afterDelete } from "./run_hooks.ts";
 
 /**
@@ -32,20 +30,6 @@ export async function deleteRow(
   if (count === 0) throw await targetNotWritten(target, current, write, connection);
   connection.noteWritten([target.key], resource);
   for (const row of rows) await afterDelete(row, write, connection);
-}
-
-/**
- * Returns the filter for the row state that a precondition allows, or null if only the stored row
- * shows whether the precondition holds.
- */
-export function expectedVersion(
-  precondition: Precondition,
-  { etag }: Pick<Resource, "etag">,
-): Filter | null {
-  const field = etag?.versionField ?? null;
-  if (precondition === null || etag === null) return allRows;
-  const version = integerVersionOf(precondition, etag);
-  return version === null || field === null ? null : comparison(equalOperator, field, [version]);
 }
 
 /** Deletes locked rows, or marks them deleted, and runs the after-hooks. Returns their number. */

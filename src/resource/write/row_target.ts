@@ -47,10 +47,7 @@ export function planTarget({ segment, key, ifMatch }: NamedRow, resource: Resour
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
 }
 
-/**
- * Returns the parsed fields without the key, which no update changes. Throws a 422 if they contain
- * a different key.
- */
+/** Returns the fields without the key, which no update changes. Throws a 422 for another key. */
 export function withoutKey(
   values: ReadonlyMap<ColumnInfo, unknown>,
   key: Key,
@@ -161,8 +158,8 @@ export async function requireWithinScope(
 
 /**
  * Returns true if the statement that writes a row can also require the scope of the write. The
- * scope must depend only on the row itself, because a statement does not see its own rows in other
- * tables' conditions, and no trigger may change the row later.
+ * scope must follow no relation, because subqueries of a statement do not see the rows that the
+ * statement writes. No trigger may change the row later.
  */
 export function canRequireScope({ grant, resource }: WriteCall): boolean {
   const { driver } = resource;

@@ -10,6 +10,7 @@ import {
   isInstant,
 } from "../../schema/instant.ts";
 import type { Row } from "../../schema/table_info.ts";
+import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
@@ -20,6 +21,20 @@ export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
   const value = field === null ? null : current?.[field.name] ?? null;
   return field === null || value === null ? allRows : comparison(equalOperator, field, [value]);
+}
+
+/**
+ * Returns the filter for the row state that a precondition allows, or null if only the stored row
+ * shows whether the precondition holds.
+ */
+export function expectedVersion(
+  precondition: Precondition,
+  { etag }: Pick<Resource, "etag">,
+): Filter | null {
+  const field = etag?.versionField ?? null;
+  if (precondition === null || etag === null) return allRows;
+  const version = integerVersionOf(precondition, etag);
+  return version === null || field === null ? null : comparison(equalOperator, field, [version]);
 }
 
 /**

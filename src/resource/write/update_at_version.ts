@@ -1,6 +1,6 @@
 import { and, comparison, type Filter } from "../../filter/filter.ts";
 import { hasUnchangedInput } from "../../plan/given_value.ts";
-import { equalOperator, lessOrEqualOperator } from "../../filter/operators/value_operators.ts";
+import { lessOrEqualOperator } from "../../filter/operators/value_operators.ts";
 import { type Assignments, incrementedValue } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { integerVersionOf, type Precondition } from "../http/etag.ts";
@@ -8,7 +8,7 @@ import type { WriteCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { inTransaction } from "./transaction/in_transaction.ts";
 import { canRequireScope, type RowTarget, scopeOfStatement, writableTarget } from "./row_target.ts";
-import { nextVersion, withMoments } from "./row_version.ts";
+import { expectedVersion, nextVersion, withMoments } from "./row_version.ts";
 import { updateReturning } from "./update_row.ts";
 
 /** The largest version that one more can be added to without loss of digits in JavaScript. */
@@ -62,18 +62,15 @@ function versionStep(
 ): VersionStep | null {
   const field = etag?.versionField ?? null;
   if (etag === null || field === null) return null;
+  const { checksTypes } = driver.dialect;
   if (precondition !== null) {
-    const version = integerVersionOf(precondition, etag);
-    const next = nextVersion(version);
-    return version === null || next === null ? null : {
-      from: comparison(equalOperator, field, [version]),
-      // The column may be too narrow for the next version of a wrong precondition.
-      next: driver.dialect.checksTypes ? incrementedValue : next,
-    };
+    const from = expectedVersion(precondition, { etag });
+    // The column may be too narrow for the next version of a wrong precondition.
+    const next = checksTypes ? incrementedValue : nextVersion(integerVersionOf(precondition, etag));
+    return from === null || next === null ? null : { from, next };
   }
   // An engine whose columns store values of any type does not check that the version is a number.
-  const isCounted = field.kind === "integer" && driver.dialect.checksTypes && set.size > 0;
-  return isCounted
+  return field.kind === "integer" && checksTypes && set.size > 0
     ? { from: comparison(lessOrEqualOperator, field, [maxVersion]), next: incrementedValue }
     : null;
 }

@@ -45,10 +45,7 @@ export interface PostgresDriverOptions {
   readonly isShared: boolean;
   /** The signals to other processes, or null if the connections do not support LISTEN. */
   readonly signals: Signals | null;
-  /**
-   * True if one connection runs several statements without waiting for each response. Default:
-   * false.
-   */
+  /** True if a connection sends several statements before the responses. Default: false. */
   readonly pipelines?: boolean;
   /** Replaces each connection before its next use. Absent if connections cache no plans. */
   readonly renewConnections?: () => void;

@@ -1,21 +1,13 @@
-import type { Deadline } from "../../../runtime/deadline.ts";
 import { afterPendingIo } from "../../../runtime/event_loop.ts";
-import type { Clock } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { QueryResult } from "../../../db/driver.ts";
-import type { Pool } from "./connection_pool.ts";
-import type { PostgresSession } from "./postgres_connection.ts";
 import { isStalePlan } from "./postgres_errors.ts";
+import type { PostgresReadParts } from "./postgres_reads.ts";
 import { openConnection, run, translated } from "./run_statement.ts";
 
 /** The dependencies of {@link SharedReads}. */
-export interface SharedReadsParts {
-  readonly pool: Pool<PostgresSession>;
-  readonly clock: Clock;
-  /** Starts the time limit for obtaining a session and its connection. */
-  readonly limit: () => Deadline;
-  /** True if clients see the messages of RAISE. */
-  readonly raisedMessages: boolean;
+export interface SharedReadsParts
+  extends Pick<PostgresReadParts, "pool" | "clock" | "limit" | "raisedMessages"> {
   /** Runs a statement on a separate connection. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
 }
@@ -98,7 +90,9 @@ export class SharedReads {
       const session = await pool.acquire("read by key");
       try {
         const connection = await openConnection(session, deadline);
-        await Promise.all(reads.map(async (read) => {
+        // Some reads may have run elsewhere while no connection was free.
+        const open = reads.filter(({ isOver }) => !isOver);
+        await Promise.all(open.map(async (read) => {
           try {
             const result = await run(connection, read.statement, true);
             read.isOver = true;

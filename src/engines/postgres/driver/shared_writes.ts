@@ -1,22 +1,13 @@
-import type { Deadline } from "../../../runtime/deadline.ts";
 import { afterPendingIo } from "../../../runtime/event_loop.ts";
-import type { Clock } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
-import type { TransactionGuard } from "../../../db/transact.ts";
-import type { Pool } from "./connection_pool.ts";
-import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
+import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
+import type { PostgresReadParts } from "./postgres_reads.ts";
 import { openConnection, run, translated } from "./run_statement.ts";
 
-/** The parts of a Postgres driver that shared writes use. */
-export interface SharedWritesParts {
-  readonly guard: TransactionGuard;
-  readonly pool: Pool<PostgresSession>;
-  readonly clock: Clock;
-  /** Starts the time limit for obtaining a session and its connection. */
-  readonly limit: () => Deadline;
-  /** True if clients see the messages of RAISE. */
-  readonly raisedMessages: boolean;
+/** The dependencies of {@link SharedWrites}. */
+export interface SharedWritesParts
+  extends Pick<PostgresReadParts, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
   /** Runs a statement outside of every shared transaction. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
   /** Called after the commit of a shared transaction, or after a commit with unknown outcome. */
@@ -46,19 +37,10 @@ const maxSeparate = 2;
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
-/** Beyond this time, waiting writes no longer wait for a shared transaction. */
+/** Beyond this time, waiting writes no longer wait for the running ones. */
 const maxWaitMs = 300;
 
-/** A write that takes longer than this time runs alone for a while. */
-const slowMs = 100;
-
-/** After a slow execution, writes with the same SQL run alone for this time. */
-const apartMs = 60_000;
-
-/** The maximum number of SQL strings that are remembered as slow. */
-const maxSlowTexts = 100;
-
-/** The number of writes that run alone after a failed transaction: at first, and at most. */
+/** The number of writes that run alone after a failed or slow transaction: at first, and at most. */
 const [firstAlone, maxAlone] = [8, 512];
 
 /**
@@ -84,8 +66,6 @@ export class SharedWrites implements Connection {
   /** The number of next writes that run alone, and this number after the next failure. */
   #alone = 0;
   #aloneAfterFailure = firstAlone;
-  /** For each SQL string that took long, the time until which it runs alone. */
-  readonly #slow = new Map<string, number>();
 
   constructor(parts: SharedWritesParts) {
     this.#parts = parts;
@@ -105,21 +85,23 @@ export class SharedWrites implements Connection {
 
   #mayShare({ text }: Statement): boolean {
     if (!writesRows.test(text) || this.#late > 0) return false;
-    if (this.#alone > 0) {
-      this.#alone--;
-      return false;
-    }
-    const until = this.#slow.get(text);
-    if (until === undefined) return true;
-    if (this.#parts.clock.elapsedMs() < until) return false;
-    this.#slow.delete(text);
-    return true;
+    if (this.#alone === 0) return true;
+    this.#alone--;
+    return false;
+  }
+
+  /** Lets the next writes run alone: more of them after each failed or slow transaction. */
+  #backOff(): void {
+    this.#alone = this.#aloneAfterFailure;
+    this.#aloneAfterFailure = Math.min(maxAlone, 2 * this.#aloneAfterFailure);
   }
 
   /** Runs the waiting writes, transaction by transaction, until no write waits. */
   async #runWaiting(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isSharing) {
       if (this.#isBusy) await this.#gather();
+      // The other loop may have begun a shared transaction in the meantime.
+      if (this.#isSharing) break;
       const writes = this.#take();
       this.#isBusy = writes.length > 1;
       const [first, ...others] = writes;
@@ -165,6 +147,7 @@ export class SharedWrites implements Connection {
     const late = this.#watchTime();
     const deadline = limit();
     let sent: SentTransaction;
+    let isLate = false;
     try {
       const session = await pool.acquire("shared write");
       try {
@@ -177,18 +160,17 @@ export class SharedWrites implements Connection {
       for (const { reject } of writes) reject(error);
       return;
     } finally {
-      late.end();
+      isLate = late.end();
     }
     const { outcome, results } = sent;
+    if (isLate || outcome === "rolled back") this.#backOff();
+    else this.#aloneAfterFailure = firstAlone;
     if (outcome === "rolled back") {
-      this.#alone = this.#aloneAfterFailure;
-      this.#aloneAfterFailure = Math.min(maxAlone, 2 * this.#aloneAfterFailure);
       for (const { statement, resolve, reject } of writes) {
         void this.#parts.alone(statement).then(resolve, reject);
       }
       return;
     }
-    if (outcome === "committed") this.#aloneAfterFailure = firstAlone;
     committed();
     for (const [index, { statement, resolve, reject }] of writes.entries()) {
       const result = results[index];
@@ -202,18 +184,9 @@ export class SharedWrites implements Connection {
     writes: readonly WaitingWrite[],
     connection: PostgresConnection,
   ): Promise<SentTransaction> {
-    const { clock } = this.#parts;
-    const beganAt = clock.elapsedMs();
-    const endedAt: number[] = [];
     const began = connection.run("BEGIN", [], true);
     const limited = connection.run(limits, [], true);
-    const statements = writes.map(async ({ statement }, index) => {
-      try {
-        return await run(connection, statement, true);
-      } finally {
-        endedAt[index] = clock.elapsedMs();
-      }
-    });
+    const statements = writes.map(({ statement }) => run(connection, statement, true));
     const ended = connection.run("COMMIT", [], true);
     const [begin, , commit, ...results] = await Promise.allSettled([
       began,
@@ -221,7 +194,6 @@ export class SharedWrites implements Connection {
       ended,
       ...statements,
     ]);
-    this.#noteSlow(writes, [beganAt, ...endedAt]);
     // Without BEGIN, each statement was its own transaction.
     if (begin.status === "rejected") return { outcome: "separate", results };
     if (connection.lost) {
@@ -238,22 +210,11 @@ export class SharedWrites implements Connection {
       : { outcome: "rolled back", results };
   }
 
-  /** Remembers the SQL of the writes that took long. `times` has one more item than `writes`. */
-  #noteSlow(writes: readonly WaitingWrite[], times: readonly number[]): void {
-    writes.forEach(({ statement: { text } }, index) => {
-      const [from = 0, to = 0] = times.slice(index, index + 2);
-      if (to - from < slowMs) return;
-      const [oldest = text] = this.#slow.keys();
-      if (this.#slow.size >= maxSlowTexts) this.#slow.delete(oldest);
-      this.#slow.set(text, to + apartMs);
-    });
-  }
-
   /**
    * Watches a transaction. If it takes too long, the waiting writes run alone, and so do further
-   * writes until the returned `end` is called.
+   * writes until the returned `end` is called. `end` returns true if the transaction took too long.
    */
-  #watchTime(): { readonly end: () => void } {
+  #watchTime(): { readonly end: () => boolean } {
     let isLate = false;
     const cancel = this.#parts.clock.after(maxWaitMs, () => {
       isLate = true;
@@ -266,6 +227,7 @@ export class SharedWrites implements Connection {
       end: () => {
         cancel();
         if (isLate) this.#late--;
+        return isLate;
       },
     };
   }
