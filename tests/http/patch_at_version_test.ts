@@ -1,5 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
-import { all, eq, integer, resource, type ResourceOptions, table, text } from "../../mod.ts";
+import {
+  all,
+  createApp,
+  eq,
+  integer,
+  openDatabase,
+  resource,
+  type ResourceOptions,
+  table,
+  text,
+} from "../../mod.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows, type Service, testOnEveryEngine, withService } from "../support/http.ts";
 import { recorded } from "./batch_support.ts";
@@ -142,3 +153,43 @@ testOnEveryEngine("with an Idempotency-Key the update and its answer are one tra
       assertEquals([answer.status, answer.headers.get("etag")], [200, 'W/"8"']);
     }
   }));
+
+testOnPostgres(
+  "a version beyond the type of its column is another version, not an invalid value",
+  async (url) => {
+    const db = await openDatabase(url);
+    const text = `CREATE TABLE narrow (
+      id int PRIMARY KEY, title text, version smallint NOT NULL, CHECK (id > 0))`;
+    await db.driver.query({ text, values: [] });
+    await db.driver.query({ text: "INSERT INTO narrow VALUES (1, 'a', 1)", values: [] });
+    const { tables } = await db.introspect();
+    const [narrow] = tables;
+    assert(narrow !== undefined);
+    const app = await createApp({
+      db,
+      secret: "a secret for the tests only",
+      resources: [
+        resource(narrow, { id: "id", auth: open, etag: { versionField: "version" } }),
+      ],
+      auth: { use: [{ name: "test", identify: () => ({ user: { id: "ada" } }) }] },
+    });
+    const send = async (method: string, id: number, tag: string) => {
+      const response = await app.fetch(
+        new Request(`http://test/api/narrow/${id}`, {
+          method,
+          headers: { "content-type": "application/json", "if-match": tag },
+          body: method === "PATCH" ? '{"title":"b"}' : null,
+        }),
+      );
+      await response.body?.cancel();
+      return response.status;
+    };
+    for (const version of ["32767", "32768", "2147483648", "99999999999"]) {
+      const statuses = [await send("PATCH", 1, `W/"${version}"`)];
+      statuses.push(await send("PATCH", 9, `W/"${version}"`));
+      assertEquals(statuses, [412, 404], version);
+    }
+    assertEquals(await send("PATCH", 1, 'W/"1"'), 200);
+    await app.close();
+  },
+);
