@@ -51,7 +51,11 @@ Deno.test("a client that the service cannot open beside is refused", async () =>
   const other = Object.assign(olderBetter(better), { $client: { name: "notes.db" } });
   await assertRejects(() => openDatabase(other), Error, "another copy of better-sqlite3");
   const remote = d1({} as never);
-  await assertRejects(() => openDatabase(remote), Error, "Cannot open a D1Database of Drizzle");
+  await assertRejects(
+    () => openDatabase(remote),
+    Error,
+    "Cannot open a D1Database of Drizzle: the service has drivers for the clients better-sqlite3, node:sqlite",
+  );
   better.close();
   node.close();
 });

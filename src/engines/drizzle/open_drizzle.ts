@@ -23,7 +23,7 @@ export async function openDrizzle(
   const open = openers.get(kind ?? "");
   if (open === undefined) {
     throw new Error(
-      `Cannot open a ${kind} of Drizzle: the service has packagedDrivers for the clients better-sqlite3, ` +
+      `Cannot open a ${kind} of Drizzle: the service has drivers for the clients better-sqlite3, ` +
         "node:sqlite, postgres.js, node-postgres and PGlite; open the database by its URL, " +
         "db: await openDatabase(url)",
     );
