@@ -16,9 +16,7 @@ export interface ApiResource {
   readonly etag: boolean;
   /** The input and output of its procedures, by their names. */
   readonly procedures: object;
-  /**
-   * The operations that no body type reveals, such as `delete`. Default: all of these operations.
-   */
+  /** The operations that no body type reveals, such as `delete`. Default: all of these. */
   readonly operations?: ApiOperation;
 }
 

@@ -156,9 +156,8 @@ export interface CreateBatches<R extends ApiResource> {
     options?: WriteRequestOptions,
   ): Promise<R["row"][]>;
   /**
-   * Creates any number of rows in successive batches, and returns the number of rows. If one batch
-   * fails, the earlier batches stay written, and `onProgress` was called with the number of written
-   * rows.
+   * Creates any number of rows in successive batches, and returns their number. If a batch fails,
+   * earlier batches stay written. `onProgress` has received the number of written rows.
    */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,

@@ -1,7 +1,4 @@
-/**
- * Types of the web platform that not every runtime declares. The client uses these parts only if
- * they exist.
- */
+/** Types of web APIs that not every runtime declares. The client uses an API only if it exists. */
 
 /** Web Locks, `navigator.locks`. */
 export interface WebLocks {

@@ -34,8 +34,7 @@ export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptio
   readonly base?: Partial<R["row"]> | null | undefined;
   /**
    * Merges a patch with the current row, and returns the patch to send next. If the function
-   * returns null, the update throws a ConflictError. The client calls the function at most five
-   * times.
+   * returns null, the update throws a ConflictError. At most five calls are made.
    */
   readonly onConflict?:
     | ((conflict: Conflict<R>) => R["update"] | null | Promise<R["update"] | null>)
@@ -58,7 +57,7 @@ export interface ImportOptionsOf extends RequestOptions {
   readonly upsert?: boolean | undefined;
   /** The number of rows in one request. Default: 100, or the service's limit if that is lower. */
   readonly size?: number | undefined;
-  /** Called after each part with the number of rows written so far. */
+  /** Called after each request with the number of rows written so far. */
   readonly onProgress?: ((count: number) => void) | undefined;
   /** The idempotency key of the import. A repeated import with this key writes no row twice. */
   readonly idempotencyKey?: string | undefined;

@@ -148,8 +148,7 @@ function fieldNames({ mayFilter, readable = [] }: FilterContext): readonly strin
 
 /**
  * Resolves `project.owner.name` to the relations `project` and `owner`, and the column `name`.
- * Names after a json column lead into the column's documents, because no relation has the name of a
- * column.
+ * Names after a json column lead into its documents, because no relation has a column's name.
  */
 function walkPath(names: readonly string[], context: FilterContext): FoundField | null {
   const walk: Relation[] = [];

@@ -45,10 +45,7 @@ export function printOrder(order: readonly OrderKey[]): string {
     .join(",");
 }
 
-/**
- * Returns the position of a row in an order: the stored values of the order's keys. The next page
- * begins after this position.
- */
+/** Returns the position of a row in an order: the stored values of the order's keys. */
 export function keysetPosition(
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],

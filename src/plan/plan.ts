@@ -123,9 +123,9 @@ export const incrementedValue: unique symbol = Symbol("one more");
 export const keepStoredValue: unique symbol = Symbol("stored value");
 
 /**
- * The values of a write plan, by column. A value is an in-process value or a placeholder:
- * {@link databaseDefault}, {@link incrementedValue} or {@link keepStoredValue}. An absent column is not
- * changed.
+ * Values of a write plan, by column: in-process values, or the placeholders {@link
+ * databaseDefault}, {@link incrementedValue} and {@link keepStoredValue}. An absent column stays
+ * unchanged.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 

@@ -12,10 +12,7 @@ export function relatedKeyOf(row: Row, columns: readonly ColumnInfo[]): RelatedK
   return key;
 }
 
-/**
- * Returns an id of a key among keys of the same columns. The database may still treat keys with
- * different ids as equal.
- */
+/** Returns a key's id. The database may still treat keys with different ids as equal. */
 export function relatedKeyId(key: RelatedKey): unknown {
   return key.length === 1 ? key[0] : JSON.stringify(key.map((value) => [typeof value, `${value}`]));
 }

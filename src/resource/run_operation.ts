@@ -92,7 +92,7 @@ function authorizeAll<Intent, Plan, Outcome>(
   });
 }
 
-/** Charges for every item of the body after the first. */
+/** Charges the request for every item of its body after the first. */
 function charge<Intent, Plan, Outcome>(
   { items, relatedWrites }: Operation<Intent, Plan, Outcome>,
   intent: Intent,

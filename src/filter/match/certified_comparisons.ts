@@ -13,10 +13,7 @@ import {
   notBetweenOperator,
 } from "../operators/value_operators.ts";
 
-/**
- * The comparisons that are certified for evaluation in memory with one database. The database
- * evaluates all other comparisons.
- */
+/** The comparisons that are certified for evaluation in memory. The database evaluates the rest. */
 export interface CertifiedComparisons {
   /** Returns true if the results in memory and in the database are equal for all valid values. */
   isCertain(comparison: Comparison): boolean;
@@ -49,7 +46,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
   };
 }
 
-/** Returns false if a value does not fit its kind, like NaN and infinities, which do not sort. */
+/** Returns true if every value fits its kind. NaN and infinities do not fit. */
 function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): boolean {
   const isTyped = takes === "value" || takes === "list" || takes === "pair";
   return !isTyped || values.every((value) => fitsKind(value, column));

@@ -30,10 +30,7 @@ export function rowMatches(filter: Filter, row: Row): boolean {
   }
 }
 
-/**
- * Returns the value of a column in a row. Inherited members do not count, because a column may be
- * called `constructor`.
- */
+/** Returns a column's value in a row, even for a column that is called `constructor`. */
 export function columnValue(row: Row, { name }: ColumnInfo): unknown {
   return Object.hasOwn(row, name) ? row[name] ?? null : null;
 }

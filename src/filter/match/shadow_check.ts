@@ -33,8 +33,7 @@ export function comparisonsToCheck(
 
 /**
  * Returns the comparisons whose result in memory differs from the database's. The caller must
- * demote them, so that only the database evaluates them. Comparisons that another check has demoted
- * are left out.
+ * demote them, so that only the database evaluates them. Already demoted comparisons are left out.
  */
 export function mismatchedComparisons(
   decided: readonly DecidedComparison[],

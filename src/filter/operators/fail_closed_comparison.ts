@@ -37,7 +37,7 @@ export function failClosedComparison(
     );
     if (path === null) return comparison(operator, column, operands);
     const isTyped = operator.takes === "value" || operator.takes === "pair";
-    // For a value in a document, the line above has created the operands.
+    // A value in a document was converted to an operand above.
     const fault = isTyped ? pathOperandFault(operator, operands as readonly JsonOperand[]) : null;
     return fault === null ? { ...comparison(operator, column, operands), path } : noRows;
   } catch (error) {

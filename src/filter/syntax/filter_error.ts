@@ -18,10 +18,7 @@ export function filterTooLarge(position: number, limit: string): Problem {
   return filterError(position, expected, `Cannot read the filter: it may hold ${expected}`);
 }
 
-/**
- * Returns an excerpt of a faulty string for an error message: at most 20 characters, never half a
- * surrogate pair.
- */
+/** Returns at most 20 characters of a string for a message, never half a surrogate pair. */
 export function excerptOf(text: string): string {
   const end = text.length > quotedLength && isLowSurrogate(text.charCodeAt(quotedLength))
     ? quotedLength - 1

@@ -15,14 +15,10 @@ export const filterLimits = {
   walks: 16,
   /** The maximum number of names that lead into a JSON document. */
   pathNames: 10,
-  /**
-   * The maximum number of path names that could be an index of an array or the name of a member.
-   */
+  /** The maximum number of path names that could also be an index of an array. */
   pathIndexes: 3,
   listValues: 200,
-  /**
-   * The maximum length of a pattern with wildcards besides a `%` at either end, in UTF-16 units.
-   */
+  /** The maximum length of a pattern with a wildcard other than `%` at an end, in UTF-16 units. */
   pattern: 100,
   /**
    * The maximum total length of patterns with wildcards besides a `%` at either end, in UTF-16
@@ -36,10 +32,7 @@ export const filterLimits = {
 /** The syntax tree of a filter as written. Names are not resolved yet, and values have no type. */
 export type FilterSyntax = ComparisonSyntax | GroupSyntax;
 
-/**
- * A group in a filter's syntax tree, of two or more terms. A chain `a;b;c` is one group.
- * Parentheses create another group.
- */
+/** A group of terms in a filter's syntax tree. `a;b;c` is one group, parentheses create another. */
 export interface GroupSyntax {
   /** The connective between the terms. */
   readonly kind: "and" | "or";

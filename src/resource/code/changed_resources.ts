@@ -21,8 +21,8 @@ export function resourcesInTransaction(
 }
 
 /**
- * Returns a function that changes resources for calls by the system: all rows and fields, and the
- * operations that the tables allow. The ETags of rows equal the ETags that users see, so that a
+ * Returns a function that copies a resource for calls by the system, with all rows, all fields, and
+ * the operations that the table allows. The ETags of rows equal the ETags that users see, so that a
  * program can compare them.
  */
 export function resourcesForSystem(): ResourceChanger {

@@ -166,7 +166,8 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // The service reports an aborted read as a timeout. The caller receives the signal's reason.
+    // An aborted read fails as a timeout. This call throws the reason of the caller's signal
+    // instead.
     requireWanted();
     throw error;
   }

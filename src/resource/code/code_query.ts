@@ -28,18 +28,17 @@ const optionsOf = {
 /** The names of the calls whose options are checked. */
 export type CallName = keyof typeof optionsOf;
 
-/** Options that are headers of a request. */
+/** Options that become headers of the request. */
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
-/** Options whose items are names. In a string, a name with special characters is quoted. */
+/** Options that are lists of names. The request quotes names with special characters. */
 const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);
 
 /**
  * Returns the options of a call as the parameters of a request, with arrays as strings. Throws a
- * TypeError for an option that the operation does not support, because the option would otherwise
- * be ignored.
+ * TypeError for an unsupported option, because the option would otherwise be ignored.
  */
 export function queryOf(
   name: CallName,

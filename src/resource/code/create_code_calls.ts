@@ -15,8 +15,8 @@ interface ListedPage {
 }
 
 /**
- * Returns the operations of one resource as functions. The functions have the types of `CodeCalls`.
- * The compiler compares only their names, because the results of operations have no types.
+ * Returns the operations of one resource as functions with the names of `CodeCalls`. The compiler
+ * cannot check their types, because the results of operations have no types.
  */
 export function createCodeCalls(run: RunCall) {
   const read = (name: CodeCall["name"], route: string) => async (options: GivenOptions = {}) =>

@@ -24,10 +24,7 @@ export interface ImportSource {
   readonly isAtHand?: boolean | undefined;
   /** True if this process has no other work, so the import need not yield. Default: false. */
   readonly isAlone?: boolean | undefined;
-  /**
-   * The number of rows in a chunk. Each chunk is a separate transaction. By default, all rows are
-   * written in one transaction.
-   */
+  /** The number of rows in each separate transaction. Default: one transaction for all rows. */
   readonly chunk?: number | undefined;
   /** True to roll everything back at the end. False unless set. */
   readonly dryRun?: boolean | undefined;

@@ -42,7 +42,7 @@ export function createCallerFields(
       withheld,
       fieldsKey: keyOf(fields, table),
     };
-    // A function may return other lists for each call, so the cache drops the oldest entry.
+    // A field function may return new lists in each call, so the cache drops its oldest entry.
     const [eldest] = known.keys();
     if (known.size >= maxKnown && eldest !== undefined) known.delete(eldest);
     known.set(id, caller);

@@ -3,10 +3,7 @@ import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnReferenceOf } from "../model/resource_options.ts";
 
-/**
- * Resolves a reference to a column in a resource's options to the column. Throws a plain Error that
- * names the option.
- */
+/** Returns the column of a reference in an option. Throws a plain Error that names the option. */
 export type ColumnResolver = (
   reference: ColumnReferenceOf<Record<string, unknown>>,
   option: string,

@@ -27,10 +27,9 @@ import type { ServedTable } from "./resource_definition.ts";
 
 /**
  * Derives relations from foreign keys, between served tables of one database. A foreign key of the
- * table becomes a relation to one row. A foreign key that refers to the table becomes a relation to
- * many rows. A link table becomes a relation to the rows that it links. A key with an unreadable
- * column is left out, because a relation would reveal the column. A relation is left out if no name
- * is free.
+ * table becomes a relation to one row. A foreign key to the table becomes a relation to many rows.
+ * A link table becomes a relation to the rows that it links. A key with an unreadable column is
+ * left out, because a relation would reveal the column. A relation is left out if no name is free.
  */
 export function deriveRelations(
   from: ServedTable,
@@ -118,10 +117,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/**
- * Returns a table's name. The name contains the schema, unless the schema is the default or the
- * schema of `viewer`.
- */
+/** Returns a table's name, with its schema unless that is the default or the viewer's schema. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

@@ -10,10 +10,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import { isSubscribable } from "./subscribable.ts";
 
-/**
- * The resolved way in which the changes of a database are recorded: by triggers or by the driver
- * that writes.
- */
+/** How the changes of a database are recorded: by triggers, or by the driver that writes. */
 export interface ChangeRecording {
   /** The driver for writes. The driver records its own writes if no trigger does. */
   readonly driver: Driver;

@@ -4,7 +4,7 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 
 /**
  * Resolves the option `nestedWrites` to the columns that nested writes fill in. Such columns are
- * foreign keys of related rows, so they need no other source of a value. Throws a plain Error for
+ * foreign keys of related rows, so they need no other value. Throws a plain Error for
  * `nestedWrites` without relations, and for a link table with a required column that no source
  * fills.
  */

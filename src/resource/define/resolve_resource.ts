@@ -49,17 +49,11 @@ export interface ResourceContext {
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
-  /**
-   * The definitions of resources whose fields depend on the caller, or whose relations lead to a
-   * resource with such fields.
-   */
+  /** The definitions of resources whose own or related fields depend on the caller. */
   readonly varying: ReadonlySet<ResourceDefinition>;
   /** The resources by table. The map is filled after every resource is resolved. */
   readonly served: ResourcesByTable;
-  /**
-   * Returns true if an index begins with the column. Called only after the indexes of the database
-   * were read.
-   */
+  /** Returns true if an index begins with the column. Requires that the indexes were read. */
   isIndexed(column: ColumnInfo): boolean;
   /**
    * The tables whose constraints define how a conflict is resolved, such as `ON CONFLICT REPLACE`.

@@ -65,7 +65,7 @@ function resolveFields(
   }
   const weights = new Map(texts.map((column) => [column, 1]));
   for (const [name, { weight, searchable }] of Object.entries(given)) {
-    // The keys of an object are names, which `find` reports as deprecated.
+    // The keys of the object are names. `find` would report each name as deprecated.
     const column = table.byName.get(name);
     if (column === undefined) {
       throw new Error(

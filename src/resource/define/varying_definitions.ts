@@ -3,9 +3,8 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import { dependsOnCaller } from "./resolve_field_lists.ts";
 
 /**
- * Returns the definitions whose resources show different fields to different callers. Either a
- * field list of the resource is a function of the user, or its relations lead to a resource with
- * such a list.
+ * Returns the definitions whose resources show different fields to different callers. A field list
+ * of the resource, or of a resource that its relations lead to, is a function of the user.
  */
 export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],

@@ -14,10 +14,7 @@ export interface EtagPolicy {
   readonly primaryKey: readonly ColumnInfo[];
   /** The columns that the caller may read. ETags contain other columns only as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
-  /**
-   * The rules for the ETags of a caller that may read fewer fields than other callers, or null for
-   * any other caller.
-   */
+  /** The ETag rules of a caller that may read fewer fields than other callers; else null. */
   readonly caller: CallerEtagRules | null;
   /** The keys of the hashes. Without the keys, a client cannot test guesses of hidden values. */
   readonly keys: EtagKeys;
@@ -26,8 +23,7 @@ export interface EtagPolicy {
 /** The rules for the ETags of a caller that may read fewer fields than other callers. */
 export interface CallerEtagRules {
   /**
-   * Columns that the caller may not read. No ETag of the caller depends on them, unless the rows
-   * have computed fields.
+   * Columns that the caller may not read. ETags depend on them only if there are computed fields.
    */
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** The columns that a hash covers. */
@@ -48,9 +44,8 @@ export interface EtagKeys {
 }
 
 /**
- * Returns the ETag of a whole row (RFC 9110, 8.8.3). The ETag contains the row's version if there
- * is one, otherwise the id and the time of update, otherwise a keyed hash. Equal states have equal
- * ETags.
+ * Returns a row's ETag (RFC 9110, 8.8.3). The ETag contains the row's version if there is one,
+ * otherwise the id and the time of update, otherwise a keyed hash. Equal states have equal ETags.
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
@@ -80,10 +75,7 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
 /** The `If-Match` header of a write, to match with the row's ETag; null if there is none. */
 export type Precondition = string | null;
 
-/**
- * Parses the `If-Match` precondition of a request, if the resource has ETags. Throws a 428 if a
- * precondition is required.
- */
+/** Parses `If-Match` if the resource has ETags. Throws a 428 if the required header is missing. */
 export function parsePrecondition(header: string | null, { etag }: EtagOwner): Precondition {
   if (etag === null) return null;
   if (header === null && etag.require) {
@@ -96,9 +88,8 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
 }
 
 /**
- * Returns the version that a row must have to satisfy a precondition. The precondition must be a
- * single ETag of this service with the version of an integer column. Returns null for any other
- * precondition.
+ * Returns the version that a precondition requires: a single ETag of this service with the version
+ * of an integer column. Returns null for any other precondition.
  */
 export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
   const { versionField: field, readable } = policy;
@@ -181,7 +172,7 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
 
 /**
  * Returns the ETag of a version without the caller's suffix, if the caller may read the version. A
- * write accepts this ETag too, whatever fields were read with it.
+ * write also accepts this ETag, which may come from a response with other fields.
  */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];

@@ -15,12 +15,9 @@ export interface AnswerDelivery extends SerializationTurns {
   readonly identity: string;
   /** True if the route has had large responses. */
   readonly mayBeLarge: boolean;
-  /**
-   * Resolves or rejects when the response was sent or its connection is closed; null if the
-   * listener does not report it.
-   */
+  /** Settles when the response was sent or its connection closed; null if that is not reported. */
   delivered(): Promise<unknown> | null;
-  /** Returns the part of a multiplexed stream for the response, or null for a separate response. */
+  /** Returns the part of a multiplexed stream that this response becomes; null for any other. */
   part(): StreamPart | null;
 }
 
@@ -51,10 +48,7 @@ export class InflightResponses {
     this.#holdUntilDelivered(bytes, delivery);
   }
 
-  /**
-   * Counts the bytes that were read for a response in parts, until the response is delivered.
-   * Throws a 503 beyond the limit.
-   */
+  /** Counts the bytes of a response in parts until its delivery. Throws a 503 beyond the limit. */
   hold(bytes: number, delivery: AnswerDelivery): void {
     this.#requireRoom(bytes, delivery.identity);
     this.#holdUntilDelivered(bytes, delivery);

@@ -4,10 +4,7 @@ import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.
 import { responseTooLarge } from "./response_byte_budget.ts";
 import { LargeReply, maxBytesAtOnce, type ReplySizeLimits } from "./large_reply.ts";
 
-/**
- * A reply whose data is not serialized to JSON yet. Calls from code use the data directly. Clients
- * receive the JSON.
- */
+/** A reply whose data is not serialized yet. Calls from code use the data, clients receive JSON. */
 export class DataReply {
   readonly status: number;
   readonly headers: Reply["headers"];
@@ -71,10 +68,7 @@ function requireFitting(data: unknown, { limit, part }: ReplySizeLimits): void {
 /** The `Cache-Control` of JSON replies: they depend on the user, so no shared cache stores them. */
 export const cacheControl = "private, no-cache";
 
-/**
- * The `Vary` header of replies with rows. The `Accept` header selects the safe form of numbers and
- * the format of an export.
- */
+/** The `Vary` header of replies with rows: `Accept` selects the form of numbers and the format. */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
 /** Builds a reply with a JSON body. */

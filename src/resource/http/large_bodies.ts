@@ -35,10 +35,7 @@ export class LargeBodyLimiter {
     this.#clock = clock;
   }
 
-  /**
-   * Runs the work of a request when it is the turn of its identity. Rejects with a 503 if too many
-   * requests wait.
-   */
+  /** Runs a request's work in its identity's turn. Rejects with a 503 if too many requests wait. */
   async run<T>(identity: string, bytes: number, work: () => MaybePromise<T>): Promise<T> {
     if (this.#waiting.size > 0 || !this.#fits(bytes)) await this.#wait(identity, bytes);
     else this.#runningBytes += bytes;
@@ -69,8 +66,7 @@ export class LargeBodyLimiter {
   #end(bytes: number): void {
     this.#runningBytes -= bytes;
     for (;;) {
-      // Only the next request in turn may begin. Otherwise smaller bodies could overtake a larger
-      // body for ever.
+      // Only the next request may begin, so that small bodies cannot delay a large body forever.
       let isNext = true;
       const next = this.#waiting.take((waiter) => {
         const begins = isNext && this.#fits(waiter.bytes);
@@ -79,8 +75,7 @@ export class LargeBodyLimiter {
       });
       if (next === undefined) return;
       this.#waitingBytes -= next.bytes;
-      // The bytes count from here on, so that no new request can take the free capacity before the
-      // work begins.
+      // The bytes count already, so that no new request takes the capacity before the work begins.
       this.#runningBytes += next.bytes;
       next.begin();
     }

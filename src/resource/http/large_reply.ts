@@ -5,7 +5,7 @@ import { type ResponsePart, responseTooLarge } from "./response_byte_budget.ts";
 /** The limits of the size of the JSON reply to a read. */
 export interface ReplySizeLimits {
   readonly limit: number;
-  /** The bytes of the values that were read for the reply; null if they were not counted. */
+  /** The number of bytes that were read for the reply; null if they were not counted. */
   readonly counted: number | null;
   readonly part: ResponsePart;
 }
@@ -19,7 +19,7 @@ export interface SerializationTurns {
   inTurn(work: () => Promise<void>): Promise<void>;
 }
 
-/** A reply to a read whose JSON is not written yet, which may take tens of milliseconds. */
+/** A large reply to a read, whose data is not serialized yet. */
 export class LargeReply {
   readonly #head: Omit<Reply, "body">;
   readonly #json: unknown;
@@ -73,10 +73,7 @@ export interface WrittenReply {
 }
 
 const encoder = new TextEncoder();
-/**
- * The size of a chunk, in bytes. Bytes that a socket has not accepted count as undelivered, so no
- * chunk is larger.
- */
+/** The size of a chunk, in bytes. Small chunks keep the count of undelivered bytes exact. */
 const bytesOfChunk = 64 * 1024;
 
 /** Returns the JSON in parts. Each part is at least as long as a chunk, except for the last. */

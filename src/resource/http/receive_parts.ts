@@ -11,7 +11,7 @@ export interface ReceivePartsOptions {
   readonly maxBytes: number;
 }
 
-/** The memory limit for the import of one body, in bytes, except for the parts of one record. */
+/** The memory limit for the import of one body, in bytes. The parts of one record do not count. */
 const bytesInMemory = 4 * 1024 * 1024;
 
 /** The bytes that a client must send within each body timeout. Even a modem is that fast. */

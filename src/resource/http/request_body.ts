@@ -10,10 +10,7 @@ import { jsonExcess, type JsonLimits, parseShallowJson } from "../../schema/exac
 
 /** The limits of a request body. */
 export interface BodyLimits {
-  /**
-   * The maximum size of a body, in bytes. A larger body fails with 413. The bytes are counted while
-   * the body is read.
-   */
+  /** The maximum size of a body, in bytes. Receiving a larger body fails with 413. */
   readonly bodyLimit: number;
   /** The longest time until the last byte, in milliseconds. A slower body fails with 408. */
   readonly bodyTimeoutMs: number;
@@ -23,7 +20,7 @@ export interface BodyLimits {
 
 const maxDepth = 32;
 
-/** The maximum digits of a number. No column stores more. A million digits would take 200 ms. */
+/** The maximum number of digits of a number. No column has more. A million would take 200 ms. */
 const maxDigits = 1_000;
 
 export function bodyJsonLimits(maxFields: number): JsonLimits {
@@ -51,8 +48,7 @@ export function readBody(
   limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // This check comes first. If a read failed before the code awaits it, the unhandled rejection
-  // would end the process.
+  // This check runs first. If it threw during the read, nothing would handle the read's failure.
   requireJson((name) => request.headers.get(name));
   const received = receiver.receivedBody();
   if (received === null) return receiveBody(request, limits, clock);

@@ -25,9 +25,8 @@ const unknownCostMs = 1;
 /** A request of at least this duration, in milliseconds, is slow and delays other requests. */
 const expensiveFromMs = 1;
 /**
- * The time after the begin of a turn in which the scheduler does not look for the turn's end, in
- * milliseconds. Each look would cost a tenth of a short request. Two slow requests take longer than
- * this time.
+ * The time, in milliseconds, before the scheduler first checks if a turn has ended. A check takes a
+ * tenth of a short request's time. Two slow requests take longer than these milliseconds.
  */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
@@ -126,8 +125,7 @@ export class RequestScheduler {
     work: () => MaybePromise<Result>,
   ): Promise<Result> {
     const since = this.#clock.elapsedMs();
-    // Another request may cause this turn. Code that observes requests must see the context of this
-    // request.
+    // Another request may cause this turn, but observers must see the context of this request.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {

@@ -55,7 +55,7 @@ export function includedRows(path: string): ResponsePart {
   };
 }
 
-/** Returns the 422 for a response with more bytes than are allowed. */
+/** Returns the 422 for a response of more than `limit` bytes. */
 export function responseTooLarge(limit: number, { name, subject, advice }: ResponsePart): Problem {
   return new Problem(
     "query-too-expensive",

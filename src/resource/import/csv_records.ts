@@ -34,7 +34,7 @@ export async function* csvRecords(
   }
 }
 
-/** Returns true for an empty line. With only one field, such a line is a row with NULL instead. */
+/** Returns true for an empty line, which is a row with NULL only in a CSV with one field. */
 function isBlank({ fields: [first, ...others] }: CsvRecord, fields: readonly Field[]): boolean {
   return first === null && others.length === 0 && fields.length > 1;
 }

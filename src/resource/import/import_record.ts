@@ -23,7 +23,7 @@ export interface RecordFault {
   readonly message: string;
 }
 
-/** The records of a body in groups. A promise for each record would take longer than its row. */
+/** The records of a body in groups. A promise for each record would take too long. */
 export type ImportRecords = AsyncIterable<readonly ImportRecord[]>;
 
 /** The error of a line after which the rest of a body cannot be read. */

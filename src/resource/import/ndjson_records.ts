@@ -5,13 +5,13 @@ import { bodyJsonLimits } from "../http/request_body.ts";
 import { ImportRecord, type ImportRecords } from "./import_record.ts";
 import { recordTooLong, textBlocks } from "./text_blocks.ts";
 
-/** Options of reading the records of a body. */
+/** Options for reading the records of a body. */
 export interface RecordOptions {
   /** The maximum size of one record, in bytes. */
   readonly maxRecordBytes: number;
   /** The maximum number of member names in one record. */
   readonly maxFields: number;
-  /** True if numbers in NDJSON may have the safe form. Default: false. */
+  /** True if numbers in NDJSON may have the safe form, as with `numbers=safe`. Default: false. */
   readonly safeNumbers?: boolean;
 }
 
@@ -32,8 +32,7 @@ export async function* ndjsonRecords(
         records.push(safeNumbers ? withMarksRead(record) : record);
       }
       line++;
-      // Records are yielded in small groups, because an invalid line takes many times as long as a
-      // valid line.
+      // The groups are small, because an invalid line takes many times as long as a valid line.
       if (records.length < recordsAtOnce) continue;
       yield records;
       records = [];

@@ -38,8 +38,7 @@ export interface RefusedRecord {
 
 /**
  * Prepares the row of a record as a create does: fields, before-hook, generated values, defaults.
- * For a rejected record it returns the faults instead. If a hook throws any other error, the import
- * ends.
+ * For a rejected record it returns the faults instead. Any other error of a hook ends the import.
  */
 export function prepareRow(
   { line, body, fault }: ImportRecord,

@@ -98,7 +98,9 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /** Returns the previous shape if it is equal. Statements are cached by identity of shapes. */
+  /**
+   * Returns the previous shape for equal columns, because statements are cached by shape object.
+   */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;

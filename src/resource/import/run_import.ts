@@ -48,8 +48,7 @@ export async function runImport(
   const ofCall = { ...call, record: null, grant };
   const importing = new RowImport(records, ofCall, { onProgress, giveTurn });
   if (mode.kind === "chunks") return await importing.chunks(mode.rows);
-  // Before-hooks run outside of transactions. With such a hook, the rows are read before the
-  // transaction.
+  // A before-hook runs outside of transactions, so its rows are read before the transaction.
   const isAtHand = mode.isAtHand && call.resource.hooks.onBeforeCreate === undefined;
   return isAtHand ? await importing.within(mode) : await importing.all(mode);
 }

@@ -44,9 +44,8 @@ export class SliceWriter {
   }
 
   /**
-   * Writes rows in the transaction of an import, as many as possible in one statement. If some rows
-   * are rejected, it inserts the rows one by one to find the rejected ones, and throws {@link
-   * RefusedRows}.
+   * Writes rows in the transaction of an import, as many as possible in one statement. If rows are
+   * rejected, it inserts all rows one by one, and throws {@link RefusedRows}.
    */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
     if (await this.#attemptAgain(rows, connection, slicePoint) === null) return;
@@ -55,8 +54,7 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // All rows may succeed one by one. In one statement, a generated key may equal the given key of
-    // a later row.
+    // All rows may succeed now: in one statement, a generated key may equal a later row's key.
     if (refused.length > 0) throw new RefusedRows(refused);
   }
 
@@ -169,6 +167,6 @@ function notKept(rows: readonly ShapedRow[], { table }: Resource): Error {
   const kept = rows.length === 1 ? "the row" : "every row";
   return table.own || !isKeyed
     ? new Problem("validation-error", `Cannot create: the database did not keep ${kept}`)
-    // The transaction is then retried once, and each row is read back.
+    // This error makes the service retry the transaction and read each row back.
     : new DatabaseError("no-returning", new Error("a rule or a trigger has kept no row"));
 }

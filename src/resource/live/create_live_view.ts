@@ -125,8 +125,8 @@ async function presentIncluding(
   { view, resource, related, identity }: IncludingView,
 ): Promise<readonly Row[]> {
   const { table, driver, readCosts: { maxAnswerBytes, queryTimeoutMs } } = resource;
-  // Several streams share the rows, so no client aborts the read. The size is limited, because a
-  // stream keeps the rows in memory until its client reads them.
+  // Several streams share the rows, so no client's signal aborts the read. The size is limited,
+  // because a stream keeps the rows in memory until its client reads them.
   const limited = (part: number) =>
     driver.reads({
       identity,

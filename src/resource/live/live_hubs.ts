@@ -124,8 +124,8 @@ export class LiveHubs {
       if (!secured.isSubsetOf(known)) driver.renewConnections?.();
       known = secured;
       hub.hide(secured);
-      // New streams are checked against these rights, so they are read again. If this read fails,
-      // the next recheck reads them.
+      // New streams are checked against these rights, so the rights are read again. If this read
+      // fails, the next recheck reads them.
       rights?.readAgain().catch(() => {});
     };
     const hub = new LiveHub({

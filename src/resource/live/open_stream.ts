@@ -14,7 +14,7 @@ export type StreamBody = ReadableStream<Uint8Array> | null;
 /** Returns the hub that opens a resource's live streams. Throws a 404 if there is none. */
 export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
-  // Without a subscribable resource there is no hub, but then the access was denied before.
+  // A database without subscribable resources has no hub, but its requests were denied before.
   if (hub === null) throw new Problem("not-found", "There is nothing at this path");
   return hub;
 }

@@ -70,10 +70,7 @@ function hiddenColumn({ fields }: Shown, { unreadable }: RoleLimits): ColumnInfo
   return fields.readable.find((column) => unreadable.includes(column));
 }
 
-/**
- * Returns true if the database is known to hide rows or readable columns of a resource from the
- * service's role.
- */
+/** Returns true if the database is known to hide rows or readable columns from the service. */
 export function isHiddenFromRole(resource: Shown): boolean {
   const limits = resource.roleRights.known(resource.table) ?? null;
   return limits !== null && (limits.hidesRows || hiddenColumn(resource, limits) !== undefined);

@@ -31,10 +31,7 @@ export type CodeApi<Api> =
   & { readonly [Path in keyof Api]: Api[Path] extends ApiResource ? CodeCalls<Api[Path]> : never }
   & CodeApiFunctions<Api>;
 
-/**
- * The functions of an API in code. `of` also returns a resource whose path is the name of one of
- * these functions.
- */
+/** The functions of an API in code. `of` also finds a resource that is named like a function. */
 export interface CodeApiFunctions<Api> {
   /**
    * Returns the operations of the first resource that serves a table, with the types of the table.
@@ -166,7 +163,7 @@ export interface CodeAggregates<R extends ApiResource> {
 
 /** The operation that searches for words. */
 export interface CodeSearches<R extends ApiResource> {
-  /** Returns the rows that contain the words, the best first. */
+  /** Returns the rows that contain the words. The best match is first. */
   search(options: CodeSearchOptions): Promise<SearchResult<R["row"]>>;
 }
 

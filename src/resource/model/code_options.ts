@@ -86,10 +86,7 @@ export interface CodeGroupOptions extends CodeCallOptions {
 
 /** The options of a search. */
 export interface CodeSearchOptions extends CodeCallOptions {
-  /**
-   * The words to search for. A row matches if it contains every word. The last word may be the
-   * beginning of a word.
-   */
+  /** The words that a row must contain. The last word may be only the beginning of a word. */
   readonly q: string;
   /** The filter of the searched rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;

@@ -5,9 +5,7 @@ export interface FieldPolicy {
   /** The readable columns, in the table's order. */
   readonly readable: readonly ColumnInfo[];
   readonly writable: ReadonlySet<ColumnInfo>;
-  /**
-   * The columns that no body can change after the row was created. Key columns are not included.
-   */
+  /** The columns that no body can change after the row was created. Key columns are excluded. */
   readonly immutable: ReadonlySet<ColumnInfo>;
   readonly filterable: ReadonlySet<ColumnInfo>;
   readonly sortable: ReadonlySet<ColumnInfo>;

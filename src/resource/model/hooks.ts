@@ -6,10 +6,7 @@ import type { AnyApi, CodeApi } from "./code_api.ts";
 
 /** The context that a resource's hook receives besides the row. */
 export interface HookContext {
-  /**
-   * The database. In after-hooks it is the open transaction, whose writes are committed or rolled
-   * back with the row.
-   */
+  /** The database. In after-hooks, it is the open transaction that also writes the row. */
   readonly db: DatabaseHandle;
   /** The user who writes, or null for an anonymous caller and for the system. */
   readonly user: User | null;
@@ -82,7 +79,7 @@ export type NewValues<Returned, I> =
             : never
         ]?: never;
       }
-      // A promise must not pass as an object without values.
+      // Rejects a promise, which would pass as an object without values.
       & { readonly [Symbol.toStringTag]?: never }
     )
   >;

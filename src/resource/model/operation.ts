@@ -26,7 +26,7 @@ export interface ResourceRequest {
   address(): string | null;
   /** The caller of a call from code, or null for a request. */
   readonly code: CodeCaller | null;
-  /** Charges for further items after they are counted. The first item was charged before. */
+  /** Charges the request for its items after the first, as soon as the items are counted. */
   readonly debit: Debit;
   /** The request itself, for hooks, or null if code calls outside of any request. */
   readonly raw: Request | null;
@@ -48,13 +48,10 @@ export interface BodyParts {
   readonly maxPartBytes: number;
 }
 
-/**
- * Stores the reply of an operation in its transaction. The transaction must not be committed if the
- * function throws.
- */
+/** Stores a reply in the operation's transaction. If this fails, the transaction must roll back. */
 export type RecordReply = (reply: Reply, connection: Connection) => Promise<void>;
 
-/** The name of an operation in descriptions. */
+/** The name of an operation in API descriptions. */
 export type OperationName =
   | "list"
   | "export"
@@ -129,28 +126,22 @@ export type ShapedReply = DataReply | Reply;
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
   readonly access: Access;
-  /** An access that is needed in addition to the main access: an upsert also updates rows. */
+  /** An access that is needed in addition to the main access, such as `update` for an upsert. */
   readonly alsoAccess?: Access;
   readonly takesBody: boolean;
   /** Returns the query parameters that only this operation has, or undefined if there are none. */
   ownParameters?(resource: Resource): ReadonlySet<string> | undefined;
   /** Throws a 403 if the caller may not read columns that the operation needs. */
   requireFields?(resource: Resource): void;
-  /** Parses the strings of the request, once. Fails with 400, 413, 415 or 422. */
+  /** Parses the request, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** Returns the number of rows in the body. The request is charged for each row. */
   items?(intent: Intent): number;
-  /**
-   * Returns the other resources whose rows the operation reads: included resources, and resources
-   * that a filter reaches.
-   */
+  /** Returns the other resources that the operation reads, by an include or by a filter. */
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
   /** Returns the rows that the operation writes in addition to its items. */
   relatedWrites?(intent: Intent): readonly RelatedWrite[];
-  /**
-   * Returns the plan of the operation, as data. A plan requires a grant, so no operation runs
-   * without authorization.
-   */
+  /** Returns the plan as data. No plan exists without a grant, so every operation is authorized. */
   plan(intent: Intent, grant: Grant, resource: Resource, related: AdditionalGrants): Plan;
   /** Executes the plan. Fails with 404, 409, 412 or 503, or with the error that a hook throws. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;

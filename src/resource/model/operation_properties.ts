@@ -18,7 +18,7 @@ interface NoCall {
 
 /** The properties of an operation that determine its description, scheduling and clients. */
 export interface OperationProperties {
-  /** The summary in descriptions. */
+  /** The summary of the operation in API descriptions. */
   readonly summary: string;
   /** Requests that scan rows wait in a queue. Reads and writes of rows by key never wait. */
   readonly cost: "keyed" | "scan";
@@ -26,7 +26,7 @@ export interface OperationProperties {
   readonly conditional: "none" | "one" | "many";
   /** True if the live events of the write contain the id that the client chose for the write. */
   readonly named: boolean;
-  /** The operation's problems, besides those of access, bodies, versions and protection. */
+  /** The operation's problems, except problems of access, bodies, versions and protection. */
   readonly problems: readonly ProblemSlug[];
   /** The function of the client, or the reason why there is none. */
   readonly client: ClientCall | NoCall;

@@ -44,10 +44,7 @@ export interface ProcedureOptions<
    * schema. An invalid body fails with 422.
    */
   readonly input: Input;
-  /**
-   * The schema of the handler's result. The output of the schema is the response. An invalid result
-   * fails with 500.
-   */
+  /** The schema of the result. Its output is the response. An invalid result fails with 500. */
   readonly output: Output;
   /** True to let anonymous callers call the procedure. Default: only users may call it. */
   readonly public?: Public | undefined;

@@ -104,14 +104,9 @@ export interface Resource {
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
-  /**
-   * The fields that the caller may use. Outside of a request, the fields that any caller may use.
-   */
+  /** The fields that the caller may use. Outside of a request, the widest fields of any caller. */
   readonly fields: FieldPolicy;
-  /**
-   * Returns the parts of the resource that depend on a caller's fields. Null if all callers have
-   * the same fields.
-   */
+  /** Returns what depends on a caller's fields; null if all callers have the same fields. */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The field lists that depend on the caller. Empty in the resource of a request. */
   readonly varyingFields: ReadonlySet<FieldListName>;
@@ -183,8 +178,8 @@ export interface Resource {
   /** Returns true if an index begins with this column, which may belong to any served table. */
   isIndexed(column: ColumnInfo): boolean;
   /**
-   * The views of each resource by the fields of callers: with plain numbers, and with safe ones.
-   * `narrowedFor` fills this cache. Copies of a resource share the cache, so each has its own key.
+   * The narrowed copies of each resource, by the fields of callers: with plain numbers, and with
+   * safe ones. Copies of a resource share this cache, so each has its own key.
    */
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
   /** Returns true if no trigger changes a row after the statement that wrote and returned it. */

@@ -28,10 +28,7 @@ export interface Capabilities {
   readonly enableDelete?: boolean | undefined;
   /** False disables all batches. A batch also needs its operation's capability. Default: true. */
   readonly enableBatch?: boolean | undefined;
-  /**
-   * True enables exports: lists as `text/csv` and `application/x-ndjson` with all rows in one
-   * response. Default: false.
-   */
+  /** True enables exports: all rows as `text/csv` or `application/x-ndjson`. Default: false. */
   readonly enableExport?: boolean | undefined;
   /** True enables `POST /import`, which also needs `enableCreate`. Default: false. */
   readonly enableImport?: boolean | undefined;
@@ -61,18 +58,13 @@ export interface ImportLimits {
   readonly maxBytes?: number | undefined;
 }
 
-/**
- * The options of a resource for ETags. Without a version or a time of update, an ETag is a keyed
- * hash of the row.
- */
+/** The options for ETags. Without `versionField` and `updatedAtField`, ETags are hashes of rows. */
 export interface EtagOptions<S, Of = AnyTable> {
   /** The integer column that every PATCH and PUT increments. */
   readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
   /** The timestamp column that every PATCH and PUT sets to a later time. */
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
-  /**
-   * The column that an ETag contains in addition to the time of update. Default: the primary key.
-   */
+  /** The column that an ETag contains next to the time of update. Default: the primary key. */
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
   /** The strength of ETags. `strong` forbids proxies to change the responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;
@@ -146,10 +138,7 @@ export interface SoftDeleteOptions<S, Of = AnyTable> {
   readonly field: ColumnReferenceOf<S, Of>;
 }
 
-/**
- * The options of a resource for search. The options have an effect only if the app has a search
- * adapter.
- */
+/** The options for search, which have an effect only if the app has a search adapter. */
 export interface SearchOptions<S, Of = AnyTable> {
   /** True to serve `GET /search` and to index the rows. Default: true. */
   readonly enabled?: boolean | undefined;
@@ -208,16 +197,13 @@ export type FieldList<S, Of = AnyTable, U extends User = User> =
   | readonly ColumnReferenceOf<S, Of>[]
   | FieldFunction<S, Of, U>
   | {
-    /** The columns that any caller may use. */
+    /** The fixed limit of the list. No caller may use other columns. */
     readonly all: readonly ColumnReferenceOf<S, Of>[];
     /** Returns the columns that the user may use. */
     readonly by: FieldFunction<S, Of, U>;
   };
 
-/**
- * The options of a resource for the use of its columns. Each list has its own default, and may
- * depend on the user.
- */
+/** Lists of the columns that clients may use. Each has a default, and may depend on the user. */
 export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
   /** Columns in responses and in aggregates. All columns unless set. */
   readonly readable?: FieldList<S, Of, U> | undefined;
@@ -260,7 +246,7 @@ export interface ResourceOptions<
   readonly auth?: ScopeOptions<U, Of> | undefined;
   /** The operations that the resource offers. */
   readonly capabilities?: Capabilities | undefined;
-  /** The columns that may be read, written, filtered and sorted by. */
+  /** The columns that clients may read, write, filter by and sort by. */
   readonly fields?: FieldOptions<S, Of, U> | undefined;
   /** True to reject unknown body fields with 422 instead of ignoring them. Default: false. */
   readonly strictInput?: boolean | undefined;
@@ -273,10 +259,7 @@ export interface ResourceOptions<
    * fields even if `fields.writable` does not.
    */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
-  /**
-   * Virtual fields of every response, computed from the whole row, including hidden columns. The
-   * functions must be synchronous.
-   */
+  /** Virtual fields, computed from whole rows with hidden columns by synchronous functions. */
   readonly computed?:
     | {
       readonly [Name in keyof Computed]: (

@@ -104,7 +104,7 @@ async function lockItems(
       );
     }
     requirePrecondition(item.precondition, current, resource);
-    // Checks the values before the hooks run, as far as the current row is known.
+    // Throws for an invalid value before any hook runs, by the row's values so far.
     resolveUnchanged(current, item.values, resource);
     return { ...item, current };
   });

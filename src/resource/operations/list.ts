@@ -78,7 +78,7 @@ interface ListOutcome {
   readonly included: readonly Included[];
   readonly bytes: ResponseByteBudget;
   readonly cut: CutColumns | null;
-  /** The position after the page as a number of rows, or null if the list continues after a row. */
+  /** The position after the page if it is a number of rows, or null if it is a row. */
   readonly counted: CountedPosition | null;
 }
 

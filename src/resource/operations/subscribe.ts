@@ -31,9 +31,7 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
   access: "subscribe",
   takesBody: false,
 
-  /**
-   * Requires that the key is readable, because the event of a removed row contains only the key.
-   */
+  /** Requires a readable key, because the event of a removed row contains only the key. */
   requireFields({ table, withheld }) {
     if (table.primaryKey.every((column) => !withheld.has(column))) return;
     throw new Problem("forbidden", "Cannot subscribe: streams show keys, which you may not read");

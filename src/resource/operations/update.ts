@@ -89,8 +89,8 @@ export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
 };
 
 /**
- * Parses a PATCH or PUT. `complete` computes the values of the row from the values of the body.
- * Foreign keys that relations determine have a placeholder in the body.
+ * Parses a PATCH or PUT. `complete` returns the new values of the row from the values of the body.
+ * A foreign key that a related row determines has a placeholder.
  */
 export function parseUpdate(
   request: ResourceRequest,
@@ -109,7 +109,7 @@ export function parseUpdate(
 
 function holdsRelations(body: unknown, { nestedWrites, relations }: Resource): boolean {
   if (!nestedWrites || typeof body !== "object" || body === null) return false;
-  // The body may contain many more names than there are relations.
+  // The loop is over the relations, because a body may contain many more names.
   return [...relations.keys()].some((name) => Object.hasOwn(body, name));
 }
 
@@ -125,7 +125,7 @@ async function updateOne(
   try {
     return await updateWith(values, plan, call, false);
   } catch (error) {
-    // An engine that does not name the constraint also checks references that do not change.
+    // An engine that names no constraint also checks foreign keys whose values do not change.
     const isRefused = error instanceof DatabaseError && error.constraint === null &&
       (error.kind === "foreign-key" || error.kind === "broken-table");
     if (!isRefused) throw error;

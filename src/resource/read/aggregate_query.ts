@@ -12,10 +12,7 @@ import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/**
- * The parsed query of an aggregate: the groups and metrics that a request selects, and the metrics
- * that only filter or sort.
- */
+/** The parsed query of an aggregate. Some of the metrics only filter or sort its groups. */
 export interface AggregateQuery {
   readonly keys: readonly GroupKey[];
   /** The requested metrics, or the count if the request names none. */

@@ -41,7 +41,7 @@ export function withCurrentTables<Result>(
   });
 }
 
-/** Returns true if newer tables could accept the request, for example an id that was invalid. */
+/** Returns true if newer tables could accept the request, for example its invalid id. */
 function isRefusal(error: unknown, { segment }: ResourceRequest, { table }: Resource): boolean {
   if (!(error instanceof Problem)) return false;
   const { status } = error;

@@ -39,10 +39,7 @@ const maxPageRows = 512;
 /** The intended size of a page in the response, in bytes. */
 const pageBytes = 256 * 1024;
 
-/**
- * Reads an export page by page, and yields the bytes of each page. A page is read only when the
- * consumer pulls it.
- */
+/** Yields the bytes of an export page by page. A page is read only when the consumer pulls it. */
 export async function* exportPages(
   first: RowPage,
   walk: RowPages,
@@ -88,8 +85,7 @@ const exportedRows: ResponsePart = {
 
 /**
  * Reads all rows after a position, given as a number of rows, by one statement. The response is
- * sent in parts. The rows count as part of the response in flight until the client has received
- * them.
+ * sent in parts. The rows count as in flight until the client has received them.
  */
 export async function readAtOnce(
   plan: ReadPlan,

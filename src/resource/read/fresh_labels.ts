@@ -21,7 +21,7 @@ export function withFreshLabels<Result>(
   });
 }
 
-/** Returns true if a value that is no label of an enum can have caused the error. */
+/** Returns true if a value that an enum does not contain may have caused the error. */
 function mayBeLabel(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.kind === "invalid-value";
   return error instanceof Problem &&

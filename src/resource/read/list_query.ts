@@ -158,7 +158,7 @@ function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> 
   return table.distinct ? {} : { from: offsetPosition(listQuery.after) };
 }
 
-/** Returns a cursor's position in a list with equal rows, or the start without a cursor. */
+/** Returns a cursor's position in a list in which rows may be equal; the start for null. */
 export function offsetPosition(after: CursorPosition | null): OffsetPosition {
   return after?.kind === "reached" ? { values: after.values, skip: after.skip } : startPosition;
 }

@@ -90,10 +90,7 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
   );
 }
 
-/**
- * The maximum number of included rows for one row. With the default limits, two levels of lists
- * fit, and three do not.
- */
+/** The maximum number of included rows for one row: two levels of lists with default limits fit. */
 const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {
@@ -197,7 +194,7 @@ function countBytes(
   if (bytes.left < 0) throw responseTooLarge(bytes.limit, includedRows(path));
 }
 
-/** Returns how often the rows of each group appear in the response. */
+/** Returns, for each group of included rows, how often its rows appear in the response. */
 function sumByPlace(
   times: readonly number[],
   placeOf: readonly number[],

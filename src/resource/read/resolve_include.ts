@@ -60,7 +60,7 @@ function resolveAll(
   });
 }
 
-/** Returns a problem that suggests a name. Descriptions list the names, so they are public. */
+/** Returns a problem that suggests a relation's name. API descriptions list the names anyway. */
 function unknownRelation(name: string, { relations, served }: Resource): Problem {
   const known = [...relations.values()].filter(({ target }) => served.get(target) !== undefined);
   const hint = didYouMean(name, known.map((relation) => relation.name));

@@ -65,10 +65,7 @@ export function parseQueryFilter(query: Query, resource: Resource): RelationFilt
   return filter === null ? everyRow : relationFilterOf(filter, resource, () => {});
 }
 
-/**
- * Parses a user's filter like {@link parseUserFilter}, except that dotted names may lead through
- * filterable relations.
- */
+/** Parses a user's filter, in which dotted names may lead through filterable relations. */
 export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   if (syntax === null) return everyRow;
@@ -149,7 +146,7 @@ function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
   return syntax.kind === "compare" ? [syntax] : syntax.terms.flatMap(comparisonsIn);
 }
 
-/** A position in a filter: the rows that are compared there, and the readable fields. */
+/** The resource whose rows a part of a filter compares, and the grants to read related rows. */
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;

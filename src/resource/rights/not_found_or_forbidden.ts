@@ -25,7 +25,7 @@ export async function notFoundOrForbidden(
   if (grant.rows.kind === "all") return notFound(resource, target.segment);
   const seen = and(grant.visible, among, keyFilter(target.key, table));
   const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
-  // A row that is in the scope now was created after the write found no row. That is a 404.
+  // A row that is within the scope now was created after the failed write, which is still a 404.
   const isExisting = await count(seen) > 0 && await count(and(seen, grant.rows)) === 0;
   return isExisting
     ? new Problem("forbidden", `Cannot ${grant.access}: the row lies outside your scope`)

@@ -81,10 +81,7 @@ export function endpointOf<Intent, Plan, Outcome>(
   };
 }
 
-/**
- * Returns an endpoint that exports rows if the client prefers the media type of an enabled export.
- * Otherwise it lists rows.
- */
+/** Returns an endpoint that lists rows, or exports them if the client prefers an export's type. */
 export function listOrExport(
   listing: Endpoint,
   exports: ReadonlyMap<string, Endpoint>,

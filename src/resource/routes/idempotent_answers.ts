@@ -24,8 +24,8 @@ import type { Resource } from "../model/resource.ts";
 import { fieldsKeyOf } from "../rights/caller_view.ts";
 
 /**
- * Handles a request with an `Idempotency-Key`: executes it, or returns its stored response, for
- * which the guard need not admit the request.
+ * Handles a request with an `Idempotency-Key`: executes the request, or returns its stored
+ * response. A stored response needs no admission by the guard.
  */
 export type AnswerIdempotently = (
   execute: (record: RecordReply | null) => MaybePromise<Reply>,

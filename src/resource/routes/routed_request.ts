@@ -42,7 +42,7 @@ export interface ReceivedRequest {
 /** Options of handling routed requests. */
 export interface RoutedRequestOptions extends RequestQueues {
   readonly limits: BodyLimits;
-  /** The number of proxies in front of the service, and of trusted forwarded addresses. */
+  /** The number of proxies in front of the service whose forwarded addresses are trusted. */
   readonly trustedProxies: number;
   /** The routes that have had large responses. Later requests to them wait in a queue. */
   readonly slowRoutes: WeakSet<ResourceRoute>;
@@ -163,10 +163,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
       (name === "get" && this.target.query.includes("include"));
   }
 
-  /**
-   * Counts a stored response as in flight until its client has received it. Throws a 503 if too
-   * many responses are in flight.
-   */
+  /** Counts a stored response until its client has received it. Throws a 503 beyond the limit. */
   countStored({ body }: Reply): void {
     if (typeof body !== "string" || body.length < minStreamedLength) return;
     this.#route.resource.inflight.add(body, this, false);

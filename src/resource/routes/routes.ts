@@ -126,8 +126,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The first request failed with this problem too. The right to create suffices to receive
-        // it.
+        // The first request failed like this too. The right to create suffices to see the problem.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

@@ -45,7 +45,7 @@ function isTextOfNumber(kind: ColumnKind): boolean {
   return kindFacts[kind].arithmetic !== null && kindFacts[kind].json !== "number";
 }
 
-/** In an existing table a value may be any string, whatever the kind of its column. */
+/** Writes digits without quotes, and any other value of an existing table with `write`. */
 function numberOr(write: Field["write"]): Field["write"] {
   return (value) => typeof value === "string" && number.test(value) ? value : write(value);
 }

@@ -123,8 +123,7 @@ export function presentRows(
 
 /**
  * Masks an aggregate's groups for output, because their keys, minima and maxima are values of rows.
- * Request parsing rejects hidden columns. If a hidden column still reaches this function, the
- * request fails.
+ * Parsing has rejected hidden columns, so a hidden column here is an error.
  */
 export function presentGroups(
   groups: readonly AggregateGroup[],
@@ -244,9 +243,7 @@ function untypedValue(value: unknown): unknown {
 
 /** A user's filter over fields of related rows, from which `restrictTo` makes a plain filter. */
 export interface RelationFilter {
-  /**
-   * The resources that the filter reaches through relations, including resources of link tables.
-   */
+  /** The resources that the filter reaches through relations, with those of link tables. */
   readonly reached: ReadonlySet<Resource>;
   /**
    * Returns the filter, limited to the related rows that the user may read. A comparison that

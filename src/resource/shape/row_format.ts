@@ -2,10 +2,7 @@ import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { View } from "./output.ts";
 
-/**
- * A format of exported rows. The rows are written one after the other, so that no response is in
- * memory as a whole.
- */
+/** A format of exported rows, which writes a few rows at a time to limit memory. */
 export interface RowFormat {
   /** The media type that `Accept` names. */
   readonly type: string;

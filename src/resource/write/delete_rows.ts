@@ -13,10 +13,7 @@ import { lockTarget, type RowTarget, targetNotWritten, writableTarget } from "./
 import { expectedVersion, sameVersion } from "./row_version.ts";
 import { afterDelete } from "./run_hooks.ts";
 
-/**
- * Deletes the row of the request, or marks it deleted, and runs the after-hook. Throws a 404, 403
- * or 412 as an update does.
- */
+/** Deletes the requested row, or marks it deleted. Runs the after-hook. Throws 404, 403 or 412. */
 export async function deleteRow(
   target: RowTarget,
   write: WriteCall,
@@ -57,7 +54,7 @@ export async function deleteLockedRows(
 
 interface DeletedRows {
   readonly count: number;
-  /** The deleted rows as they were, or the marked rows. Empty if no after-hook receives them. */
+  /** The rows before their deletion, or the marked rows. Empty if no after-hook receives them. */
   readonly rows: readonly Row[];
 }
 

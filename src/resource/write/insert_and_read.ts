@@ -8,8 +8,7 @@ import { readByKeys } from "./read_rows_to_write.ts";
 
 /**
  * Inserts rows into a table whose rules return no rows, and reads them by their keys. The keys are
- * created first. A row that a rule has stored elsewhere, or under another key, is missing from the
- * result.
+ * created first. A row that a rule has stored elsewhere, or under another key, is not returned.
  */
 export async function insertAndRead(
   rows: readonly Assignments[],
@@ -29,8 +28,7 @@ export async function insertAndRead(
     const columns = [...values.keys()];
     const plan = { kind: "insert" as const, table, columns, rows: [values], returning: [] };
     const { text, values: bound } = reader.compile(plan);
-    // A statement with a plan would return the rows, because recorded writes need them. Therefore
-    // the statement has no plan.
+    // The statement has no plan, because a driver that records writes would add RETURNING to it.
     await connection.query({ text, values: bound });
     const keys = [table.primaryKey.map((column) => values.get(column))];
     const found = await readByKeys(
@@ -54,7 +52,7 @@ async function nextKey(
     const message = `Cannot create: ${column.name} is required, as a rule of the table hides it`;
     throw new Problem("validation-error", message);
   }
-  // This clause is the column's default, as the database's catalog contains it.
+  // This SQL comes from the database's catalog, not from a request.
   const { rows } = await connection.query({ text: `SELECT ${source.sql}`, values: [] });
   return reader.toRows(rows, [column])[0]?.[column.name];
 }

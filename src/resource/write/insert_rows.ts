@@ -80,8 +80,8 @@ function rowsPerStatement(
  * Puts the rows that an INSERT returned into the order of its VALUES, because no engine guarantees
  * that order. A row whose key was given is found by this key. Generated keys identify rows only if
  * they increase. Otherwise this function throws {@link UnorderedKeys}, and the rows are inserted
- * one by one. SQLite uses random numbers after the largest key, and a Postgres sequence may count
- * downwards.
+ * one by one. SQLite uses random keys after the largest one, and a Postgres sequence may count
+ * down.
  */
 function inOrderOf(
   rows: readonly Assignments[],

@@ -65,7 +65,7 @@ export function withoutKey(
   return rest;
 }
 
-/** Filters the rows that a request may write: within its scope, visible and not deleted. */
+/** Returns a filter for the rows that a request may write: in scope, visible and not deleted. */
 export function writableRows({ grant, resource }: WriteCall): Filter {
   return and(grant.rows, grant.visible, resource.undeleted);
 }

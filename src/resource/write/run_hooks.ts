@@ -192,7 +192,6 @@ function copiedValue(value: unknown): unknown {
   );
 }
 
-/** Returns a key as hooks receive it: a value, or a list of values. */
 function rowId(key: Key): RowId {
   // The values of a primary key are strings and numbers: `parseKey` or the database created them.
   return (key.length === 1 ? key[0] : key) as RowId;

@@ -11,7 +11,7 @@ import { canRequireScope, type RowTarget, scopeOfStatement, writableTarget } fro
 import { expectedVersion, nextVersion, withMoments } from "./row_version.ts";
 import { updateReturning } from "./update_row.ts";
 
-/** The largest version that one more can be added to without loss of digits in JavaScript. */
+/** The largest version to which JavaScript can add one without loss of digits. */
 const maxVersion = Number.MAX_SAFE_INTEGER - 1;
 
 /**
@@ -54,7 +54,7 @@ interface VersionStep {
   readonly next: unknown;
 }
 
-/** Returns the step of an update, or null if the stored version must be read first. */
+/** Returns the version step of an update, or null if the stored version must be read first. */
 function versionStep(
   precondition: Precondition,
   set: Assignments,
@@ -65,7 +65,7 @@ function versionStep(
   const { checksTypes } = driver.dialect;
   if (precondition !== null) {
     const from = expectedVersion(precondition, { etag });
-    // The column may be too narrow for the next version of a wrong precondition.
+    // The database adds one: the version in a wrong precondition may be too large for the column.
     const next = checksTypes ? incrementedValue : nextVersion(integerVersionOf(precondition, etag));
     return from === null || next === null ? null : { from, next };
   }

@@ -32,9 +32,8 @@ export interface NamedUpdate {
 }
 
 /**
- * Updates the row of the request and returns it. Throws a 404 if the user may not see the row, and
- * a 412 if the row has changed. Throws a 403 if the row is outside the scope before or after the
- * update.
+ * Updates the requested row and returns it. Throws a 404 if the user may not see the row, and a 412
+ * if the row has changed. Throws a 403 if the row is outside the scope before or after the update.
  */
 export async function updateRow(
   { target, set, readsFirst }: NamedUpdate,

@@ -38,7 +38,7 @@ export type RelationNamed<Declared, Name> = Declared extends unknown
 
 /** A relation with the name of its other table, and with its type: to one row, or to many rows. */
 export type TypedRelation<Relation, Source> =
-  // Version 1.0 of Drizzle names the other table as `defineRelations` does.
+  // In version 1.0, Drizzle names the other table by its key in `defineRelations`.
   Relation extends { readonly relationType: infer Count; readonly targetTableName: infer Key }
     ? RelationOptions<AnyTable, TableAt<Source, Key>, RelationType<Count>>
     // In version 0.45 of Drizzle, only a relation to one row may be empty.

@@ -44,11 +44,11 @@ export function drizzleRelations<Name, Source extends object>(
       )
       : olderRelations(entry, entries)
   );
-  // The Drizzle types of these relations have these names.
+  // The compiler does not know that Drizzle's types contain the names of these relations.
   return Object.fromEntries(relations) as DrizzleRelations<Name, Source>;
 }
 
-/** The declarations of both versions for the relations of a table. */
+/** A declaration of a table's relations, in version 1.0 or 0.45 of Drizzle. */
 type Related = NewerRelations | OlderRelations;
 
 interface NewerRelations {

@@ -24,10 +24,7 @@ export interface CreatedRows extends WrittenRows {
   readonly included: readonly Included[];
 }
 
-/**
- * Creates rows with their nested rows. Runs all before-hooks, then writes all rows and runs the
- * after-hooks in one transaction.
- */
+/** Runs all before-hooks, then creates the rows with their nested rows in one transaction. */
 export async function createNestedRows(
   plan: CreatePlan,
   call: OperationCall<CreatedRows>,
@@ -47,7 +44,7 @@ export async function createNestedRows(
         },
       );
       const included = embeddedIn(plan.body.rows, writing.written);
-      // Linked rows may have any size, and many rows may link the same one.
+      // Linked rows may have any size, and many new rows may link to the same row.
       requireFittingReply(rows, call.resource, included);
       return { rows, included, recorded };
     });

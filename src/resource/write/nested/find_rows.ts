@@ -9,10 +9,7 @@ import { InvalidFields } from "../values/parse_fields.ts";
 import { readByKeys } from "../read_rows_to_write.ts";
 import type { NestedRow } from "./nested_rows.ts";
 
-/**
- * Looks up rows by the keys in a body, in their order. A missing row and a row that the user may
- * not read cause the same 422.
- */
+/** Finds rows by keys, in order. A missing row and an unreadable row cause the same 422. */
 export async function findRows(
   rows: readonly NestedRow[],
   resource: Resource,

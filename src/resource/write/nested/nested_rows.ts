@@ -33,7 +33,7 @@ export interface EmbeddedRows {
 
 /**
  * A step of the write of nested rows. Rows of one table are created together, looked up by key, or
- * inserted into a link table. Other steps update the row of the request, or change which rows are
+ * inserted into a link table. Other steps update the requested row, or change which rows are
  * related.
  */
 export type RowsStep =
@@ -94,9 +94,8 @@ export function ownItems(body: NestedRows): number {
 }
 
 /**
- * Returns the writes to other resources, and the writes with an access other than that of the top
- * level. Each write contains the number of its rows, including links, and the path of its first
- * row.
+ * Returns the writes to other resources, and the writes with another access than the top level.
+ * Each write contains the number of its rows, including links, and the path of its first row.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;
@@ -116,7 +115,7 @@ function writesOf(step: RowsStep): readonly RelatedWrite[] {
     : writesIn(step, "update", (change) => [...connects(change), ...disconnects(change)]);
 }
 
-/** Returns the paths in a change that write one row each. `removesOthers` may add further rows. */
+/** Returns the paths of the rows that a change writes, except for rows of `removesOthers`. */
 type Places = (change: RelationChange) => readonly BodyPath[];
 
 const connects: Places = ({ connect }) => connect.map(({ bodyPath }) => bodyPath);

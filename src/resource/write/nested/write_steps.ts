@@ -119,8 +119,7 @@ function refusedRows(
   bodyPaths: readonly BodyPath[],
 ): unknown {
   if (!(error instanceof FailedWrite)) return problemAtPath(error, "create", bodyPaths);
-  // After the rollback, the rows that other rows refer to no longer exist. Their absence is no
-  // error.
+  // The other rows of the body are gone after the rollback, so they must not count as missing.
   const given = error.rows.map(({ values, ...bodyPath }) => ({
     ...bodyPath,
     values: new Map([...values].filter(([column]) => !filled.includes(column))),

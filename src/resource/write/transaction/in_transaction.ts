@@ -50,10 +50,7 @@ export class WriteConnection implements AroundPart<WrittenRows> {
     return this.#connection.query(statement);
   }
 
-  /**
-   * Remembers rows that were written or deleted. `rows` are used only if nothing later in the
-   * transaction can change them.
-   */
+  /** Remembers written or deleted rows for indexing. `rows` are their final values, if known. */
   noteWritten(
     keys: readonly Key[],
     { indexers, table }: Resource,
@@ -72,7 +69,7 @@ export class WriteConnection implements AroundPart<WrittenRows> {
   #note(indexer: Indexer, { keys, rows }: Written): void {
     this.#written ??= new Map();
     const before = this.#written.get(indexer);
-    // If a row is written twice, its last state counts.
+    // If a row is written twice, the indexer reads its last state.
     if (before === undefined) this.#written.set(indexer, { keys: [...keys], rows });
     else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
   }
@@ -97,15 +94,12 @@ export class WriteConnection implements AroundPart<WrittenRows> {
     return this.#pending;
   }
 
-  /**
-   * Passes the rows to the indexers: before the commit, and also earlier in a very large
-   * transaction, to limit memory.
-   */
+  /** Passes the rows to the indexers before the commit, and earlier in a very large transaction. */
   async indexWritten(): Promise<void> {
     if (this.#written === null) return;
     const written = this.#written;
     this.#written = null;
-    // A part's rows are committed only with the whole transaction.
+    // Rows of a nested part are committed only with the whole transaction.
     if (this.#connection instanceof PartConnection) return this.#connection.takeOver(written);
     for (const [indexer, { keys, rows }] of written) {
       this.#pending.push(await indexer.beforeCommit(keys, this.#connection, rows));
@@ -125,9 +119,8 @@ export interface TransactionOf<Outcome> extends Pick<OperationCall<Outcome>, "re
 }
 
 /**
- * Runs the work of an operation in a transaction, with up to three attempts. If the response must
- * be stored, it is stored in that transaction. Search indexes take the written rows before or after
- * the commit.
+ * Runs the work of an operation in a transaction, with up to three attempts. The transaction also
+ * stores the response if required. Search indexes take the written rows before or after the commit.
  */
 export async function inTransaction<Outcome>(
   { resource: { driver, runtime }, record }: TransactionOf<Outcome>,

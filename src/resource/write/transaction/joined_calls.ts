@@ -23,7 +23,7 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   #isOpen = true;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Joins the transaction of a driver. The driver may be that of a joined transaction. */
+  /** Joins the transaction of a driver, which may itself be a part of an open transaction. */
   constructor(driver: Driver, around: AroundPart<Notes>, depth = 1) {
     this.base = driver instanceof PartDriver ? driver.base : driver;
     this.#around = around;
@@ -31,7 +31,7 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   }
 
   join<T>(work: (part: TransactionPart) => Promise<T>): Promise<T> {
-    // The call would wait forever for the part in which it runs.
+    // The call would wait forever for the call in which it runs.
     if (this.#inPart.getStore() === true) return Promise.reject(usedInPart());
     const turn = this.#last.then(() => this.#run(work));
     this.#last = turn.catch(() => {});
@@ -127,7 +127,7 @@ export class PartDriver implements Driver {
     this.#savepoint = savepoint;
   }
 
-  /** Runs a statement. If it fails, the part stays usable. Postgres needs a savepoint for that. */
+  /** Runs a statement, and rolls back to the savepoint if it fails, as Postgres requires. */
   query(statement: Statement): MaybePromise<QueryResult> {
     return catching(() => this.#connection.query(statement), (error) => this.#undo(error));
   }
@@ -136,7 +136,7 @@ export class PartDriver implements Driver {
     return { query: (statement) => this.query({ ...statement, timeoutMs }) };
   }
 
-  /** Runs the work in the savepoint of the part, because only reads precede the work. */
+  /** Runs the work in the existing savepoint, because the call has only read rows so far. */
   async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
     try {
       return await work(this.#connection);
@@ -161,7 +161,7 @@ export class PartDriver implements Driver {
   }
 }
 
-/** A retryable database error in a part. Only the whole transaction can be retried. */
+/** A retryable database error in a part of a transaction. Only the whole transaction is retried. */
 class LostTransaction extends Error {
   constructor(cause: DatabaseError) {
     super("The transaction has to be tried again", { cause });

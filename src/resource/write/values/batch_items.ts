@@ -89,7 +89,7 @@ export function parseNamedItems(
   });
 }
 
-/** The members of an item that are no fields. */
+/** The members of an item that are not fields of its row. */
 const conditions: ReadonlySet<string> = new Set(["_ifMatch"]);
 
 /** Parses the required filter of a batch. A missing filter must not mean every row. */

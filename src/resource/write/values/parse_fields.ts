@@ -96,7 +96,7 @@ const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 interface BodyUse {
   readonly immutable: ReadonlySet<ColumnInfo>;
-  /** True if relations are allowed. */
+  /** True if the body may contain relations. */
   readonly embeds: boolean;
   /** True if a value in the body may equal the stored value in another form. */
   readonly mayBeStored: boolean;
@@ -193,10 +193,7 @@ export function parseHookValues(
   return values;
 }
 
-/**
- * Parses the fields of a body that form the key of its row. Throws a 422 for a missing or invalid
- * value, and for null.
- */
+/** Parses the key fields of a body. Throws a 422 for a missing value, an invalid value or null. */
 export function parseKeyFields(
   body: object,
   resource: Resource,
@@ -283,10 +280,7 @@ function parseValue(
   }
 }
 
-/**
- * Throws for a JSON number that its sender may have rounded. In a body without safe numbers, a
- * number is taken as exact.
- */
+/** Returns a value of a body with safe numbers. Throws for a number that may be rounded. */
 function fromSafe(value: unknown, column: ColumnInfo): unknown {
   requireSafeDecimals(value, column);
   if (!isAny(column)) return value;

@@ -40,8 +40,7 @@ function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boo
  * Returns the values that an update of this row changes. SQLite checks the reference of every
  * column that a statement sets, even if the value does not change and the referenced row is
  * missing. If nothing changes, the update sets one column to its stored value, so that triggers and
- * the change log see the update. The column is no reference, and it is in the body or at least
- * writable.
+ * the change log see the update. This column is no reference, and is in the body or writable.
  */
 export function changedValues(
   values: Assignments,
@@ -68,10 +67,7 @@ export function foreignKeyColumnsOf({ columns, foreignKeys }: TableInfo): Readon
   ]);
 }
 
-/**
- * Returns true if a value equals the stored value. Without a known stored value, `stored` is
- * undefined.
- */
+/** Returns true if a value equals the stored value, which is undefined if it is not known. */
 export function isStoredAlready(value: unknown, stored: unknown): boolean {
   if (value === keepStoredValue || Object.is(value, stored)) return true;
   if (typeof value !== "object" || typeof stored !== "object") return false;

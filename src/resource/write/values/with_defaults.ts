@@ -2,10 +2,7 @@ import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FieldError, throwFieldErrors } from "./parse_fields.ts";
 
-/**
- * Adds the defaults of omitted `wanted` columns to the parsed fields. Throws a 422 for a required
- * column without a default.
- */
+/** Adds the defaults of omitted `wanted` columns. Throws a 422 for a missing required value. */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
   resource: Pick<Resource, "table">,

@@ -37,7 +37,7 @@ function parseValues(values: readonly unknown[], resource: Resource): Key {
     return parseKeyFields(Object.fromEntries(named), resource);
   } catch (error) {
     if (!(error instanceof InvalidFields)) throw error;
-    // The body contains only values, so an error names a position and not a column.
+    // An id in a body is a list of values, so an error names an index instead of a column.
     throw new InvalidFields(error.errors.map(({ path, message }) => ({
       path: values.length === 1 ? "" : `${primaryKey.findIndex(({ name }) => name === path)}`,
       message,

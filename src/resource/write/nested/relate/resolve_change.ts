@@ -3,10 +3,7 @@ import type { ResolvedChange, ResolvingContext } from "./related_row.ts";
 import { resolveChildren } from "./resolve_children.ts";
 import { resolveLinks } from "./resolve_links.ts";
 
-/**
- * Determines which rows a step writes, and locks existing rows. Throws a 422 or 403 that names the
- * row of the body.
- */
+/** Locks and returns the rows that a step writes. Throws a 422 or 403 that names the body's row. */
 export async function resolveStep(
   step: RelateStep,
   resolving: ResolvingContext,

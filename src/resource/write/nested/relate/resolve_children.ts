@@ -97,7 +97,7 @@ interface Found {
   readonly cleared: Assignments;
 }
 
-/** Returns the child to relate unless it is related. Throws a 422 if the user may not see it. */
+/** Returns a child unless it is related already. Throws a 422 if the user may not see the child. */
 function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   const { keys, target } = found;
   const { bodyPath } = row;

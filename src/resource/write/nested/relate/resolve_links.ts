@@ -131,10 +131,7 @@ function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Rel
   return { name, owner, target, filterable, type: "belongsTo", toMany: false, steps: [far] };
 }
 
-/**
- * Returns a filter for the links that the user may read or delete. All links pass if no resource
- * serves the link table.
- */
+/** Returns a filter for the links that the user may use, or for all links of an unserved table. */
 function visibleLinks(link: Resource | null, { plan }: ResolvingContext): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;
