@@ -12,7 +12,7 @@ import { isSubscribable } from "./subscribable.ts";
 
 /** How the changes of a database are recorded: by triggers, or by the driver that writes. */
 export interface ChangeRecording {
-  /** The driver for writes. The driver records its own writes if no trigger does. */
+  /** The driver for writes. The driver records its own writes if no trigger records them. */
   readonly driver: Driver;
   readonly changes: ResolvedChangesOptions;
 }

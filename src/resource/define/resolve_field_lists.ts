@@ -13,7 +13,7 @@ import type { SoftDelete } from "../model/soft_delete.ts";
 import type { CallerFieldLists, FieldListName, FieldsOfCaller } from "../model/caller_fields.ts";
 
 export interface ResolvedFields {
-  /** The fields that no caller may exceed. API descriptions contain exactly these fields. */
+  /** The limit of every caller's fields. API descriptions contain all of these fields. */
   readonly widest: FieldPolicy;
   /** Returns the fields of one caller; null if all callers have the same fields. */
   readonly of: FieldsOfCaller | null;

@@ -63,7 +63,7 @@ export interface ResourceContext {
   readonly final: ReadonlySet<TableInfo>;
   /** The rights of database roles, read after the database was queried. */
   readonly roleRights: RoleRights;
-  /** Returns the open hub of a driver; null if no changes are recorded. */
+  /** Returns the open live hub of a driver; null if no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
   /** Returns the API of a caller. Called only after every resource is resolved. */
   apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;

@@ -53,7 +53,7 @@ export class ShapedRow implements InsertValues {
   }
 }
 
-/** Assigns shapes to rows. Adjacent rows usually have the same shape. */
+/** Assigns a list of columns to each row. Adjacent rows usually share one list. */
 export class RowShaper {
   #last = new RowShape([]);
 

@@ -44,7 +44,7 @@ export interface ResourceRequest {
 export interface BodyParts {
   /** The parts of the body. Each part is received when the consumer requests it. */
   readonly parts: AsyncIterable<Uint8Array>;
-  /** The limit for the body of any other operation, in bytes. It applies to each record. */
+  /** The limit of one record, in bytes. It equals the limit for the body of other operations. */
   readonly maxPartBytes: number;
 }
 

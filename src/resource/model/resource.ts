@@ -190,7 +190,7 @@ export interface Resource {
   hub(): LiveHub | null;
   /** The index of `GET /search`, or null if there is no search. */
   readonly search: OpenIndex | null;
-  /** The search indexers that receive the table's written rows, also for other resources. */
+  /** The search indexers of this and other resources that receive the table's written rows. */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
   readonly filters: CachingFilterParser;

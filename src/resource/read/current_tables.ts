@@ -15,9 +15,9 @@ export interface OperationOnTable<Result> {
 }
 
 /**
- * Runs an operation against the current tables. The tables that were read at the start may reject
- * the operation or drop one of its values. If these tables have changed since then, the operation
- * fails with a 503. The client's retry is handled with the new tables.
+ * Runs an operation against the current tables. The service may reject the operation or drop a
+ * value because of the tables that it read at the start. If these tables have changed since then,
+ * the operation fails with a 503. The client's retry is handled with the new tables.
  */
 export function withCurrentTables<Result>(
   tablesChanged: () => Promise<boolean>,

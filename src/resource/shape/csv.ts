@@ -40,7 +40,7 @@ function fieldsOf({ visible, computed }: View, write: Field["write"]): readonly 
   ];
 }
 
-/** Returns true for kinds whose values can have more digits than a JSON number keeps. */
+/** Returns a function that leaves numbers unquoted and passes any other value to `write`. */
 function isTextOfNumber(kind: ColumnKind): boolean {
   return kindFacts[kind].arithmetic !== null && kindFacts[kind].json !== "number";
 }

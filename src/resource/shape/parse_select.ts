@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The part of a resource that `select` chooses from. */
+/** The properties of a resource that determine what `select` may name. */
 export type Selectable = Pick<
   Resource,
   "fields" | "computed" | "relations" | "strictQuery" | "safeNumbers"

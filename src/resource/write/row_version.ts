@@ -96,10 +96,7 @@ export function nextVersion(stored: unknown): unknown {
   return typeof stored === "string" && /^-?\d+$/.test(stored) ? String(BigInt(stored) + 1n) : null;
 }
 
-/**
- * Returns the current time, or the next possible time after the stored time, so that ETags never
- * repeat.
- */
+/** Returns the current time, or a later time than the stored one, so that ETags never repeat. */
 function nextMoment(stored: unknown, nowMs: number, stepMicros: number): string {
   const now = instantOf(nowMs);
   if (typeof stored !== "string" || !isInstant(stored) || compareInstants(now, stored) > 0) {

@@ -118,8 +118,8 @@ export interface SharedUpdate {
 }
 
 /**
- * Groups updates by the values that they set. A batch by filter has one object of values, and the
- * stored time of update of most rows is in the past. Therefore most batches are one statement.
+ * Groups updates by the values that they set. The rows of a batch by filter usually get the same
+ * values, so most batches are one statement.
  */
 export function sharedUpdates(
   updates: readonly LockedRowUpdate[],

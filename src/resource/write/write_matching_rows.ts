@@ -94,7 +94,7 @@ class RowGone extends Problem {
   }
 }
 
-/** Returns a function that reads stored rows for before-hooks. Its first call reads all. */
+/** Returns a function that reads stored rows for before-hooks. Its first call reads all rows. */
 function currentRows(
   keys: readonly Key[],
   { where }: MatchingRows,

@@ -23,7 +23,7 @@ import { protectedItems } from "./protected_items.ts";
 /** Values of nested rows that are known before the transaction, after their before-hooks. */
 export interface PreparedValues {
   readonly values: ReadonlyMap<NestedRow, Assignments>;
-  /** The changes of related rows that must be looked up first. */
+  /** The values of rows that a step relates, if the rows were looked up before the transaction. */
   readonly changes: ReadonlyMap<RelateStep, PreparedChange>;
 }
 

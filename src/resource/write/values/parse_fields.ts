@@ -142,7 +142,7 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if the value may be another form of the stored value, which a key never is. */
+/** Returns true if the value may be another form of the stored value. A key has only one form. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return !column.primaryKey && fields.readable.includes(column) &&
