@@ -15,7 +15,7 @@ export interface AnswerDelivery extends SerializationTurns {
   readonly identity: string;
   /** True if the route has had large responses. */
   readonly mayBeLarge: boolean;
-  /** Settles when the response was sent or its connection closed; null if that is not reported. */
+  /** Returns a promise for the end of the delivery, or null if the listener does not report it. */
   delivered(): Promise<unknown> | null;
   /** Returns the part of a multiplexed stream that this response becomes; null for any other. */
   part(): StreamPart | null;

@@ -43,7 +43,7 @@ function reachedFrom(resource: Resource): ReadonlySet<Resource> {
   return reached;
 }
 
-/** The narrowed resources of one request. Each is created once, because identity matters. */
+/** The narrowed resources of one request, each created once so that identity can be compared. */
 class CallerView {
   readonly #user: User | null;
   readonly #safeNumbers: boolean;

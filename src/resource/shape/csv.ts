@@ -40,12 +40,12 @@ function fieldsOf({ visible, computed }: View, write: Field["write"]): readonly 
   ];
 }
 
-/** Returns a function that leaves numbers unquoted and passes any other value to `write`. */
+/** Returns true for kinds whose values can have more digits than a JSON number keeps. */
 function isTextOfNumber(kind: ColumnKind): boolean {
   return kindFacts[kind].arithmetic !== null && kindFacts[kind].json !== "number";
 }
 
-/** Writes digits without quotes, and any other value of an existing table with `write`. */
+/** Returns a function that leaves numbers unquoted and passes any other value to `write`. */
 function numberOr(write: Field["write"]): Field["write"] {
   return (value) => typeof value === "string" && number.test(value) ? value : write(value);
 }
