@@ -60,8 +60,8 @@ export async function authorizeRead(
 }
 
 /**
- * Authorizes a repeated request before the service sends the reply that it stored for the first
- * one. The checks are those of the operation. Throws a 401 or 403, or the error of a scope.
+ * Authorizes a repeated request, before the service sends the stored reply of the first request.
+ * The operation determines the checks. Throws a 401 or 403, or the error of a scope.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,

@@ -42,7 +42,7 @@ interface State extends Scanner {
   values: number;
 }
 
-/** Parses a chain of terms with one connective into one n-ary group. `and` binds tighter. */
+/** Parses a chain of terms with one connective into one group. `and` binds tighter than `or`. */
 function parseChain(state: State, kind: GroupSyntax["kind"]): FilterSyntax {
   const first = kind === "or" ? parseChain(state, "and") : parseTerm(state);
   let width = connectiveWidth(state, kind);

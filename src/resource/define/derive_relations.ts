@@ -61,8 +61,9 @@ export function deriveRelations(
 }
 
 /**
- * Groups relations to many rows by their priority for names. Keys within one schema precede keys
- * between schemas. In both cases, keys that are named after their table come first.
+ * Groups relations to many rows by priority: earlier groups choose their names first. Keys within
+ * one schema precede keys between schemas. In both cases, keys that are named after their table
+ * come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;

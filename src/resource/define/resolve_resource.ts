@@ -41,7 +41,7 @@ import { canGenerate } from "../model/generated_column.ts";
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
-  /** Returns the driver that records a configured driver's writes, or the configured driver. */
+  /** Returns the driver that records a configured driver's writes, or that driver itself. */
   writeBy(driver: Driver): Driver;
   readonly filters: CachingFilterParser;
   readonly guard: Guard;
@@ -238,7 +238,7 @@ function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidVal
   };
 }
 
-/** Returns what the table allows. A view is read-only, and no log contains its changes. */
+/** Returns what the table allows. A view is read-only, and the change log does not record it. */
 function possibleCapabilities(
   wanted: Options["capabilities"],
   { readOnly }: TableInfo,

@@ -14,7 +14,7 @@ export interface ReceivePartsOptions {
 /** The memory limit for the import of one body, in bytes. The parts of one record do not count. */
 const bytesInMemory = 4 * 1024 * 1024;
 
-/** The bytes that a client must send within each body timeout. Even a modem is that fast. */
+/** The number of bytes that a client must send per body timeout. Even a modem is that fast. */
 const bytesPerTimeout = 64 * 1024;
 
 /**

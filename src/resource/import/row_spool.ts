@@ -98,9 +98,7 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /**
-   * Returns the previous shape for equal columns, because statements are cached by shape object.
-   */
+  /** Returns the previous shape for equal columns, because the statement cache compares objects. */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;

@@ -10,7 +10,7 @@ export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
 
 /**
  * Returns the field lists of a user, or of an anonymous caller if `user` is null. Throws the error
- * of a function, and a plain Error for a result that is no list of the table's columns.
+ * of a field function, and a plain Error for a result that is no list of the table's columns.
  */
 export type FieldsOfCaller = (user: User | null) => CallerFieldLists;
 

@@ -42,8 +42,8 @@ export interface CodeApiFunctions<Api> {
   /** Returns the operations of the resource at a path below the base path. */
   of(path: string): CodeCalls<AnyApiResource>;
   /**
-   * Returns the API for the system: all rows, all fields, and the operations that `capabilities`
-   * disables. Hooks run, values are checked, and batches have their limits.
+   * Returns the API for the system: all rows, all fields, and even the operations that
+   * `capabilities` disables. Hooks run, values are checked, and batches have their limits.
    */
   asSystem(): CodeApi<Api>;
   /**

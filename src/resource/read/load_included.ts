@@ -223,7 +223,7 @@ function planFor(
     ...right,
     order,
     limit,
-    // One additional row shows that there are too many.
+    // One additional row shows that there are too many rows.
     most: left + 1,
     // A lookup by index needs a key without NULL. Introspected tables may have keys with NULL.
     byIndex: isIndexed && target.table.primaryKey.length > 0 &&
