@@ -54,7 +54,9 @@ export function scanField(scanner: Scanner): ScannedField {
   return { field: text.slice(at, scanner.at), path };
 }
 
-/** Advances over a field without quotes. `first` is the kind of the first character. */
+/**
+ * Advances over a field without quotes. `first` is the class that the first character must have.
+ */
 function scanBareField(scanner: Scanner, first: number): void {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, first);

@@ -232,7 +232,7 @@ function planFor(
   };
 }
 
-/** Returns the filters for the included rows of a relation, or null if `related` grants none. */
+/** Returns the filters for the included rows of a relation; null if `related` grants no rows. */
 export function relatedRowFilters(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,

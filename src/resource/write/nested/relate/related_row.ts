@@ -13,7 +13,7 @@ export type RelatedRow =
   | {
     readonly kind: "update";
     /**
-     * A string that identifies the row whenever the change is resolved for the same stored rows.
+     * A string that identifies the row if the change is resolved again for the same stored rows.
      */
     readonly id: string;
     readonly bodyPath: BodyPath;
