@@ -54,9 +54,7 @@ export function scanField(scanner: Scanner): ScannedField {
   return { field: text.slice(at, scanner.at), path };
 }
 
-/**
- * Advances over a field without quotes. `first` is the class that the first character must have.
- */
+/** Advances over a field without quotes. `first` is the class of a valid first character. */
 function scanBareField(scanner: Scanner, first: number): void {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, first);

@@ -61,7 +61,7 @@ export interface ResourceContext {
    */
   readonly conflicting: ReadonlySet<TableInfo>;
   readonly final: ReadonlySet<TableInfo>;
-  /** The rights of database roles, read after the database was queried. */
+  /** The rights of database roles, known after the service has queried the database. */
   readonly roleRights: RoleRights;
   /** Returns the open live hub of a driver; null if no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;

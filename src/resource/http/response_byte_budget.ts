@@ -106,7 +106,7 @@ const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/** Estimates the memory of arrays and objects. Brackets in strings count too, which is faster. */
+/** Estimates the memory of arrays and objects. For speed, brackets in strings count too. */
 function containerBytes(document: SqlValue): number {
   if (typeof document !== "string" || document.length < shortDocument) return 0;
   let count = 0;

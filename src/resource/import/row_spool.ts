@@ -27,7 +27,7 @@ export class RowSpool implements AsyncDisposable {
     this.#table = table;
   }
 
-  /** Adds rows whose records have this size. Throws a 413 if no file can be written. */
+  /** Adds rows. `size` is the size of their records. Throws a 413 if no file can be written. */
   async add(rows: readonly PreparedRow[], size: number): Promise<void> {
     this.#size += size;
     if (this.#file === null && this.#size <= maxBytesInMemory) {

@@ -46,7 +46,7 @@ export class LiveHubs {
     this.#quota = new StreamQuota(options.limits);
   }
 
-  /** Returns the hub of a database, or null without subscribable resources or recorded changes. */
+  /** Returns a database's live hub; null without subscribable resources or recorded changes. */
   of(driver: Driver): LiveHub | null {
     return this.#hubs.get(driver) ?? null;
   }

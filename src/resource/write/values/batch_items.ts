@@ -32,7 +32,7 @@ export interface NamedItem {
   readonly optimisticId: string | null;
 }
 
-/** Parses the items of a batch, which are counted before any is parsed. Throws a 400 or 422. */
+/** Returns the items of a batch. Throws a 400 for too many items, and a 422 for invalid items. */
 export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
   if (!Array.isArray(items)) {
