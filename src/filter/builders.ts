@@ -171,7 +171,7 @@ export interface FilterText {
   readonly kind: "text";
   /** The string. Each value is replaced by its index between two {@link placeholder} characters. */
   readonly text: string;
-  /** The values, by the indexes of the placeholders. */
+  /** The values of the placeholders, by index. */
   readonly values: readonly unknown[];
 }
 

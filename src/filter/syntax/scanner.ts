@@ -45,7 +45,7 @@ export function scanField(scanner: Scanner): ScannedField {
     const from = scanner.at;
     scanBareField(scanner, fieldPart);
     const names = text.slice(from, scanner.at).split(".");
-    // A dot before a quoted name ends the names before it.
+    // A dot before a quoted name ends the unquoted names before the dot.
     if (peekCode(scanner) === doubleQuote && names.at(-1) === "") {
       path.push(...names.slice(0, -1));
       scanner.at--;

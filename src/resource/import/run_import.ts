@@ -30,7 +30,7 @@ export interface ImportPlan {
   readonly mode: ImportMode;
   /** True if the process has no other work, so the import never yields. Default: false. */
   readonly isAlone?: boolean;
-  /** Called for each slice of rows. */
+  /** Called after each slice of rows with the counts so far. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 

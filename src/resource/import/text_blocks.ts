@@ -9,7 +9,7 @@ export interface TextBlock {
   readonly isPlain: boolean;
 }
 
-/** Options of dividing a body into blocks. */
+/** Options for dividing a body into blocks. */
 export interface BlockOptions {
   /** True if a line feed between double quotes does not end a record, as in CSV. */
   readonly quotes: boolean;

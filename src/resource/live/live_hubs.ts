@@ -40,7 +40,7 @@ export class LiveHubs {
   readonly #recorded = new Map<TableInfo, ResolvedChangesOptions>();
   #stopRecheck = () => {};
 
-  /** Creates the collection without an open hub. */
+  /** Creates the collection of live hubs, none of which is open yet. */
   constructor(options: LiveHubsOptions) {
     this.#options = options;
     this.#quota = new StreamQuota(options.limits);

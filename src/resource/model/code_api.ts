@@ -60,7 +60,7 @@ export interface CodeApiFunctions<Api> {
 export interface CodeTransaction<Api> {
   /** The API of {@link CodeApi}, within the transaction. */
   readonly api: CodeApi<Api>;
-  /** The database of the transaction, for statements. */
+  /** The database of the transaction, on which code can run statements. */
   readonly db: DatabaseHandle;
 }
 

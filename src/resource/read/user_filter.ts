@@ -150,7 +150,7 @@ function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** True if the filter examines each of the rows at most once. */
+  /** True if the filter examines each row of the resource at most once. */
   readonly looksOnce: boolean;
 }
 

@@ -16,7 +16,7 @@ export type DrizzleRelations<Name, Source extends object> = true extends
     >;
   };
 
-/** The values of a list or of a module. */
+/** The items of a list, or the exports of a module. */
 export type EntriesOf<Source> = Source extends readonly (infer Entry)[] ? Entry
   : Source[keyof Source];
 

@@ -54,7 +54,7 @@ export function batchTooLarge(limit: number, what: string): Problem {
   );
 }
 
-/** Options of parsing the items of a batch with keys. */
+/** Options for parsing the items of a batch with keys. */
 export interface NamedItemsOptions {
   /** The maximum number of items. */
   readonly limit: number;
