@@ -53,7 +53,7 @@ export const sqliteAdditions = {
 
 /** Options of the SQLite driver, with any library. */
 export interface SqliteOptions extends SqliteAdditions {
-  /** Opens a file of another program without changing the file at all, even its journal mode. */
+  /** True to open another program's file without changing anything, not even its journal mode. */
   readonly readOnly?: boolean | undefined;
   /** True if clients see the messages that triggers and functions raise. Default: true. */
   readonly raisedMessages?: boolean | undefined;

@@ -15,8 +15,7 @@ import type { SimpleView } from "./views/simple_view.ts";
 export interface IntrospectOptions {
   /**
    * Postgres schemas, or `*` for all that the role may use. Default: the first schema of the search
-   * path. Tables of the first schema keep their names. Tables of other schemas are served as
-   * `schema.table`.
+   * path. Tables of the first schema keep their names. Other tables are served as `schema.table`.
    */
   readonly schemas?: readonly string[] | undefined;
   /**
@@ -174,7 +173,6 @@ function completeDraft(
   });
 }
 
-/** Returns the foreign keys whose target tables are served. */
 function foreignKeysOf(
   keys: readonly ForeignKeyDraft[],
   draft: TableDraft,
@@ -246,8 +244,8 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // Only the database determines what `TRUE` or `9.50` means in a string column. SQLite stores 1 and
-  // 9.5.
+  // Only the database determines what `TRUE` or `9.50` means in a string column: 1 and 9.5 in
+  // SQLite.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
   // The number is a timestamp in the format of the column's rows, which is not known yet.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;

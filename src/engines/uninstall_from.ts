@@ -5,8 +5,8 @@ import { uninstallApplicationName } from "./postgres/installed/uninstall_from_se
 import { uninstallFromFile } from "./sqlite/installed/uninstall_from_file.ts";
 
 /**
- * Uninstalls the service from the database of a URL. Returns a clause that completes the message of
- * the command, or an empty string.
+ * Uninstalls the service from the database of a URL. Returns words to append to the command's
+ * message, or an empty string.
  */
 export async function uninstallFromUrl(url: string, announce: Announce): Promise<string> {
   if (/^(?:node-)?sqlite:/i.test(url)) {

@@ -20,9 +20,9 @@ export interface Relation {
 }
 
 /**
- * One step of a relation, from a row to the related rows of `table`. In each pair of columns, both
- * rows must have equal values. If the starting row has NULL in one of these columns, it has no
- * related row.
+ * One step of a relation, from a row to related rows of `table`. Both rows must have equal values
+ * in each pair of columns. If the starting row has NULL in one of these columns, it has no related
+ * row.
  */
 export interface RelationStep {
   /** The table to which the step leads. */
@@ -55,10 +55,7 @@ function reversedPair({ own, other }: ColumnPair): ColumnPair {
   return { own: other, other: own };
 }
 
-/**
- * Creates a relation step. It leads from a row to the rows of `table` that have equal values in all
- * pairs of columns.
- */
+/** Creates a relation step to the rows of `table` that have equal values in all column pairs. */
 export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep {
   return {
     table,

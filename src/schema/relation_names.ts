@@ -13,10 +13,7 @@ export interface NamedKey {
 /** Candidate names for one relation, best first. The first name that is free is used. */
 export type NameChoices = readonly string[];
 
-/**
- * Returns candidate names for the relation to the row that a foreign key references, such as
- * `billing_address`.
- */
+/** Returns candidate names for the relation to a referenced row, such as `billing_address`. */
 export function namesToOne(key: NamedKey): NameChoices {
   const role = roleOf(key);
   const target = singular(key.to);
@@ -38,7 +35,7 @@ export function namesToMany(key: NamedKey): NameChoices {
 
 /**
  * Returns true if a foreign key is named after the referenced table. For `languages`, this is true
- * for `language_id`, but not for `original_language_id`. The relation can then have the name of the
+ * for `language_id`, but not for `original_language_id`. The relation can then be named after the
  * table.
  */
 export function isPlainKey(key: NamedKey): boolean {

@@ -44,7 +44,7 @@ export function safeDocument(value: unknown): unknown {
   return isMarked(value) ? { [mark]: safe } : safe;
 }
 
-/** Returns the safe form of a computed value. Inexact numbers become strings of digits. */
+/** Returns the safe form of a computed value. Numbers that a double would round become strings. */
 export function safeOutput(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null || "toJSON" in value) return value;

@@ -132,7 +132,7 @@ function uniqueLine(columns: readonly string[], table: TableInfo): string {
   return `CONSTRAINT ${quoteIdentifier(name)} UNIQUE (${names(columns)})`;
 }
 
-/** Returns the CHECK clauses. On all engines, an unnamed check gets a name from its text. */
+/** Returns the CHECK clauses. On all engines, the name of an unnamed check depends on its text. */
 function checkLines(table: TableInfo, dialect: Dialect): readonly string[] {
   return table.checks.map(({ name, sql }) => {
     const text = conditionSql(sql, dialect);

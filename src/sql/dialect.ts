@@ -48,8 +48,7 @@ export interface Dialect {
   columnType(column: ColumnInfo): string;
   /**
    * Throws `InvalidValue` for a value that its kind allows and this engine or column cannot store.
-   * The service calls this function once for each value of a body, so the problem can name the
-   * field.
+   * The service calls this once for each value of a body, so the problem can name the field.
    */
   check(value: unknown, column: ColumnInfo): void;
   /**
@@ -79,7 +78,7 @@ export interface Dialect {
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
-   * Returns true if the stored value of a row that shows `value` may differ from the value that a
+   * Returns true if the stored value whose decoded form is `value` may differ from the value that a
    * write stores. The stored value may be invalid, or have another form.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
@@ -98,11 +97,11 @@ export interface Dialect {
    * equal. A comparison uses both forms: this one for the index, and the operand to be exact.
    */
   indexed(column: ColumnInfo): Fragment | null;
-  /** Returns the column in ranges and in ORDER BY, in code-point order on the service's tables. */
+  /** Returns the column for ranges and ORDER BY. On own tables, strings sort by code point. */
   ordered(column: ColumnInfo): Fragment;
   /**
-   * Returns the end of ORDER BY after the `ordered` columns. With it, two rows are equal only if
-   * none of `columns` distinguishes them, whatever the kinds and collations.
+   * Returns the last columns of an ORDER BY, after the `ordered` columns. Then two rows sort as
+   * equal only if none of `columns` distinguishes them, whatever the kinds and collations.
    */
   distinguished(
     columns: readonly ColumnInfo[],
@@ -156,8 +155,7 @@ export interface Dialect {
   /**
    * Returns a condition that is always true. A driver uses the condition to end a statement that
    * has examined too many rows. If the statement joins tables, `column` belongs to the table whose
-   * rows are counted. `integer` differs from row to row. Null if the engine itself can end
-   * statements.
+   * rows are counted. `integer` differs from row to row. Null if the engine can end statements.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** Returns a condition after GROUP BY that checks the aggregated rows. */
@@ -176,7 +174,7 @@ export interface Dialect {
   readonly advanceCounter: ((column: ColumnInfo, table: TableInfo) => Statement) | null;
   /** The smallest step between two update timestamps, in microseconds. */
   readonly timestampStepMicros: number;
-  /** An expression for the current time, as in a timestamp column of the service's tables. */
+  /** An expression for the current time, in the format of the service's timestamp columns. */
   readonly currentTimestampSql: string;
   /** Returns the column's database default in an UPDATE. */
   columnDefault(column: ColumnInfo): Fragment;
@@ -208,7 +206,7 @@ export interface RowEstimate {
   parse(cell: SqlValue): number | null;
 }
 
-/** The names of a list of keys and of its columns. No table in the statement has such a column. */
+/** The names of a list of keys and of its columns, which no table of the statement uses. */
 export interface ListNames {
   /** The name of the list. */
   readonly list: Fragment;

@@ -1,8 +1,7 @@
 /**
  * Folds the case for every text operator, in SQL and in memory: Unicode simple lower case per code
  * point, ς as σ. İ and the Kelvin sign stay. Therefore no non-ASCII code point folds to ASCII, and
- * an ASCII argument can be compared by the engines' own ASCII folding. Nothing is normalized, and ß
- * is not ss.
+ * an ASCII argument can be compared by the engines' own ASCII folding. ß is not ss.
  */
 export function fold(text: string): string {
   if (!irregular.test(text)) return text.toLowerCase();
@@ -29,8 +28,8 @@ const irregular = /[\u0130\u212aΣς]/;
 
 /**
  * Maps a lower-case letter to the character that folds to it, if that character is not its upper
- * case. Examples are title case, the iota adscripts and signs of units. A test compares this with
- * all of Unicode.
+ * case. Examples are title case, the iota adscripts and signs of units. A test checks all of
+ * Unicode.
  */
 const irregularUppers: ReadonlyMap<string, string> = new Map(
   ("ǆǅ ǉǈ ǌǋ ǳǲ σς θϴ ßẞ ω\u2126 å\u212b ᾀᾈ ᾁᾉ ᾂᾊ ᾃᾋ ᾄᾌ ᾅᾍ ᾆᾎ ᾇᾏ ᾐᾘ ᾑᾙ ᾒᾚ ᾓᾛ ᾔᾜ ᾕᾝ ᾖᾞ ᾗᾟ " +

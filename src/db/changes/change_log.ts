@@ -54,9 +54,8 @@ export interface ChangeLog {
   /** Returns the next changes of a step or after a position, or null if they were purged. */
   next(from: Position | Step): Promise<Step | null>;
   /**
-   * Runs a SELECT, and returns the rows and the log position at which it has read them. If there is
-   * no row, the position may be slightly older than the read. Rejects beyond `limits`, like a read
-   * of the driver.
+   * Runs a SELECT, and returns the rows and the log position at which it has read them. Without
+   * rows, the position may be slightly older than the read. Rejects beyond `limits`.
    */
   readAt(
     statement: Statement,

@@ -7,8 +7,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 export interface ChangesOptions {
   /**
    * The mode. `"triggers"`, the default: the database records every change, by any program.
-   * `"service"`: only writes of this service are recorded, for databases in which no trigger may be
-   * installed.
+   * `"service"`: only writes of this service are recorded, for databases that permit no trigger.
    */
   readonly mode?: "triggers" | "service" | undefined;
   /**
@@ -20,11 +19,11 @@ export interface ChangesOptions {
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
   /** How long changes are kept, in milliseconds. Default: one hour. Minimum: five minutes. */
   readonly retentionMs?: number | undefined;
-  /** The approximate number of changes to keep for over five minutes. Default: 1,000,000. */
+  /** The approximate maximum of changes that are kept for over five minutes. Default: 1,000,000. */
   readonly maxRows?: number | undefined;
 }
 
-/** The minimum of the option `retentionMs`. No reader of the log lags for so long. */
+/** The minimum of the option `retentionMs`. No reader of the log lags that far behind. */
 export const minRetentionMs = 300_000;
 
 const recordedColumn = testedValue<ColumnLike<unknown>>(

@@ -80,7 +80,7 @@ export function positionAfter(position: Position, change: ChangeNumbers): Positi
   return position.kind === "sequence" && mark !== null ? { ...position, seq, mark } : null;
 }
 
-/** Returns true if a position in the change log covers everything that an `earlier` one covers. */
+/** Returns true if a position in the change log covers everything that `earlier` covers. */
 export function includes(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {
@@ -120,7 +120,7 @@ export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string 
   return `${xmin}:${xmax}:${running.join(",")}`;
 }
 
-/** The numbers of a change that determine its place in the log. */
+/** The numbers of a change that determine its position in the log. */
 interface ChangeNumbers {
   readonly seq: number;
   readonly transaction: bigint | null;

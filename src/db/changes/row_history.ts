@@ -103,8 +103,8 @@ type Place = (value: SqlValue) => string;
 
 /**
  * Returns an SQL condition that is true if an image may belong to the row. The condition has a
- * placeholder for each value, in textual order. The caller must compare the decoded values, because
- * this condition ignores key columns whose values have several spellings.
+ * placeholder for each value, in the order of the text. The caller must compare the decoded values,
+ * because this condition ignores key columns whose values have several spellings.
  */
 function rowMatch(
   history: HistoryFormat,

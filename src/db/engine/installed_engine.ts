@@ -8,7 +8,7 @@ export type Announce = (parts: readonly InstalledPart[]) => void;
 export interface InstalledEngine {
   /** A query for a string that changes if a trigger of the change log changes. */
   readonly triggers: string;
-  /** The SQL of a table whose column `name` contains the names of all relations. */
+  /** The SQL of a table whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
   /**
    * Returns descriptions of the changes that the service will make in the database besides new

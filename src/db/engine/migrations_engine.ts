@@ -63,10 +63,7 @@ export interface RunningEngine {
   readonly hasOneWriter: boolean;
   /** Reads the state of the database before a migration. Returns the check to run afterwards. */
   integrity(connection: Connection): Promise<IntegrityCheck>;
-  /**
-   * Returns the reason why a migration file must not run the statement, or null. The reason is a
-   * part of a sentence.
-   */
+  /** Returns why a migration file must not run the statement, as a part of a sentence, or null. */
   whyNot(statement: string): string | null;
   /** Returns true if a statement turns foreign keys off, for a table that a file rebuilds. */
   turnsKeysOff(statement: string): boolean;

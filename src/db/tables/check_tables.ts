@@ -62,7 +62,6 @@ async function checkDatabase(
   if (incomplete.length > 0) throw await missingParts(incomplete, driver);
 }
 
-/** A table that cannot be read as described, and the database's error. */
 interface IncompleteTable {
   readonly table: TableInfo;
   readonly cause: DatabaseError;
@@ -84,7 +83,7 @@ async function missingParts(
     for (const column of table.columns) {
       if (!await isThere({ table, driver }, [column])) missing.push(column.dbName);
     }
-    // The missing part may exist by now.
+    // The missing part may exist by now. Then only the database's error is known.
     if (missing.length === 0) texts.push(reasonOf(cause));
     texts.push(...missing.map((name) => `${label}.${name} is missing`));
   }

@@ -45,9 +45,8 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]): P
 }
 
 /**
- * Compares expressions by means of temporary tables, because only the server determines whether two
- * expressions are equal. Returns null if that fails, for example without the right to create
- * tables.
+ * Compares expressions by temporary tables, because only the server knows whether they are equal.
+ * Returns null if that fails, for example without the right to create tables.
  */
 async function findSurely(
   driver: Driver,

@@ -14,7 +14,7 @@ import type { FlatTemplate } from "./sql_parts.ts";
 import { termsOf } from "./sql_terms.ts";
 import { isSign, isWord } from "./sql_tokens.ts";
 
-/** One item of a select list, as result rows show it. */
+/** One item of a select list, and what it adds to result rows. */
 export type ResultItem =
   /** A property of the row. A null `column` means that the value has no declared type. */
   | {

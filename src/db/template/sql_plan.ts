@@ -32,7 +32,7 @@ export interface SqlPlan {
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
 }
 
-/** The maximum number of plans for one string. Other columns or conditions need other plans. */
+/** The maximum number of plans of one template. Other columns or conditions need other plans. */
 const maxPlansOfText = 16;
 /** The maximum number of placeholders. SQLite has the lowest limit of all engines. */
 const maxValues = 32_766;

@@ -29,8 +29,8 @@ export function assignmentsOf(
 
 /**
  * Requires that an engine without types stores the same value as other engines. The other engines
- * convert or reject values that do not fit the column. SQLite would store a timestamp in a date,
- * 1.5 in a column of integers, and 0.30000000000000004 in a decimal. Throws a plain Error.
+ * convert or reject values that do not fit the column. SQLite would store a timestamp in a date
+ * column, 1.5 in a column of integers, and 0.30000000000000004 in a decimal. Throws a plain Error.
  */
 export function requireStorable(
   { column, start, end }: StoredExpression,
@@ -74,7 +74,7 @@ function fits(source: ColumnInfo, target: ColumnInfo): boolean {
   return target.scale === null || source.scale !== null && source.scale <= target.scale;
 }
 
-/** Throws a plain Error if a literal may have another value of its column on another engine. */
+/** Throws a plain Error if a literal may mean another value of its column on another engine. */
 export function requireLiteralOf(
   column: ColumnInfo,
   { value, isText }: Extract<SqlToken, { readonly kind: "literal" }>,

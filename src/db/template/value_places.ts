@@ -209,7 +209,6 @@ interface Inserted {
   readonly stored: readonly StoredExpression[];
 }
 
-/** Returns the places of the values of an INSERT, with their columns. */
 function insertPlaces(
   { tokens, parts }: FlatTemplate,
   columns: ColumnsInSql,
@@ -266,7 +265,7 @@ function insertPlaces(
 
 const selectEnds = ["FROM", "WHERE", "UNION", "ON", "RETURNING"];
 
-/** Returns the parenthesis of the column names, or null if VALUES, SELECT or DEFAULT come first. */
+/** Returns the parenthesis before the column names, or null if there are no names. */
 function openOfColumns(tokens: readonly SqlToken[], start: number): number | null {
   for (let index = start; index < tokens.length; index++) {
     if (isSign(tokens[index], "(")) return index;

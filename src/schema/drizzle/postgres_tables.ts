@@ -100,7 +100,7 @@ const kindsOfTypes = kindsByName({
   bytes: ["bytea"],
 });
 
-/** The catalog of Postgres names the serial types of declarations by these types. */
+/** The types by which the catalog of Postgres describes serial columns. */
 const storedTypes: ReadonlyMap<string, string> = new Map([
   ["smallserial", "smallint"],
   ["serial", "integer"],

@@ -38,7 +38,6 @@ function isText(value: unknown, pattern: RegExp): value is string {
   return true;
 }
 
-/** Maximum number of dimensions of a Postgres array. */
 const maxDimensions = 6;
 
 function fromList(

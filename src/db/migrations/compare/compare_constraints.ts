@@ -113,7 +113,6 @@ function compareForeignKeys(
   return found;
 }
 
-/** Returns true if two foreign keys pair the same columns, in any order. */
 function isSameKey(left: ForeignKeyShape, right: ForeignKeyShape): boolean {
   const pairsOf = ({ columns, references }: ForeignKeyShape) =>
     columns.map((name, index) => JSON.stringify([name, references[index]]));

@@ -92,10 +92,7 @@ export class TableMigration {
     return (await connection.query({ text, values: [] })).rows.length > 0;
   }
 
-  /**
-   * Returns true if several rows that meet `where` have the same values in all columns. Rows with a
-   * NULL are ignored.
-   */
+  /** Returns true if two rows that meet `where` have equal values, and no NULL, in all columns. */
   async sharesValues(columns: readonly string[], where: string | null = null): Promise<boolean> {
     const names = columns.map(quoteIdentifier);
     const conditions = names.map((name) => `${name} IS NOT NULL`);

@@ -136,7 +136,7 @@ class PostgresChangeLog implements ChangeLog {
     return position?.kind === "snapshot" && position.epoch === this.#epoch ? position : null;
   }
 
-  /** Always true: restoring a dump begins a new epoch, and `parse` rejects other epochs. */
+  /** Returns true, because `parse` has already rejected positions of other epochs. */
   holds(): boolean {
     return true;
   }

@@ -222,7 +222,7 @@ async function installTriggers(
     postgresTriggerName,
     postgresTruncateTriggerName,
   );
-  // If the trigger has a second argument, it builds the row image column by column.
+  // A trigger with a second argument builds the row image column by column.
   const isPlain = hidden.length === 0 && texts.size === 0;
   const parts = isPlain ? [name] : [name, "by column", ...hidden];
   const wanted = bytesToHex(new TextEncoder().encode(parts.map((part) => `${part}\0`).join("")));

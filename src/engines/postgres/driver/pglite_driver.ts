@@ -88,7 +88,7 @@ function passAsText(library: PGlite): void {
   for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
 }
 
-/** Creates the session of a PGlite, which runs in this process. Its connection is never lost. */
+/** Creates the session of a PGlite, which runs in this process. The connection is never lost. */
 function sessionOf(library: PGlite): PostgresSession {
   const connection: PostgresConnection = {
     opening: null,

@@ -15,7 +15,7 @@ import { openConnection, toPostgresText, toQueryResult, translated } from "./run
 export interface PostgresReadParts {
   readonly guard: TransactionGuard;
   readonly pool: Pool<PostgresSession>;
-  /** Limits which reads may use a session of the pool at the same time. */
+  /** Limits how many reads use a session of the pool at the same time. */
   readonly turns: ReadLimiter;
   /** Returns a new deadline for obtaining a session and its connection. */
   readonly limit: () => Deadline;

@@ -16,7 +16,7 @@ export function createPostgresSignals(options: PostgresJsConnectionOptions): Sig
     listen(onSignal) {
       let isClosed = false;
       let connection: PostgresJsConnection | null = null;
-      /** The id of the server process that sends this process's signals. Empty without one. */
+      /** The id of the server process that sends this process's signals. Empty if it is unknown. */
       let ownBackend = "";
       let cancel = () => {};
       let attempt = open();

@@ -136,7 +136,7 @@ function textOptions({ parsers, serializers }: PgliteClient): object {
 
 function resultOf({ rows, command = "", rowCount, fields }: PgliteResult): PostgresResult {
   return {
-    // The options make rows arrays of strings.
+    // The cast is safe: with these options, each row is an array of strings.
     rows: rows as (string | null)[][],
     command,
     count: rowCount ?? 0,

@@ -12,7 +12,6 @@ export interface SharedReadsParts
   readonly alone: (statement: Statement) => Promise<QueryResult>;
 }
 
-/** A read that waits for its result. */
 interface WaitingRead {
   readonly statement: Statement;
   readonly resolve: (result: QueryResult | Promise<QueryResult>) => void;
@@ -32,13 +31,12 @@ const maxWaitMs = 100;
 /**
  * Runs reads of one row by its key. Concurrent reads share a connection and are sent without
  * waiting for each response, which needs fewer messages and fewer switches between processes. Each
- * read has its own result or error. A read that waits too long for another one, for example because
- * a table is locked, runs again on a separate connection.
+ * read has its own result or error. A read that waits too long for another read, for example
+ * because a table is locked, runs again on a separate connection.
  */
 export class SharedReads {
   readonly #parts: SharedReadsParts;
   readonly #waiting: WaitingRead[] = [];
-  /** The number of connections that run shared reads. */
   #running = 0;
   /** True if the last reads were sent together. More reads may then be arriving. */
   #isBusy = false;
@@ -116,7 +114,6 @@ export class SharedReads {
     read.reject(translated(error, read.statement, "read", this.#parts.raisedMessages));
   }
 
-  /** Runs a read again that has no result yet. */
   #runAlone(read: WaitingRead): void {
     if (read.isOver) return;
     read.isOver = true;

@@ -21,7 +21,6 @@ interface WaitingWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** The maximum number of writes in one shared transaction. */
 const maxWrites = 64;
 
 /** The maximum length of the strings that one shared transaction binds, in characters. */
@@ -31,13 +30,13 @@ const maxLength = 256 * 1024;
 const maxSeparate = 2;
 
 /**
- * The time limits in a shared transaction: for the wait for a lock, and for a statement. A longer
- * statement would delay the other writes, so it fails, and each write runs alone.
+ * Sets the time limits of a shared transaction: one for waiting for a lock, one for a statement. A
+ * longer statement would delay the other writes, so it fails, and each write runs alone.
  */
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
-/** Beyond this time, waiting writes no longer wait for the running ones. */
+/** If a transaction takes longer, waiting writes no longer wait for its end. In milliseconds. */
 const maxWaitMs = 300;
 
 /** The number of writes that run alone after a failed or slow transaction: at first, and at most. */
@@ -55,7 +54,7 @@ const [firstAlone, maxAlone] = [8, 512];
 export class SharedWrites implements Connection {
   readonly #parts: SharedWritesParts;
   #waiting: WaitingWrite[] = [];
-  /** The number of loops that take writes from the waiting ones. */
+  /** The number of loops that run waiting writes. */
   #running = 0;
   /** True while a shared transaction is running. All further writes then wait for the next one. */
   #isSharing = false;
@@ -63,7 +62,7 @@ export class SharedWrites implements Connection {
   #late = 0;
   /** True if the last transaction had more than one write. More writes may then be arriving. */
   #isBusy = false;
-  /** The number of next writes that run alone, and this number after the next failure. */
+  /** The number of the next writes that run alone. */
   #alone = 0;
   #aloneAfterFailure = firstAlone;
 
@@ -233,7 +232,6 @@ export class SharedWrites implements Connection {
   }
 }
 
-/** The outcome of one promise, as `Promise.allSettled` returns it. */
 type Outcome<Value> =
   | { readonly status: "fulfilled"; readonly value: Value }
   | { readonly status: "rejected"; readonly reason: unknown };
@@ -250,5 +248,4 @@ function isCommitted(commit: Outcome<PostgresResult>): boolean {
   return commit.status === "fulfilled" && commit.value.command === "COMMIT";
 }
 
-/** Matches the statements that may share a transaction. */
 const writesRows = /^(?:INSERT|UPDATE|DELETE)\b/;

@@ -31,8 +31,8 @@ export function postgresMetrics(
       const { arithmetic } = kindFacts[column.kind];
       if (arithmetic === "double") return sql`avg(${summand(column)})`;
       if (arithmetic !== "decimal") return sql`${sum}::float8 / ${count}`;
-      // A quotient has only a few more digits than its operands. Therefore the sum gets so many
-      // digits that rounding twice equals rounding once.
+      // The sum is first rounded to so many digits that rounding twice equals rounding once. A
+      // quotient has only a few more digits than its operands.
       const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];
       return sql`round(round(${sum}, ${spare}) / ${count}, ${wanted})`;
     },

@@ -121,8 +121,8 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Triggers store rows that a write may replace. The rows that earlier triggers stored may be
-  // outdated, because rows may have changed without triggers.
+  // Triggers store rows that a write may replace. Without triggers, rows may have changed, so the
+  // rows that earlier triggers stored are deleted.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],

@@ -55,7 +55,7 @@ function sqlitePolling(
   driver: Driver,
   { notify, findUntracked }: PollingListener,
 ): PollingMethod {
-  /** The last known value. It is null after a failed poll, which also counts as a change. */
+  /** The last known count of commits. Null after a failed poll, which also counts as a change. */
   let known: unknown;
 
   async function poll(): Promise<boolean> {
@@ -76,7 +76,7 @@ function sqlitePolling(
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns a condition that may match too much: LIKE ignores case, and JSON may escape more. */
+/** Returns a condition for images that may contain the value. LIKE ignores case. */
 function mayHave(
   column: ColumnInfo,
   value: string,

@@ -10,8 +10,7 @@ import type { Connection, Driver } from "../../../db/driver.ts";
  * of that process.
  *
  * Writes while no process was running cannot be detected, because a file with a write-ahead log
- * counts its changes only if its first page changes. Therefore a `touch` is also recorded at the
- * start.
+ * counts its changes only if its first page changes. So the start records a `touch`, too.
  */
 export async function untrackedWriteDetector(
   driver: Driver,

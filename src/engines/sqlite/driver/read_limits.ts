@@ -82,8 +82,7 @@ export function tooLargeError(): DatabaseError {
 export interface TimeLimit {
   /**
    * Returns how long the statement may run after the first check, in milliseconds. `now` is the
-   * time of that check by the clock of the deadline. `sorts` is true if rows may be sorted
-   * afterwards.
+   * time of that check by the same clock. `sorts` is true if rows may be sorted afterwards.
    */
   limitMs(now: number, sorts: boolean): number;
   /** Returns true if the result is no longer needed. */
@@ -168,7 +167,7 @@ export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLim
 const maxInlineMs = 10;
 /** The minimum time of a read in the main thread, in milliseconds. An indexed read needs less. */
 const minInlineMs = 0.25;
-/** The fraction of the time limit for reading before a sort, which cannot be aborted. */
+/** The fraction of the time limit for reading before a sort. A sort cannot be aborted. */
 const shareBeforeSort = 1 / 4;
 /** The maximum fraction of the thread's time that all long reads together may take. */
 const inlineShare = 0.1;

@@ -37,10 +37,10 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
 }
 
 /**
- * Requires a usable SQLite file at `path`. Throws an Error that says what to do if it cannot be
- * opened as a database, because messages of the libraries differ and say less. The function does
- * not open the file itself, because closing the file would release all POSIX locks of this process
- * on it, including those of open connections.
+ * Requires a usable SQLite file at `path`. For any other file, throws an Error that says what to
+ * do, because the libraries' messages differ and say less. The function does not open the file
+ * itself, because closing the file would release all POSIX locks of this process on it, including
+ * those of open connections.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;

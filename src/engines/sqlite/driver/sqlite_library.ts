@@ -24,7 +24,7 @@ export interface SqliteHandle {
     name: string,
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
-  /** Defines a non-deterministic function, which SQLite calls for every row. It must not throw. */
+  /** Defines a non-deterministic function that SQLite calls for every row. It must not throw. */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
   /** Defines a function of any number of arguments. Integer arguments and results are bigints. */
   defineFree(

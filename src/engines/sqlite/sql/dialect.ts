@@ -116,7 +116,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Replaces a collation that this process may lack, because all subqueries look it up. */
+/** Replaces a collation that this process may lack. SQLite looks it up in each subquery. */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
@@ -218,7 +218,6 @@ function encodeDecimal(text: string): SqlValue {
   return Number.isFinite(number) ? number : text;
 }
 
-/** Returns the 64-bit integer with these digits, or null for any other string. */
 function int64(text: string): bigint | null {
   const whole = /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
   return whole === null || BigInt.asIntN(64, whole) === whole ? whole : null;
@@ -255,7 +254,7 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
 
 /**
  * Finds the first rows of each key, and then reads them by primary key. Numbering all rows of a key
- * took 400 ms for 270,000 rows. The limit is in the inner query, where it ends the work early.
+ * took 400 ms for 270,000 rows. The limit is in the inner query, so that SQLite stops early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const {

@@ -78,7 +78,7 @@ export const metricFunctions: readonly (readonly [
   name: string,
   work: (first: unknown, second: unknown, third: unknown) => string | number | null,
 ])[] = [
-  /** Combines the halves of the sum of integers and the sum of the rest to a sortable sum. */
+  /** Combines the sums of the integers' halves and of all other values to a sortable sum. */
   ["service_total", (high, low, rest) => {
     if (high === null && rest === null) return null;
     const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
@@ -149,7 +149,7 @@ export const exactSumAggregate = {
   },
 };
 
-/** Appended to a sum if an invalid value counted as 0. A `!` precedes digits in the order. */
+/** Appended to a sum if an invalid value counted as 0. A `!` sorts before digits. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

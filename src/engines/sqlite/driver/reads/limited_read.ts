@@ -33,7 +33,7 @@ export interface LimitedReadsOptions {
   readonly takeLongestWritten: () => number;
 }
 
-/** A read of one request. Returns the rows, or a promise of the rows if the read is slow. */
+/** Runs a read of one request. Returns the rows, or a promise of the rows if the read is slow. */
 export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
