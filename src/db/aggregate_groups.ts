@@ -35,10 +35,7 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/**
- * Returns true if the plan may use faster metrics, which can be inexact. Metrics that a comparison
- * uses must be exact.
- */
+/** Returns true if metrics may be inexact, because no comparison of the plan uses them. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;

@@ -231,10 +231,7 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/**
- * Parses the DEFAULT clause of a column. A constant is better than SQL, because the service can
- * then return a new row without a query.
- */
+/** Parses a DEFAULT clause. With a constant, the service can return new rows without a query. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };

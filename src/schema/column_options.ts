@@ -133,10 +133,7 @@ function textPattern(pattern: string | RegExp, subject: string): TextPattern {
   }
 }
 
-/**
- * Converts `min` and `max` to in-process values. Throws an Error if a limit is invalid for the
- * column kind, or if `min` exceeds `max`.
- */
+/** Converts `min` and `max` to in-process values. Throws an Error for an invalid or empty range. */
 export function limitsOf(
   kind: ColumnKind,
   { min, max }: ValueLimits<unknown>,

@@ -37,10 +37,7 @@ export function parseMoment(text: string): string | null {
   return parseInstant(text.replace(finerThanMicroseconds, "$1"));
 }
 
-/**
- * Returns the canonical timestamp of milliseconds since 1970 and 0–999 microseconds. Returns null
- * if the year is out of range.
- */
+/** Returns the canonical timestamp of epoch milliseconds and 0–999 µs, or null out of range. */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
   if (utc === null) return null;

@@ -99,10 +99,7 @@ export interface ColumnInfo extends ValueRules {
   readonly generated: boolean;
   /** The SQL expression of a generated column, or null for other columns and if it is unknown. */
   readonly generatedSql: string | null;
-  /**
-   * The event at which the service sets the column to the current time, or null for never. Bodies
-   * cannot set the column.
-   */
+  /** The event at which the service, and no body, sets the column to the current time, or null. */
   readonly writeTimestamp: "created" | "updated" | null;
   /** Returns the column's value for updates that do not set it, as Drizzle's `$onUpdate` does. */
   readonly onUpdate?: () => unknown;
@@ -136,10 +133,7 @@ export interface ColumnInfo extends ValueRules {
   readonly isWide: boolean;
   /** The format of the column's timestamps in a database without a timestamp type. */
   readonly timestampFormat: TimestampFormat;
-  /**
-   * True if the column may be an expression of a view. Its value may then differ between two
-   * statements although nothing was written.
-   */
+  /** True if the column may be an expression of a view, whose value can change without a write. */
   readonly varies: boolean;
 }
 
@@ -227,10 +221,7 @@ export interface TableInfo {
   readonly foreignKeys: readonly ForeignKey[];
   /** The indexes of the table, except the indexes of the key and of `uniques`. */
   readonly indexes: readonly IndexInfo[];
-  /**
-   * Sets of columns, by database name, that must be unique together. Excludes the key and columns
-   * that are `unique` alone.
-   */
+  /** Sets of columns that must be unique together, by database name, except for the primary key. */
   readonly uniques: readonly (readonly string[])[];
   /** The check constraints of the table, in addition to the rules of single columns. */
   readonly checks: readonly CheckInfo[];
@@ -249,10 +240,7 @@ export interface TableInfo {
   readonly refreshLabels: (() => Promise<boolean>) | null;
 }
 
-/**
- * An in-process row of a described table, by column name. It has the values of JSON responses, and
- * the values of hidden columns.
- */
+/** An in-process row of a table, by column name: the values of responses and of hidden columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The arguments from which {@link createTableInfo} creates a description. */

@@ -52,8 +52,7 @@ export interface TableLike<Select, Insert, Name = AnyTable> {
 }
 
 /**
- * The type of a column's value in requests and responses. The dates, big integers and bytes of
- * Drizzle tables become strings.
+ * The type of a value in requests and responses. Drizzle's dates, bigints and bytes are strings.
  */
 export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
   : T extends readonly (infer Item)[] ? unknown extends Item ? T

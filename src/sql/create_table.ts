@@ -163,10 +163,7 @@ function stored(value: unknown, column: ColumnInfo, dialect: Dialect): string {
   return sqlLiteral(dialect.encode(value, column), dialect);
 }
 
-/**
- * Returns a value as SQL text, because DDL has no parameters. The value comes from a declaration
- * and never from a request.
- */
+/** Returns a value of a declaration as SQL text, because DDL has no parameters. */
 export function sqlLiteral(value: SqlValue, dialect: Dialect): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return dialect.definitions.bytesLiteral(bytesToHex(value));

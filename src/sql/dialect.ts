@@ -131,10 +131,7 @@ export interface Dialect {
   firstOfEach(rows: RowsOfKeys): Fragment;
   /** True if the planner evaluates an EXISTS once for all rows when that is cheaper. */
   readonly plansSemiJoins: boolean;
-  /**
-   * Marks a comparison as matching few rows, so that an index on its column is used, whatever the
-   * statistics of other values are.
-   */
+  /** Marks a comparison as matching few rows, so that the planner uses an index on its column. */
   selective(comparison: Fragment): Fragment;
   /** True if one comparison of rows, `(a, b) > (1, 2)`, uses an index over several columns. */
   readonly comparesRows: boolean;
@@ -247,10 +244,7 @@ export interface RowsOfKeys {
 /** The operators that a dialect has certified, separated by spaces, for each class of column. */
 export type CertifiedOperators = Readonly<Record<CellClass, string>>;
 
-/**
- * The classes of column for which a dialect certifies operators: kinds, and decimals with more
- * digits than a double has.
- */
+/** The classes of column with certified operators: kinds, and decimals too long for doubles. */
 export type CellClass = ColumnKind | "long decimal";
 
 /** The comparisons with a column that have the same result in memory and in the database. */

@@ -172,10 +172,7 @@ export function requireBindable(value: unknown): SqlValue {
   throw new Error(`Cannot bind a value of type ${typeof value}`);
 }
 
-/**
- * Returns an invalid stored value as JSON can represent it. Bytes become base64. Infinities and NaN
- * become their names.
- */
+/** Returns an invalid stored value for JSON: bytes in base64, infinities and NaN by their names. */
 export function storedValueAsJson(value: SqlValue): unknown {
   if (value instanceof Uint8Array) return bytesToBase64(value);
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;

@@ -23,7 +23,7 @@ export interface ChangesOptions {
   readonly maxRows?: number | undefined;
 }
 
-/** The minimum of the option `retentionMs`. No reader of the log lags that far behind. */
+/** The minimum of the option `retentionMs`. Readers of the log never lag for five minutes. */
 export const minRetentionMs = 300_000;
 
 const recordedColumn = testedValue<ColumnLike<unknown>>(

@@ -5,10 +5,7 @@
  */
 export type Position = SequencePosition | SnapshotPosition;
 
-/**
- * A position in the change log of SQLite. SQLite has one write lock, so the numbers of changes are
- * in the order of commits.
- */
+/** A position in SQLite's change log, in which changes have numbers in the order of commits. */
 export interface SequencePosition {
   /** Distinguishes the two forms of a position. */
   readonly kind: "sequence";

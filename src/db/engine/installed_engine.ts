@@ -10,10 +10,7 @@ export interface InstalledEngine {
   readonly triggers: string;
   /** The SQL of a table whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
-  /**
-   * Returns descriptions of the changes that the service will make in the database besides new
-   * tables. Each is a part of a sentence.
-   */
+  /** Returns the service's changes besides new tables, each as a part of a sentence. */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**
    * Calls `announce` with the installed parts, and then removes these parts. Returns true if there

@@ -25,8 +25,7 @@ export interface ComparisonEngine extends ComparisonFacts {
   /** Returns a declared shape with the types as the engine's catalog would print them. */
   declaredShape(parsed: TableShape): TableShape;
   /**
-   * Returns tables with expressions as the engine's catalog would print them. Null if the catalog
-   * keeps expressions as declared.
+   * Returns tables with expressions as the catalog prints them. Null if it prints them unchanged.
    */
   readonly written:
     | ((

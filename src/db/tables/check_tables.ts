@@ -148,10 +148,7 @@ export async function isThere(
   }
 }
 
-/**
- * Returns true if the database has a table with the described columns, whose values can be compared
- * as their kinds require.
- */
+/** Returns true if the table has the described columns, with types that can be compared. */
 export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<boolean> {
   const { dialect } = driver;
   // A column of documents is only selected, because the json type has no comparison.

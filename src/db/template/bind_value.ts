@@ -41,10 +41,7 @@ function rowCount(value: unknown): Fragment {
   );
 }
 
-/**
- * Binds a value of a known column. The SQL contains the type of the column, so the value may be at
- * any place of the statement.
- */
+/** Binds a value of a known column, at any place of a statement. The SQL contains its type. */
 export function boundOfColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }

@@ -27,10 +27,7 @@ export type ResultItem =
   /** `*` or `notes.*`. `named` returns the columns of the tables that have this database name. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
-/**
- * Parses the items of RETURNING, or of the first SELECT. Throws a plain Error for an item whose
- * name or form would depend on the engine.
- */
+/** Parses the items of RETURNING or SELECT. Throws if a name or form would depend on the engine. */
 export function resultItems(
   template: FlatTemplate,
   columns: ColumnsInSql,

@@ -101,10 +101,7 @@ function shapeOf(part: SqlPart): unknown {
   }
 }
 
-/**
- * Flattens a template and its nested templates to one list of tokens. `parts` are the interpolated
- * parts of all these templates.
- */
+/** Flattens a template and its nested templates to one list of tokens, with all their parts. */
 export function flattenTemplate(
   template: SqlTemplate,
   parts: readonly SqlPart[],

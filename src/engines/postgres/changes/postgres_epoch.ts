@@ -46,10 +46,7 @@ function hasEpoch([row]: QueryResult["rows"]): boolean {
   return typeof row?.[0] === "string";
 }
 
-/**
- * Runs a query. Rejects if the server is a standby server, which has no epoch, and whose snapshots
- * do not show running transactions.
- */
+/** Runs a query. Rejects on a standby server, whose snapshots do not show running transactions. */
 async function queryPrimary(
   statement: Statement,
   driver: Driver,

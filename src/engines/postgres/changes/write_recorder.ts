@@ -93,10 +93,7 @@ export class WriteRecorder {
     return result;
   }
 
-  /**
-   * Runs an insert or a delete and records its changes. No read before the write is necessary,
-   * because the statement returns the rows.
-   */
+  /** Runs an insert or a delete, which return their rows, and records the changes. */
   async #insertOrDelete(
     plan: InsertPlan | DeletePlan,
     { name, texts }: PostgresLogTable,

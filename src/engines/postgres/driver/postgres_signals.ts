@@ -7,10 +7,7 @@ import {
 
 const listenAgainMs = 1_000;
 
-/**
- * Creates the signals between the processes that use a Postgres database, by LISTEN and NOTIFY.
- * Each listener has a separate connection.
- */
+/** Creates LISTEN and NOTIFY signals between processes. Each listener has a separate connection. */
 export function createPostgresSignals(options: PostgresJsConnectionOptions): Signals {
   return {
     listen(onSignal) {

@@ -110,10 +110,7 @@ interface OpenTransaction {
   readonly done: Promise<void>;
 }
 
-/**
- * Returns false if a statement of the transaction has failed. Committing such a transaction would
- * roll back without an error.
- */
+/** Returns false if a statement has failed. COMMIT would then roll back without an error. */
 async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   try {
     await transaction.query("SELECT 1", [], {});

@@ -100,10 +100,7 @@ interface Installed {
   readonly isFresh: boolean;
 }
 
-/**
- * Installs the triggers of a table. A trigger's name depends on its text, so that outdated triggers
- * are found and replaced.
- */
+/** Installs the triggers of a table. Outdated triggers have other names and are replaced. */
 async function installTriggers(
   table: TableInfo,
   { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,

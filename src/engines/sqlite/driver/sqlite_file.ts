@@ -54,10 +54,7 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
   }
 }
 
-/**
- * Requires that a client of the program has a file open. Throws an Error for a database in memory,
- * whose `path` is null.
- */
+/** Requires that a client of the program has a file open. Throws for a database in memory. */
 export function requireFileOfClient(path: string | null): string {
   if (path !== null) return path;
   throw new Error(

@@ -4,10 +4,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 export interface SqliteLibrary {
   /** The name of the library. Two libraries must never open the same file. */
   readonly name: string;
-  /**
-   * Opens a file, and loads extensions by their absolute paths. If an extension cannot be loaded,
-   * throws an error without a code.
-   */
+  /** Opens a file and loads extensions. Throws an error without a code if an extension fails. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
   /** The URL of the library's module, and its name there. A thread imports the library again. */
   readonly source: { readonly module: string; readonly name: string };

@@ -48,10 +48,7 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
   }
 }
 
-/**
- * Returns true if all values of a SQLite column are timestamps in this format: each equals the
- * encoding of its decoded form.
- */
+/** Returns true if all values of a SQLite column are exactly in this timestamp format. */
 export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {
   // As text, 12:00:00Z comes after 12:00:00.5Z, so such rows have no order by time in any format.
   const widths = new Set(format.endsWith("Z") ? values.map((value) => String(value).length) : []);
