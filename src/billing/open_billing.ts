@@ -39,10 +39,7 @@ import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
 export interface BillingOptions extends WebhookCallbacks {
   /** The payment provider: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
   readonly provider: BillingProvider;
-  /**
-   * The store of balances and handled events, for instance a path, `:memory:` or a `Deno.Kv`. The
-   * app may use the same store.
-   */
+  /** Store of balances and events, such as a path or `:memory:`. The app may use the same store. */
   readonly kv: KeyValueOption;
   /** The plans that users can buy. Prices without a plan grant no credits. */
   readonly plans?: readonly BillingPlan[] | undefined;

@@ -18,9 +18,8 @@ export interface LiveLimits {
   /** Limits of the memory for the groups of live aggregates. */
   readonly groupMemory: GroupMemoryLimits;
   /**
-   * The approximate limit of bytes that are sent together. These are a page, the changes that a
-   * client has missed, the events of one commit, or the result of an aggregate. A single row may be
-   * larger.
+   * The approximate limit for the bytes of one send: a page, the changes that a client has missed,
+   * the events of one commit, or the result of an aggregate. A single row may be larger.
    */
   readonly maxEventBytes: number;
   /** Size above which a row is not sent, in bytes. */

@@ -14,7 +14,7 @@ export interface LiveView {
   readonly key: string;
   /** A key that is equal for views that differ only in the rights to included rows. */
   readonly shape: string;
-  /** True if rows and their ids use the safe form of numbers. */
+  /** True if rows and their ids use the safe form for numbers beyond 2^53. */
   readonly safeNumbers: boolean;
   /** The included relations. */
   readonly shown: readonly ShownRelation[];

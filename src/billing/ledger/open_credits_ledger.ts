@@ -10,10 +10,7 @@ import { KvLedger } from "./kv_ledger.ts";
 
 /** The options of {@link openCreditsLedger}. */
 export interface CreditsLedgerOptions {
-  /**
-   * The store of the balances, for instance a path, `:memory:` or a `Deno.Kv`. The app may use the
-   * same store.
-   */
+  /** Store of the balances, such as a path or `:memory:`. The app may use the same store. */
   readonly kv: KeyValueOption;
   /** Clock, randomness, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;

@@ -71,9 +71,9 @@ export class Webhook {
   }
 
   /**
-   * Handles one delivery. Throws a 400 for an invalid signature, and a 409 while another process
-   * handles the event. Throws a 5xx if the grant or `onEvent` failed. The provider then repeats the
-   * delivery.
+   * Handles one delivery. Throws a 400 for an invalid signature, a 409 while another process
+   * handles the event, and a 5xx after a failure of the grant or `onEvent`. Then the provider tries
+   * again.
    */
   async accept(given: WebhookDelivery): Promise<WebhookAnswer> {
     const { provider, observe, log } = this.#options;

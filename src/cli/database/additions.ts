@@ -41,10 +41,7 @@ export function additionsByPath(
   };
 }
 
-/**
- * Returns an error message if the arguments name SQL functions or extensions but no database.
- * Otherwise returns null.
- */
+/** Returns an error message if additions are named without a database, otherwise null. */
 export function loneAdditions(
   { additions }: GivenAdditions,
   database: string | null,

@@ -56,9 +56,8 @@ export interface ServeDatabaseOptions {
 }
 
 /**
- * Serves every table of an existing database without a configuration file. The database is opened
- * read-only unless `writable` is set. Throws an Error with a one-sentence message if no table can
- * be served.
+ * Serves every table of an existing database without a configuration file, read-only unless
+ * `writable` is set. Throws an Error with a one-sentence message if no table can be served.
  */
 export async function serveDatabase(
   place: string,

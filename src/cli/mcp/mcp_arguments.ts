@@ -2,7 +2,7 @@ import { additionOptions, type GivenAdditions, readAdditions } from "../database
 import { readCommandWords, textOf } from "../command_options.ts";
 import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 
-/** The arguments of the command that serves a database to one MCP client, over its standard streams. */
+/** The arguments of the command that serves a database to one MCP client over standard streams. */
 export interface McpCommand extends GivenAdditions {
   readonly kind: "mcp";
   /** A file or a URL of a database. */

@@ -29,8 +29,7 @@ export interface Looks {
 }
 
 /**
- * Creates an app that can be replaced. The app checks the tables before it describes them, and
- * repeats a failed read after a check.
+ * Creates an app that can be replaced. After a failed read, it checks the tables and reads again.
  */
 export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };

@@ -175,10 +175,7 @@ function filterPort(
   }
 }
 
-/**
- * How long a replaced worker still serves requests, in milliseconds. It serves queued connections
- * and one more request on each open connection.
- */
+/** How long a replaced worker still serves queued and open connections, in milliseconds. */
 const quietMs = 1_000;
 
 /** Resolves once the app is ready. Resolves immediately for an app without a readiness check. */

@@ -26,14 +26,15 @@ export interface AggregateReaderOptions {
 }
 
 /**
- * Reads the result of a live aggregate: all groups if memory can maintain and hold them, otherwise
- * only the groups that are shown.
+ * Reads the result of a live aggregate: all groups if memory can maintain them, else those shown.
  */
 export class AggregateReader {
   readonly #context: StreamContext;
   readonly #options: AggregateReaderOptions;
   readonly #plan: AggregatePlan;
-  /** The plan, or null if memory cannot maintain the result. */
+  /**
+   * The plan for maintaining the result in memory, or null if memory cannot maintain the result.
+   */
   #maintenancePlan: MaintenancePlan | null;
   /** The size of the groups in bytes, if they did not fit in memory. */
   #neededBytes = 0;
@@ -56,9 +57,7 @@ export class AggregateReader {
     return this.#restsUntil;
   }
 
-  /**
-   * Records that groups of this size did not fit. All groups are read again when they would fit.
-   */
+  /** Records that groups of this size did not fit. They are read again when there is room. */
   noRoomFor(bytes: number): void {
     this.#neededBytes = bytes;
   }

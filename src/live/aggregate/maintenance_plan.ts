@@ -17,10 +17,7 @@ export interface MaintenancePlan {
   readonly base: AggregatePlan;
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
-  /**
-   * True if only a read of the database determines the order of the keys. Strings of an existing
-   * table may have a collation that memory cannot reproduce.
-   */
+  /** True if memory cannot order the keys, for instance strings with the collation of a table. */
   readonly isRanked: boolean;
 }
 

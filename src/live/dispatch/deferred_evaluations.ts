@@ -5,7 +5,7 @@ import { evaluationSteps, type Matcher } from "../match/matcher.ts";
 import { type RowChange, type Transition, transitionKind } from "../match/row_change.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** A row change that only the database can evaluate for a group, and the place of its event. */
+/** A row change that only the database can evaluate for a group, and the index of its event. */
 interface DeferredEvaluation {
   readonly group: SubscriberGroup;
   readonly rowChange: RowChange;
@@ -95,7 +95,7 @@ function imagesOf({ rowChange: { before, after } }: DeferredEvaluation): readonl
   return [before, after].filter((image) => image !== null);
 }
 
-/** The estimated steps that a database evaluates in about one second. */
+/** The estimated evaluation steps that a database performs in about one second. */
 export const maxStepsOfPart = 500_000_000;
 /** The estimated steps of a statement without any evaluation. */
 const stepsOfStatement = 1_000_000;

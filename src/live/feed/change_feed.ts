@@ -9,7 +9,7 @@ import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
 /** A batch of the change feed: the changes of one step of the log, or a part of a large step. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
-  /** The position after the batch, or null if the batch is not the last part of its step. */
+  /** The log position after the batch, or null if the batch is not the last part of its step. */
   readonly to: Position | null;
 }
 
@@ -35,7 +35,7 @@ export class ChangeFeed {
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
-  /** Resolves when the current exclusive work is done. */
+  /** Resolves when the current exclusive work is done. Null if there is none. */
   #busy: Promise<void> | null = null;
   /** Number of published changes. */
   published = 0;
@@ -82,7 +82,9 @@ export class ChangeFeed {
     if (!this.#isReading && this.#cancelRetry === null) void this.#read();
   }
 
-  /** Reads until the position covers another position. Returns false if it never does. */
+  /**
+   * Publishes the changes of the log up to a position. Returns false if the feed never reaches it.
+   */
   async readUpTo(position: Position): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       if (this.#options.log.includes(this.position, position)) return true;

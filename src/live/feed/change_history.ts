@@ -75,8 +75,7 @@ export class ChangeHistory {
     const isFull = () => changes.length >= max.changes || bytes >= max.bytes;
     for (; number < this.#ringBuffer.next; number++, offset = 0) {
       const entry = this.#ringBuffer.at(number);
-      // The entry was dropped while the reader had read a part of its step. The log restarts the
-      // step.
+      // The entry was dropped while its step was being read. The log then restarts the step.
       if (entry === undefined) return null;
       for (; offset < entry.changes.length && !isFull(); offset++) {
         const change = entry.changes[offset];
@@ -138,10 +137,7 @@ export class ChangeHistory {
     };
   }
 
-  /**
-   * Returns the later position. A reader may be ahead of the ring buffer, because a page covers
-   * changes that the feed has not read.
-   */
+  /** Returns the later position. A reader that received a page may be ahead of the ring buffer. */
   #later(next: Position, reached: Position): Position {
     return this.#log.includes(next, reached) ? next : reached;
   }

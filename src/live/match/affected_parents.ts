@@ -160,10 +160,7 @@ function hasReadUpTo<G>(
   );
 }
 
-/**
- * Returns true if a step contains all changes up to the read of the parents. Returns false if there
- * are too many changes, or if the history is lost.
- */
+/** Returns true if a step surely contains all changes up to the read of the parents. */
 function isWhole<G>(
   step: Step | null,
   parentRows: readonly (ParentRows<G> | null)[],

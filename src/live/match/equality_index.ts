@@ -14,9 +14,8 @@ interface IndexedGroup {
 }
 
 /**
- * An index of groups by the values that their filters require. For example, a filter with
- * `ownerId==7` is not evaluated for rows of other owners. Groups without an equality term are
- * visited for every row.
+ * An index of groups by the values that their filters require. For example, rows of other owners
+ * skip a filter with `ownerId==7`. Groups without an equality term are visited for every row.
  */
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();

@@ -33,10 +33,7 @@ export interface RowEvaluation {
   readonly passes: boolean;
 }
 
-/**
- * Returns the event of a current row for a client, or no event. The event depends on whether the
- * client held the row.
- */
+/** Returns the event of a current row for a client, if any, by whether the client held the row. */
 export function transitionsOf(
   { rowChange, passes }: RowEvaluation,
   was: boolean,
@@ -212,7 +209,7 @@ function batchesOf<C extends RowsToEvaluate>(
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
 }
 
-/** Returns a change to the current row. The client may have had no right to the row in the log. */
+/** Returns a change to the current row. The client may have had no right to the logged row. */
 function currentRowChange(rowChange: RowChange | undefined, row: Row | null): RowChange {
   const { before = null, after = null, between = [], optimisticId = null } = rowChange ?? {};
   return {
@@ -266,7 +263,7 @@ function decideRows<C extends RowsToEvaluate>(
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
     // No event is sent, but the client may hold the row because of a later change in the log.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
-    // Checked after each row, because the memory of held rows may overflow with any row.
+    // This is checked after each row, because the memory of held rows may overflow with any row.
     if (!isUnknown) held.set(id, passes, { at, to });
     return [{ id, rowChange, was, passes }];
   });

@@ -7,7 +7,7 @@ interface RowAhead {
   readonly at: Position;
 }
 
-/** The position of a read of held rows, and the position up to which the client has changes. */
+/** The position of a read of held rows, and the position up to which the client has the changes. */
 export interface ReadMoment {
   readonly at: Position;
   readonly to: Position;

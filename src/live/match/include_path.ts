@@ -12,8 +12,8 @@ import {
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /**
- * The path of relations from a related table, whose rows are included or read by a filter, back to
- * the parents that a stream shows.
+ * The path of relations from a related table that a stream reads, back to the parents that it
+ * shows.
  */
 export interface IncludePath {
   /** Two paths of one resource with the same name lead to the same rows. */
@@ -59,10 +59,7 @@ export function linkKeysOf(
   });
 }
 
-/**
- * Returns a relation reversed for an include path: from its target to its owner, and from its link
- * table if it has one.
- */
+/** Returns a relation reversed for an include path: from its target and link table to its owner. */
 export function reverseRelation(
   relation: Relation,
 ): { readonly fromTarget: Relation; readonly fromLinks: Relation | null } {

@@ -32,7 +32,7 @@ function pathsOfTerm(term: Related, end: PathEnd, matcher: Matcher): readonly In
   const mayMatter = (change: Change) => mayAffectTerm(change, term, matcher);
   const { fromTarget, fromLinks } = reverseRelation(relation);
   const target = {
-    // No step of an include has such a name, because names do not begin with `?`.
+    // No included relation has such a name, because names of relations do not begin with `?`.
     name: [...end.name, `?${relation.name}`],
     parentSteps: [parentStepOf(fromTarget), ...end.parentSteps],
   };

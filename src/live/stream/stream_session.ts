@@ -21,7 +21,7 @@ export interface StreamSessionOptions {
   readonly quotaSlot: StreamSlot;
   /** The part of a multiplexed stream, or null for a separate stream. */
   readonly part: StreamPart | null;
-  /** The columns that are never recorded. */
+  /** The columns that the change log never records. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 

@@ -118,8 +118,8 @@ export function paddle(options: PaddleOptions): BillingProvider {
 /**
  * Verifies `paddle-signature`: `ts=<seconds>;h1=<hex>`, with several `h1` during a rotation
  * (https://developer.paddle.com/webhooks/signature-verification). Throws a 400 for an invalid
- * signature. Paddle's library is not used, because it checks only the last `h1` and accepts any
- * time in the future.
+ * signature. Paddle's library is not used: it checks only the last `h1` and accepts any future
+ * time.
  */
 async function verifyPaddleSignature(
   delivery: WebhookDelivery,
