@@ -22,8 +22,8 @@ export interface AdditionalAccess {
 
 /**
  * Authorizes the accesses that an operation needs in addition to its main access. Throws a 401 or
- * 403 if the user lacks one of them. The function throws before any hook or write. A related
- * resource that the user may not read is treated as empty.
+ * 403 if the user lacks one of the accesses. The function throws before any hook or write. A
+ * related resource that the user may not read is treated as empty.
  */
 export async function authorizeAdditional(
   { alsoAccess, reached, writes }: AdditionalAccess,

@@ -36,7 +36,7 @@ export function deriveRelations(
   served: readonly ServedTable[],
   filterable: boolean,
 ): readonly Relation[] {
-  // If two resources serve a table, relations and foreign keys lead to the first of them.
+  // If two resources serve a table, relations and foreign keys lead to the first resource.
   const others = served.filter((one, index) =>
     one.driver === from.driver && served.findIndex(({ table }) => table === one.table) === index
   );

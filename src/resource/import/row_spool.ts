@@ -108,7 +108,7 @@ export class RowSpool implements AsyncDisposable {
   }
 }
 
-/** Returns true if `JSON.parse` may not restore a value from its `JSON.stringify` exactly. */
+/** Returns true if `JSON.parse` might not restore a value exactly from its `JSON.stringify`. */
 function isInexact(value: unknown): boolean {
   return typeof value === "bigint" || typeof value === "object" && value !== null;
 }
@@ -121,7 +121,7 @@ interface Run {
   readonly rows: (readonly unknown[])[];
 }
 
-/** The first character of a line whose values `JSON.parse` may not restore exactly. */
+/** The first character of a line whose values `JSON.parse` might not restore exactly. */
 const exactMark = "!";
 
 class SpoolFile {
