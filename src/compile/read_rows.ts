@@ -186,7 +186,7 @@ export function orderedRanges(
   return [...equals, beyond, ...nulls];
 }
 
-/** Returns the range whose first key is NULL, or its rows after a position in the other keys. */
+/** Returns the range of rows with NULL in the first key, or the part of it after a position. */
 function withoutFirst(
   rest: readonly OrderKey[],
   after: readonly SqlValue[] | null,

@@ -37,7 +37,7 @@ export function parseMoment(text: string): string | null {
   return parseInstant(text.replace(finerThanMicroseconds, "$1"));
 }
 
-/** Returns the canonical timestamp of epoch milliseconds and 0–999 µs, or null out of range. */
+/** Returns the canonical timestamp of epoch milliseconds and 0–999 µs, or null if out of range. */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
   if (utc === null) return null;
@@ -45,7 +45,7 @@ export function instantFromEpoch(epochMs: number, micros: number): string | null
   return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
 }
 
-/** Returns the canonical timestamp for a clock reading, whose year must be in the range. */
+/** Returns the canonical timestamp for a clock reading in the years 0001 to 9999. */
 export function instantOf(epochMs: number): string {
   const instant = instantFromEpoch(Math.floor(epochMs), 0);
   if (instant === null) throw new Error(`The clock shows ${epochMs} ms: no year from 1 to 9999`);

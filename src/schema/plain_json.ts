@@ -49,7 +49,7 @@ export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): 
   return true;
 }
 
-/** Maximum digits of a number, without the point. A double represents fewer digits exactly. */
+/** Maximum digits of a number, without the point. Doubles represent so many digits exactly. */
 const maxDigits = 15;
 
 const quote = 34;

@@ -16,7 +16,7 @@ export function asksForSafeNumbers(header: string): boolean {
 /**
  * Returns the safe form of a column's value. All integers of a column with `isWide` become strings
  * of digits, and so do other numbers that no double can represent. Documents become {@link
- * safeDocument}. In an `any` column, such integers are marked as in documents, because a string is
+ * safeDocument}. In an `any` column, these numbers are marked as in documents, because a string is
  * a different value. Keys become {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {

@@ -99,7 +99,7 @@ export interface ColumnInfo extends ValueRules {
   readonly generated: boolean;
   /** The SQL expression of a generated column, or null for other columns and if it is unknown. */
   readonly generatedSql: string | null;
-  /** The event at which the service, and no body, sets the column to the current time, or null. */
+  /** The event at which only the service sets the column, to the current time. Null for never. */
   readonly writeTimestamp: "created" | "updated" | null;
   /** Returns the column's value for updates that do not set it, as Drizzle's `$onUpdate` does. */
   readonly onUpdate?: () => unknown;

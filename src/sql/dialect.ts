@@ -78,8 +78,8 @@ export interface Dialect {
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
-   * Returns true if the stored value whose decoded form is `value` may differ from the value that a
-   * write stores. The stored value may be invalid, or have another form.
+   * Returns true if a stored value that decodes to `value` may differ from what a write of `value`
+   * stores. The stored value may be invalid, or have another form.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** Returns the column in a select list, with its full precision. */
@@ -97,7 +97,7 @@ export interface Dialect {
    * equal. A comparison uses both forms: this one for the index, and the operand to be exact.
    */
   indexed(column: ColumnInfo): Fragment | null;
-  /** Returns the column for ranges and ORDER BY. On own tables, strings sort by code point. */
+  /** Returns the column for ranges and ORDER BY: by code point on tables of the service. */
   ordered(column: ColumnInfo): Fragment;
   /**
    * Returns the last columns of an ORDER BY, after the `ordered` columns. Then two rows sort as

@@ -36,7 +36,7 @@ export interface Statement {
   readonly describe?: boolean;
   /** True if the result always has at most one row, because the statement reads by primary key. */
   readonly isSingle?: boolean;
-  /** The time limit in milliseconds, if the engine has none: in a transaction of SQLite. */
+  /** The time limit in a SQLite transaction, in milliseconds. Other engines enforce a limit. */
   readonly timeoutMs?: number;
 }
 

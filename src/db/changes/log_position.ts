@@ -124,9 +124,7 @@ interface ChangeNumbers {
   readonly mark: number | null;
 }
 
-/**
- * The maximum length. It suffices for thousands of running transactions, and fits into a header.
- */
+/** The maximum length of a token: enough for thousands of transactions, and short for a header. */
 const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})\.([0-9a-z]{1,10})$/;

@@ -29,7 +29,7 @@ export interface RowHistory {
   readonly next: number | null;
 }
 
-/** A change of a row that is still in the log, or a change of its whole table without rows. */
+/** A change of a row that is still in the log, or a `truncate` or `touch` of its whole table. */
 export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "after"> {
   /** The time of the change, in milliseconds since 1970. */
   readonly at: number;

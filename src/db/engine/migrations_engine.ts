@@ -92,7 +92,7 @@ export interface RecordingSetup {
 export interface RecordingEngine {
   /** Drops the triggers that would prevent a migration. Returns the recorded tables. */
   pause(connection: Connection): Promise<readonly PausedTable[]>;
-  /** Returns the tables to record after the statements, under their new names. */
+  /** Returns the tables to record after the migration, under their new names. */
   resumed(connection: Connection, paused: readonly PausedTable[]): Promise<readonly PausedTable[]>;
   /** Returns how the changes of a table are recorded, or null if no trigger records them. */
   of(connection: Connection, table: TableShape): Promise<ExistingRecording | null>;

@@ -14,8 +14,8 @@ export interface TableOfDriver {
 /**
  * Checks at the start that all tables exist, by a query of every table. Compares the declared
  * tables with the tables of the database. Throws a plain Error that names each missing part, column
- * by column, and the remedy. Other differences are only reported to `observe`. So is an unreachable
- * database, whose tables are not checked.
+ * by column, and the remedy. Other differences are only reported to `observe`. An unreachable
+ * database is reported, too, and its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -134,7 +134,7 @@ function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver):
   );
 }
 
-/** Returns true if the database has a table with these columns, by default all declared ones. */
+/** Returns true if the database has a table with these columns, by default all declared columns. */
 export async function isThere(
   { table, driver }: TableOfDriver,
   columns: readonly ColumnInfo[] = table.columns,

@@ -66,7 +66,7 @@ function named(difference: Difference): NamedDifference {
   return { table: difference.table, text: describeDifference(difference) };
 }
 
-/** Returns true if the difference would fail requests, or return wrong rows. */
+/** Returns true if the difference would make requests fail, or return wrong rows. */
 function preventsService(
   difference: Difference,
   existing: TableShape | undefined,

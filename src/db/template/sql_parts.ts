@@ -52,7 +52,7 @@ export interface FlatTemplate {
   readonly tokens: readonly SqlToken[];
 }
 
-/** The interpolated parts of a template and of nested templates. Their strings are not parsed. */
+/** The interpolated parts of a template and of nested templates. The strings are not parsed yet. */
 export interface SqlParts {
   readonly parts: readonly SqlPart[];
   /** Identifies how the strings are parsed. Two templates of equal shape differ only in values. */

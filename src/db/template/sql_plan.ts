@@ -24,7 +24,7 @@ export interface SqlPlan {
   readonly shape: readonly unknown[];
   /** The SQL between the parts that each run renders, including names of tables and columns. */
   readonly texts: readonly string[];
-  /** The indexes of the parts that each run renders, and their places. */
+  /** For each part that every run renders: its index, and its place in the statement. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];
   /** The SQL text of the previous run, including placeholders. Most runs have the same text. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;

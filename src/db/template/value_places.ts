@@ -25,7 +25,7 @@ export type ValuePlace =
     readonly kind: "column";
     readonly column: ColumnInfo;
     readonly stores: boolean;
-    /** The form of a list after IN. `opened` means that the SQL has the opening parenthesis. */
+    /** The form of a list after IN. `opened` means that the SQL contains the parenthesis. */
     readonly list: "none" | "bare" | "opened";
   }
   /** Rows after VALUES, each with values for these columns. */

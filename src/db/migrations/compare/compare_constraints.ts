@@ -12,7 +12,7 @@ import {
   type TableShape,
 } from "./table_shape.ts";
 
-/** A difference of a constraint, and the only column of the constraint or null. */
+/** A difference of a constraint, and the constraint's column if there is only one, or null. */
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
 /** The declared names. Constraints that name other columns or tables are not compared. */

@@ -195,7 +195,7 @@ class PostgresChangeLog implements ChangeLog {
     });
   }
 
-  /** Stores the epoch of the position. This class parses only tokens of the current epoch. */
+  /** Stores the epoch of the position. This class rejects the tokens of any other epoch. */
   #noteEpoch(position: SnapshotPosition): SnapshotPosition {
     this.#epoch = position.epoch;
     return position;

@@ -62,7 +62,7 @@ export async function setUpPostgresLogWithin(
   return described;
 }
 
-/** Records in the change log that a table may have changed unnoticed. Its streams start again. */
+/** Records in the change log that a table may have changed unnoticed. So its streams start over. */
 export async function recordGap(
   { name }: Pick<PostgresLogTable, "name">,
   connection: Connection,

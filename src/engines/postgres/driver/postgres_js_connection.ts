@@ -46,7 +46,7 @@ export interface PostgresJsConnectionOptions {
   readonly waitLimitMs: number;
   /** The number of listeners. If there is at least one, this process signals after its commits. */
   readonly listeners: { count: number };
-  /** A counter that all connections share. It increases when a table was altered. */
+  /** A counter that all connections share. It increases whenever a table is altered. */
   readonly alterations: { count: number };
   /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;
@@ -304,8 +304,8 @@ export class PostgresJsConnection implements PostgresConnection {
     await this.#client.end({ timeout: 0 });
     // The library may still open a scheduled connection, and that connection must be closed too.
     await sleep(10);
-    // The declarations lack `close()`. Unlike a second `end()`, it closes also that connection. Its
-    // promise may never resolve if `end()` has rejected a statement.
+    // The declarations lack `close()`. Unlike a second `end()`, it also closes such a connection.
+    // The promise of `close()` may never resolve if `end()` has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
   }
 }

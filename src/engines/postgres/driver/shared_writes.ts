@@ -36,7 +36,7 @@ const maxSeparate = 2;
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
-/** If a transaction takes longer, waiting writes no longer wait for its end. In milliseconds. */
+/** The time after which writes stop waiting for a running transaction, in milliseconds. */
 const maxWaitMs = 300;
 
 /** The number of writes that run alone after a failed or slow transaction: at first, and at most. */
@@ -99,7 +99,7 @@ export class SharedWrites implements Connection {
   async #runWaiting(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isSharing) {
       if (this.#isBusy) await this.#gather();
-      // The other loop may have begun a shared transaction in the meantime.
+      // Another loop may have begun a shared transaction in the meantime.
       if (this.#isSharing) break;
       const writes = this.#take();
       this.#isBusy = writes.length > 1;

@@ -100,7 +100,7 @@ export function logTableNameSql(name: string): string {
 /**
  * SQL that is true if JSON loses a part of a type's values. `t` is the type's row in `pg_type`.
  * Examples are the bounds of an array, the difference between NULL and JSON null in an array or a
- * composite, and whatever an extension's cast to JSON omits. Images then contain the text.
+ * composite, and whatever an extension's cast to JSON omits. Images then contain text.
  */
 export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c

@@ -118,8 +118,8 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Triggers store rows that a write may replace. Without triggers, rows may have changed, so the
-  // rows that earlier triggers stored are deleted.
+  // Triggers store rows that a write may replace. Rows that earlier triggers stored are deleted,
+  // because they may have changed while there were no triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],

@@ -76,7 +76,7 @@ function sqlitePolling(
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns a condition for images that may contain the value. LIKE ignores case. */
+/** Returns a condition for images that may contain the value. It can match other images too. */
 function mayHave(
   column: ColumnInfo,
   value: string,

@@ -10,7 +10,7 @@ import type { Connection, Driver } from "../../../db/driver.ts";
  * of that process.
  *
  * Writes while no process was running cannot be detected, because a file with a write-ahead log
- * counts its changes only if its first page changes. So the start records a `touch`, too.
+ * counts its changes only if its first page changes. So a process starts with a `touch`.
  */
 export async function untrackedWriteDetector(
   driver: Driver,

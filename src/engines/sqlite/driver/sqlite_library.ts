@@ -54,7 +54,7 @@ export interface SqliteStatement {
   /** Runs a statement without rows. Returns the number of changed rows. */
   run(values: readonly SqlValue[]): number;
   /**
-   * Runs a statement with rows. `exact` returns every integer as a bigint. Without `exact`, the
+   * Runs a statement with rows. With `exact`, every integer is a bigint. Without `exact`, the
    * result is null if the library cannot return an integer as a number.
    */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;

@@ -149,7 +149,7 @@ export const exactSumAggregate = {
   },
 };
 
-/** Appended to a sum if an invalid value counted as 0. A `!` sorts before digits. */
+/** Appended to a sum in which an invalid value counted as 0. The order of sums stays the same. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

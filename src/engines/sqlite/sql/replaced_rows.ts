@@ -98,9 +98,9 @@ function note(
 }
 
 /**
- * Records a `touch` of the table if a noted row no longer exists before its write has ended. The
- * present write then comes from a trigger, while rows are being replaced. That write may take the
- * key of a replaced row, or its row may be replaced without a note. So the order of changes is
+ * Records a `touch` of the table if a noted row disappears before the write that noted it has
+ * ended. The present write then comes from a trigger, while rows are being replaced. It may take
+ * the key of a replaced row, or its row may be replaced without a note. So the order of changes is
  * unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
