@@ -53,10 +53,7 @@ function requireDistinctNames(tables: readonly TableInfo[], { foldName }: Catalo
   }
 }
 
-/**
- * Throws for a name that is too long, see
- * https://www.postgresql.org/docs/current/sql-syntax-lexical.html.
- */
+/** Throws for a long name, see https://www.postgresql.org/docs/current/sql-syntax-lexical.html. */
 function requireShortNames(
   { name, columns, indexes, checks }: TableInfo,
   { maxNameBytes }: CatalogEngine,
