@@ -21,7 +21,7 @@ export interface AppObservability {
   readonly metrics: Metrics | null;
   /** The runtime of the app. The metrics count its observations. */
   readonly runtime: Runtime;
-  /** Returns the configuration, with databases that metrics and spans observe if they are on. */
+  /** Returns the configuration. Its databases are observed if metrics or spans are on. */
   watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
   /** Returns a `fetch` that observes requests, or the app's `fetch` if nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
@@ -39,7 +39,7 @@ export function openObservability(
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
-  // Metrics count requests separately. Observations of requests would count them twice.
+  // This observer is not the observer of metrics, which would count each request a second time.
   const observe = observability.requests ? runtime.observe : null;
   const timing = observability.serverTiming ? new ServerTiming(clock) : null;
   const transactions = registry === null ? null : createTransactionMetrics(registry, clock);
@@ -83,7 +83,7 @@ export function openObservability(
   };
 }
 
-/** The runtime may be an instance of a class. Copying its own properties would omit methods. */
+/** A spread would omit the methods of a runtime that is an instance of a class. */
 function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
   const { clock, random, cron } = runtime;
   return {

@@ -34,7 +34,7 @@ export function openapiSource(
     info: resolved.openapi.info,
     servers: resolved.openapi.servers,
     hasAuthentication: authenticators.length > 0 || auth?.middleware !== undefined,
-    // Custom middleware has unknown credentials. The OpenAPI document assumes bearer tokens.
+    // The service does not know how middleware finds a user. The document assumes bearer tokens.
     securitySchemes: authenticators.length === 0 ? own : Object.assign({}, ...schemes),
     isIdempotent: resolved.idempotency !== null,
     challengesByWork: abuseProtection?.pow !== undefined,

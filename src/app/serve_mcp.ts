@@ -49,5 +49,5 @@ export async function serveMcp(
   });
 }
 
-/** A variable, so that the import is not analyzed: only services with MCP have the package. */
+/** The path is a variable, so tools do not analyze the import. Only MCP needs the package. */
 const creator = "../mcp/create_mcp.ts";

@@ -34,7 +34,7 @@ export interface IdempotencyClaim {
   readonly share: string;
 }
 
-/** The result of claiming a key. A found fingerprint is that of the first request with the key. */
+/** The result of claiming a key. The fingerprint belongs to the first request with the key. */
 export type ClaimResult = { readonly kind: "claimed" } | FoundKeyRecord;
 
 /** The claim or the response that a store has found under an idempotency key. */

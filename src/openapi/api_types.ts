@@ -156,7 +156,7 @@ function writtenType(
   return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
-/** Returns the operations that have no body types. `subscribe` enables live lists. */
+/** Returns the operations without body types. With `subscribe`, the client offers live lists. */
 function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],

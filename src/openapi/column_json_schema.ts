@@ -82,7 +82,7 @@ function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   return words.length === 0 ? {} : { description: `Must be ${words.join(" and ")}.` };
 }
 
-/** Returns the JSON Schema of a list or object column. A column of documents accepts any value. */
+/** Returns the JSON Schema of a list or object column. Empty (any value) for other columns. */
 export function structureOf(
   { databaseType }: ColumnInfo,
   memberOf: (column: ColumnInfo, mayBeNull: boolean) => JsonSchema,

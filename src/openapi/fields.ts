@@ -104,7 +104,7 @@ function inJson(limit: unknown): unknown {
   return typeof limit === "bigint" ? Number(limit) : limit;
 }
 
-/** Returns true if updates must not change the column. A body may then only repeat its value. */
+/** Returns true if updates must not change the column. A body may repeat the stored value. */
 function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
   return column.primaryKey || fields.immutable.has(column);
 }

@@ -1,7 +1,7 @@
 import type { RouteDescription } from "../protocol/route_description.ts";
 import type { DescribedService } from "./service_schema.ts";
 
-/** The general information about the service in the document. */
+/** The general information about the service in the OpenAPI document. */
 export interface DocumentInfo {
   /** Title of the document, usually the name of the service. */
   readonly title: string;

@@ -77,10 +77,7 @@ export function boundedMap<K, V>(
 /** The bound for entries of similar size, for which a maximum number suffices. */
 const anySize: ByteBound<unknown, unknown> = { maxBytes: Infinity, bytesOf: () => 0 };
 
-/**
- * The number of remembered hashes of strings that occurred once. If more than this number of other
- * strings follow, a returning string counts as new.
- */
+/** The number of remembered hashes of strings that occurred once. */
 const places = 256;
 /** The number of characters of a long string that are included in the hash. */
 const hashedCharacters = 128;
@@ -94,7 +91,6 @@ export class TextMemo<Value> {
   readonly #known: BoundedMap<string, Value>;
   readonly #hashes = new Int32Array(places);
 
-  /** Creates an empty memo. */
   constructor(capacity: number, bound: ByteBound<string, Value>) {
     this.#known = boundedMap(capacity, bound);
   }

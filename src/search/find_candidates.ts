@@ -68,10 +68,7 @@ export async function findCandidates(
   return unique([found], searched.index);
 }
 
-/**
- * Maximum number of rows that a search engine may find within the scope. All found rows are looked
- * up before paging, so that totals are exact.
- */
+/** Maximum number of found rows in scope. All are looked up before paging, for exact totals. */
 const maxCandidates = 100_000;
 
 async function* pagesOf(

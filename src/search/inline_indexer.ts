@@ -63,7 +63,7 @@ export class InlineIndexer implements Indexer {
       else await write();
       return nothingLeft;
     } catch {
-      // By contract a failing index does not fail the write. A second failure is only reported.
+      // A failing index must not fail the write. A second failure is only reported.
       return this.#afterwards(keys, 1);
     }
   }

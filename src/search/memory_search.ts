@@ -131,7 +131,7 @@ class MemoryIndex implements IndexBackend {
     }
   }
 
-  /** Returns how often the terms occur in the fields, weighted. Returns 0 if a term is missing. */
+  /** Returns the weighted number of matches of the terms in the fields. 0 if a term is missing. */
   #score(texts: readonly string[], phrases: readonly string[]): number {
     let score = 0;
     for (const phrase of phrases) {

@@ -24,8 +24,9 @@ export interface OpenIndexOptions {
 }
 
 /**
- * An index that the app searches and writes to. After the start, the index is prepared and filled
- * in the background, with retries. Until then, a search waits briefly, and then fails with a 503.
+ * An index that the app searches and writes to. After the start, the app creates and fills the
+ * index in the background, with retries. Until then, a search waits briefly, and then fails with a
+ * 503.
  */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
@@ -34,10 +35,7 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /**
-   * Promises that resolve when the index is prepared and filled. After a failure, new promises
-   * replace these promises.
-   */
+  /** Promises for the prepared and the filled index. New promises replace them after a failure. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
@@ -84,10 +82,7 @@ export class OpenIndex implements IndexedTable {
     await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#prepared.promise);
   }
 
-  /**
-   * Removes the documents of missing rows, and indexes every row again. Creates the index again if
-   * the engine has lost it.
-   */
+  /** Removes documents of missing rows, and indexes every row again. Creates a lost index again. */
   async refill(options: FillOptions): Promise<void> {
     await this.prepared();
     await this.#work;

@@ -29,10 +29,7 @@ export interface BodyRequest {
   inTurn<Result>(work: () => MaybePromise<Result>): MaybePromise<Result>;
 }
 
-/**
- * Reads the body of a request. All bodies in memory share a limit, and each body has a limit.
- * Throws a 400, 408, 413 or 415.
- */
+/** Reads the body of a request within the limits. Throws a 400, 408, 413 or 415. */
 export async function readBodyRequest(
   context: Context<AppEnv>,
   parseUser: (value: unknown) => User | null,

@@ -37,10 +37,7 @@ function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
 
-/**
- * Returns the reason why a string is not an origin that browsers send. Returns null for an origin
- * and for a value that is no string.
- */
+/** Returns why a string is no origin that browsers send. Null for an origin or another type. */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));

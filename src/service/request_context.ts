@@ -101,10 +101,7 @@ export class HonoCaller implements Caller {
   }
 }
 
-/**
- * Throws if the body contains a replacement character and another app has read it as a string. The
- * encoded bytes may differ from the received bytes.
- */
+/** Throws if the body may differ from the received bytes, because another app has decoded it. */
 function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
@@ -151,7 +148,7 @@ export function preparingContext(
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
   // The function is bound. A closure would keep each request's objects until V8's next major
-  // garbage collection, and minor ones took a sixth of the time.
+  // garbage collection, and minor collections took a sixth of the time.
   context.header = setEarlyHeader.bind(null, context, context.header);
 }
 
@@ -189,7 +186,6 @@ class BodyOfContext {
   readonly #clock: Clock;
   #reading: Promise<ArrayBuffer> | null = null;
 
-  /** The constructor reads nothing yet. */
   constructor(request: HonoRequest, limits: BodyLimits, clock: Clock) {
     this.#request = request;
     this.#limits = limits;
@@ -248,10 +244,7 @@ export interface InnerRequest {
 /** Only this file uses this symbol, so no request from outside can be an inner request. */
 const innerKey = Symbol("inner request");
 
-/**
- * Returns a copy of the listener's description of a connection. The listener's own description
- * disappears when the connection closes.
- */
+/** Copies a listener's description of a connection, which disappears when the connection ends. */
 export function keptInfo(info: unknown): object {
   const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
   // The members of the listener's object are getters of a class, which a spread does not copy.

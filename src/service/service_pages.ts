@@ -87,10 +87,7 @@ export function createProblemPages(): readonly ServicePage[] {
   ];
 }
 
-/**
- * Requires that no resource has the path of a page. Also refuses a resource that would read the
- * rest of a page's path as a key. Throws a plain Error.
- */
+/** Throws a plain Error if a resource has the path of a page, or reads its end as a key. */
 export function requireFreePages(pages: readonly ServicePage[], { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     const page = pages.find(({ path, at }) => at(url, "") !== null || path.startsWith(`${url}/`));

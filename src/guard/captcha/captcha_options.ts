@@ -57,10 +57,7 @@ export function resolveCaptchaOptions(
   return { verifier, tokenHeader };
 }
 
-/**
- * Throws if an option names a CAPTCHA action that the verifier cannot check. `subject` is the
- * beginning of the message.
- */
+/** Throws if an option names a CAPTCHA action that the verifier cannot check. */
 export function requireCaptchaAction(
   { provider, hasActions = true }: CaptchaVerifier,
   subject: string,

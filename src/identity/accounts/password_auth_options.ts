@@ -51,7 +51,7 @@ export interface PasswordAuthOptions {
 /** A table of users: a declared table, or a table that introspection describes. */
 export type UserTable = TableLike<unknown, unknown> | TableInfo;
 
-/** The options for accounts in a table of the deployer's. */
+/** The options for accounts in a table of the application. */
 export interface UsersOptions {
   /** The table. */
   readonly table: UserTable;

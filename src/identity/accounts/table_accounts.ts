@@ -29,7 +29,7 @@ export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;
   readonly columns: AccountColumns;
-  /** True if the table's definition changes what happens when a constraint is violated. */
+  /** True if the table is defined with `ON CONFLICT` (SQLite). */
   readonly isConflicting: boolean;
 }
 

@@ -39,7 +39,6 @@ export class SessionCookie {
   #host: string | null = null;
   #isSecureHost = true;
 
-  /** Creates the cookie's settings. */
   constructor({ sameSite = "Lax", secure }: SessionCookieOptions) {
     this.#sameSite = sameSite;
     this.#secure = secure;

@@ -3,10 +3,7 @@ import type { SearchQuery, SearchTerm } from "../search_query.ts";
 
 type Clause = Record<string, unknown>;
 
-/**
- * Returns the name of the document field for a column position, because a column name may be
- * invalid in OpenSearch.
- */
+/** Returns the field name for a column position, because OpenSearch rejects some column names. */
 export function fieldName(position: number): string {
   return `f${position}`;
 }
@@ -57,9 +54,6 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/**
- * The prefix at the end of a phrase may match any number of words. With a limit, words of other
- * users would affect the hits.
- */
+/** A prefix may match any number of words. With a limit, other users' words would affect hits. */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

@@ -62,10 +62,7 @@ export function isMissingIndex(body: unknown): boolean {
   return member(member(body, "error"), "type") === "index_not_found_exception";
 }
 
-/**
- * Reads the metadata of the indexes with a name or alias from a response. Throws a plain Error for
- * an unexpected response.
- */
+/** Reads metadata of indexes from a response. Throws a plain Error for an unexpected response. */
 export function indexFacts(body: unknown): readonly IndexFacts[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw strange;
   return Object.entries(body).map(([name, facts]) => {

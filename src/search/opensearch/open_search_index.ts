@@ -35,7 +35,7 @@ export interface OpenSearchIndexParts {
   readonly observe: Observer;
 }
 
-/** An index of OpenSearch. It stores the words of documents and their keys, not their strings. */
+/** An index of OpenSearch. It stores the keys and words of documents, but not their strings. */
 export class OpenSearchIndex implements IndexBackend {
   readonly local = null;
   readonly matchWords = wordsAsWritten;

@@ -10,10 +10,7 @@ import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 
 /** The dependencies and settings of an app's outbox. */
 export interface OutboxContext {
-  /**
-   * The configured key-value store. A store in memory is not used, because its entries would be
-   * lost when the process ends.
-   */
+  /** The configured key-value store. A store in memory would lose entries when the process ends. */
   readonly store: { readonly configured: KeyValue | null };
   readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
   readonly runtime: Runtime;
@@ -42,7 +39,6 @@ export class AppOutbox {
   readonly #outbox: KvSearchOutbox;
   #timer: OutboxTimer | null = null;
 
-  /** Creates the outbox without calling the store. Closing the outbox leaves the store open. */
   constructor(parts: AppOutboxParts) {
     this.#parts = parts;
     this.#records = new OutboxStore(parts.store, parts.runtime);

@@ -48,15 +48,13 @@ export interface OutboxLease {
   readonly revision: number;
 }
 
-/**
- * The list of an entry, which is the list of due or of dead entries, and the time that sorts it.
- */
+/** The list with an entry (due or dead entries), and the time by which the list is sorted. */
 export interface OutboxPlace {
   readonly kind: "due" | "dead";
   readonly at: number;
 }
 
-/** The age in milliseconds at which an announced write counts as committed. */
+/** The age in milliseconds from which an announced write is treated as committed. */
 export const intentMs = 30_000;
 
 /** Announces a write to the row, before its commit. A dead entry becomes pending again. */
@@ -185,10 +183,7 @@ export interface OutboxFailure {
   readonly schedule: RetrySchedule;
 }
 
-/**
- * Ends the work of a drainer that could not start. The entry is due again later, and the attempt
- * does not count as failed.
- */
+/** Ends the work of a drainer that could not start. The attempt does not count as failed. */
 export function postponeEntry(
   entry: OutboxEntry,
   owner: string,

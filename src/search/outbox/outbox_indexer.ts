@@ -23,8 +23,7 @@ export interface OutboxIndexerParts {
 }
 
 /**
- * Creates the {@link Indexer} of one index. It announces every write in the outbox before the
- * commit, and confirms it afterwards.
+ * Creates the {@link Indexer} of an index, which announces writes in the outbox and confirms them.
  */
 export function createOutboxIndexer(index: string, parts: OutboxIndexerParts): Indexer {
   const { random, clock } = parts.runtime;

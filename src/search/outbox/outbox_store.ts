@@ -27,7 +27,6 @@ export class OutboxStore {
   /** Writes entries together with their documents. Only a few documents fit into one commit. */
   readonly #large: HotKeys;
 
-  /** Creates the object without calling the store. The owner of the store closes it. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;

@@ -21,7 +21,6 @@ export class OutboxSweep {
   readonly #stopped = new AbortController();
   #running: Promise<void> | null = null;
 
-  /** Creates the sweep without starting it. */
   constructor(parts: OutboxSweepParts) {
     this.#parts = parts;
   }

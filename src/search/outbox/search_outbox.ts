@@ -92,7 +92,6 @@ export class KvSearchOutbox implements SearchOutbox {
   readonly #parts: SearchOutboxParts;
   readonly #missed = new MissedDocuments();
 
-  /** Creates the object without calling the store. The owner of the store closes it. */
   constructor(parts: SearchOutboxParts) {
     this.#parts = parts;
   }

@@ -10,10 +10,7 @@ export interface OperatorRequest extends PageRequest {
   readonly isPage: boolean;
 }
 
-/**
- * Requires the operator. Refuses requests that a page of another site has made the operator's
- * browser send with credentials. Throws a 401 or a 403.
- */
+/** Requires the operator, and refuses requests of pages of other sites. Throws a 401 or a 403. */
 export async function requireOperator(
   request: OperatorRequest,
   { authorize }: Pick<ResolvedDashboard, "authorize">,

@@ -21,10 +21,7 @@ export interface ProblemGroup {
   readonly detail: string;
 }
 
-/**
- * A log of problem responses in groups, in the memory of this process. The log contains no value of
- * a request: no path, no query and no body.
- */
+/** A log of problem responses in this process, in groups. It contains no value of a request. */
 export class ProblemLog {
   /** The start of the log, in milliseconds since 1970. */
   readonly since: number;
@@ -33,7 +30,6 @@ export class ProblemLog {
   #findRoute: FindRoute = () => "";
   #dropped = 0;
 
-  /** Creates a log without groups. */
   constructor(clock: Clock) {
     this.#clock = clock;
     this.since = clock.now();

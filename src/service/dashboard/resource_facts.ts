@@ -34,7 +34,7 @@ export interface ResourceFacts {
   readonly live: boolean;
 }
 
-/** The callers that may access the rows. No caller may if the resource lacks the operation. */
+/** The callers that may access the rows. If the resource lacks the operation, no caller may. */
 export type Right =
   | "everyone"
   | "some rows of everyone"
@@ -172,10 +172,7 @@ function columnFacts(
   };
 }
 
-/**
- * Returns the resource and field that a column references by foreign key or relation. Never returns
- * a hidden field.
- */
+/** Returns the resource and field that a column references, unless the field is hidden. */
 function referenceOf(
   column: ColumnInfo,
   resource: Resource,

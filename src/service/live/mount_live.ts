@@ -115,15 +115,12 @@ async function openInTurns(
   await Promise.all(Array.from({ length: maxOpening }, openNext));
 }
 
-/**
- * The maximum number of subscriptions that one stream opens at the same time. Opening a
- * subscription may wait for hooks and for the key-value store.
- */
+/** Maximum concurrent openings of a stream's subscriptions, which may wait for hooks. */
 const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });
 
-/** The limit of members in a body: three for each subscription, and some unknown members. */
+/** The maximum number of members in a body: three per subscription, and room for unknown ones. */
 const maxNames = 10 * maxSubscriptions;
 
 const events =

@@ -19,10 +19,7 @@ export interface MeasuredParts {
   readonly outbox: { stats(): Promise<OutboxStats> } | null;
 }
 
-/**
- * Registers the metrics of an app's components. The metrics are computed when they are read. If
- * several apps share a registry, each metric is the sum.
- */
+/** Registers metrics of an app's components. In a shared registry, a metric is the sum of apps. */
 export function registerPartMetrics(metrics: Metrics, parts: MeasuredParts): () => void {
   const share = new MetricsShare(metrics);
   const add = { metrics, share };

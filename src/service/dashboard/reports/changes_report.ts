@@ -44,10 +44,7 @@ interface ChangeOfRow {
   readonly after: Row | null;
 }
 
-/**
- * Creates the report of the changes of one row. Its parameters are `resource` (a path or a table),
- * `id` (as in the row's path), `limit` and `before`.
- */
+/** Creates the report of the changes of a row, by `resource`, `id`, `limit` and `before`. */
 export function createChangesReport(
   { resources, basePath, recordingOf }: ChangesReportParts,
 ): Report {

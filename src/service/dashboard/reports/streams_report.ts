@@ -35,7 +35,7 @@ interface OpenStream {
   readonly address: string | null;
   /** The start of the stream, in milliseconds since 1970. */
   readonly since: number;
-  /** The rows that the stream follows: scope and filter together. */
+  /** The condition on the rows of the stream, from the scope and the filter. */
   readonly filter: string;
   /** True if the stream has sent all changes. Null for an aggregate, which only sends results. */
   readonly isLive: boolean | null;
