@@ -31,7 +31,7 @@ export interface AppObservability {
   close(): void;
 }
 
-/** Opens the observability that the configuration of an app asks for. */
+/** Opens the metrics, spans and logs that the configuration of an app enables. */
 export function openObservability(
   { observability }: ResolvedConfig,
   runtime: Runtime,

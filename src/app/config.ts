@@ -19,9 +19,7 @@ import type { Database } from "../db/database.ts";
 
 /** The configuration of an app. */
 export interface AppConfig {
-  /**
-   * The default database of resources. For a Drizzle database, the service opens its own driver.
-   */
+  /** The default database. For a Drizzle database, the service opens its own connections. */
   readonly db: Database | DrizzleDatabase;
   /** The tables that are served; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];

@@ -68,7 +68,7 @@ export async function serveApp(
 
 function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: Runtime): void {
   let isStopping = false;
-  // Only SIGTERM waits for load balancers by default, because a keyboard sends SIGINT.
+  // By default, only a stop by SIGTERM waits for load balancers. A keyboard sends SIGINT.
   const stopByTerm = () => stopBySignal(drainMs ?? termDrainMs);
   const stopByHand = () => stopBySignal(drainMs ?? 0);
   const handlers = stopSignals().map((signal) =>

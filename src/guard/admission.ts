@@ -228,7 +228,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Marks the gates as passed. Later calls of {@link charge} only take budget. */
+  /** Marks the gates as passed. Later calls of {@link charge} only take tokens. */
   #pass(): void {
     this.#budget?.markPaid();
     this.#facts.hasPowGate = false;

@@ -5,7 +5,7 @@
  * store fails.
  */
 export interface IdempotencyStore {
-  /** Claims a key. Fails if another request with this key is running or has finished. */
+  /** Claims a key. Returns the stored record if another request has this key or has finished. */
   claim(claim: IdempotencyClaim): Promise<ClaimResult>;
   /** Returns what {@link claim} would find, without claiming. Null if the claim would succeed. */
   find(claim: IdempotencyClaim): Promise<FoundKeyRecord | null>;

@@ -42,7 +42,7 @@ export class TableIdempotency implements IdempotencyStore {
     this.#options = options;
   }
 
-  /** Creates the table if it does not exist. The first claim calls this too. */
+  /** Creates the table if it does not exist. The first claim also calls this method. */
   async prepare(): Promise<void> {
     this.#preparation ??= asStoreErrors(() =>
       createTables(this.#options.driver, [tableInfoOf(records)], [index])

@@ -1,4 +1,4 @@
-/** The records of a limited store by client. To make room, the largest client loses records. */
+/** The records of each client in a limited store, which drops records of the largest client. */
 export class RecordShares {
   readonly #shares = new Map<string, Share>();
   /** The names of shares by the bit length of their sizes, to find a large share quickly. */

@@ -133,7 +133,7 @@ const plainInteger: JsonSchema = { type: "integer", format: "int64" };
 /** The alternative form of an integer in a body, for clients whose numbers are doubles. */
 const digits: JsonSchema = { type: "string", pattern: "^-?[0-9]{1,18}$" };
 
-/** An integer as a string of digits in the safe form of JSON. */
+/** An integer. In the safe form, which clients can request, it is a string of digits. */
 const safeString: JsonSchema = {
   description:
     "With Accept: application/json;numbers=safe it is a string of digits, which bodies always take.",

@@ -199,7 +199,7 @@ function pageContent({ capabilities }: Resource, name: string): JsonSchema {
   };
 }
 
-/** Returns the schema of groups. Exact sums and averages are strings. Missing values are null. */
+/** Returns the schema of an aggregate's groups. Exact sums and averages are strings, or null. */
 function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
     [field, answeredColumn({ ...as, notNull: false })] as const

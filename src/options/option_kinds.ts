@@ -91,7 +91,7 @@ export function callback<Callback>(takes = "a function"): Option<Callback | unde
   });
 }
 
-/** Describes a synchronous function. A caller would use an asynchronous function's promise. */
+/** Describes a synchronous function. A promise would be mistaken for the result. */
 export function synchronous<Callback>(): Option<Callback | undefined> {
   return new Option({
     takes: "a synchronous function",

@@ -39,7 +39,7 @@ export function nearestField(text: string, candidates: readonly string[]): strin
 
 const maxComparedLength = 100;
 
-/** Returns the end of a message, `. Did you mean "name"?`, or an empty string. */
+/** Returns the end of a message, `. Did you mean "name"?`, or "" if no name is near. */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
   // The name is quoted as in a filter.

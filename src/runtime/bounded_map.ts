@@ -9,7 +9,7 @@ export interface BoundedMap<K, V> {
 
 /** The byte limit of a map. Clients choose some of the keys, so entries can have any size. */
 export interface ByteBound<K, V> {
-  /** The maximum bytes of all entries together. Entries over half of it are not stored. */
+  /** The maximum bytes of all entries together. An entry of more than half of it is not stored. */
   readonly maxBytes: number;
   /** Returns the approximate size of an entry in bytes. Equal entries have equal sizes. */
   bytesOf(key: K, value: V): number;

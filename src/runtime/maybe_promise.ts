@@ -1,7 +1,7 @@
 /** A value, or a promise of the value. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Calls `next` with a value immediately, or with a promise's value later. Faster than `await`. */
+/** Calls `next` immediately with a value, or later with a promise's value. `await` is slower. */
 export function chain<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,

@@ -19,7 +19,7 @@ export interface SecretSource {
 
 const minSecretLength = 16;
 
-/** Describes an option that is a secret or a list of secrets. The first secret of a list seals. */
+/** Describes an option that is a secret or a list of secrets. The first secret encrypts. */
 export function describeSecretOption(): Option<string | readonly string[] | undefined> {
   return testedValue<string | readonly string[]>(
     `a text of ${minSecretLength} characters or more, or a list of such texts`,

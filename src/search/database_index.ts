@@ -20,7 +20,7 @@ export interface DocumentTable {
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /** Returns a SELECT of the matching documents, as {@link LocalIndex.matches} does. */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
-  /** Returns a SELECT of at most `most` keys in index order, after a key or from the start. */
+  /** Returns a SELECT of at most `most` keys in their order in the index, after a key if given. */
   keysAfter(after: Key | null, most: number): Fragment;
 }
 

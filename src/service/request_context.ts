@@ -143,8 +143,8 @@ export function preparingContext(
 }
 
 /**
- * Keeps headers that middlewares set before `next()`. Hono would add these headers to a foreign
- * response only if `c.res` already existed.
+ * Keeps headers that middlewares set before `next()`. Hono would add these headers to a response
+ * that the context did not create only if `c.res` already existed.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
   // The function is bound. A closure would keep each request's objects until V8's next major

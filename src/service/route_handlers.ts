@@ -46,8 +46,8 @@ export interface DirectRequest extends ReceivedRequest {
 
 /**
  * The handlers of an app's routes. Each handler uses the raw path of the request instead of the
- * path that Hono matched. A parent app matches decoded paths, in which reserved segments look like
- * keys.
+ * path that Hono matched. A parent app matches decoded paths, in which a key can look like a
+ * reserved segment.
  */
 export class RouteHandlers {
   readonly #options: RouteHandlersOptions;

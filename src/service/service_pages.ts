@@ -87,7 +87,7 @@ export function createProblemPages(): readonly ServicePage[] {
   ];
 }
 
-/** Throws a plain Error if a resource has the path of a page, or reads its end as a key. */
+/** Throws a plain Error if a page's path belongs to a resource or to a row of a resource. */
 export function requireFreePages(pages: readonly ServicePage[], { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     const page = pages.find(({ path, at }) => at(url, "") !== null || path.startsWith(`${url}/`));

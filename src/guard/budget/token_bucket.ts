@@ -4,7 +4,7 @@ import type { RateLimitOptions } from "../resource_protection_options.ts";
 /** A token bucket: how many tokens one caller has at a time. */
 export interface Bucket {
   readonly tokens: number;
-  /** Time of the token count, in milliseconds since 1970. Of a fixed window, the start. */
+  /** Time of the token count in ms since 1970. For a fixed window, the start of the window. */
   readonly at: number;
 }
 

@@ -18,7 +18,7 @@ export type CheckSolution = (
 
 /** A valid solution that is not yet marked as used. */
 export interface PowSolution {
-  /** The id of the challenge, which is claimed. All solutions of a challenge share the id. */
+  /** The id of the challenge, which all solutions share. Claiming it uses up the challenge. */
   readonly id: string;
   /** Time until which the claim must be kept, in milliseconds since 1970. */
   readonly claimUntilMs: number;

@@ -25,7 +25,7 @@ export interface WorkReason {
 export class RequestProofOfWork {
   readonly #options: RequestProofOfWorkOptions;
   readonly #guarded: GuardedRequest;
-  /** The solution that the request has used. Later demands only check its difficulty. */
+  /** The solution that the request has used. If required again, only its difficulty is checked. */
   #taken: UsedSolution | null = null;
 
   constructor(options: RequestProofOfWorkOptions, guarded: GuardedRequest) {

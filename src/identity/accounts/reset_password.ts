@@ -7,7 +7,7 @@ import { createAccountWithNewPassword } from "./sign_up.ts";
 import { readNewPassword, requireGoodPassword } from "./password_rules.ts";
 import { countMail } from "../signups/mail_limits.ts";
 
-/** The permission to set a new password by a mail's link, stored under the hash of its token. */
+/** The right to set a new password. Its key in the store is the hash of the token in a mail. */
 interface PasswordReset {
   readonly userId: string;
   /** The version of the forgotten password. The link becomes invalid when the password changes. */

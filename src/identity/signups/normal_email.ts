@@ -50,7 +50,7 @@ function isMixed(word: string): boolean {
   return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;
 }
 
-/** Matches words between dots, of letters, digits and signs (RFC 5322, 3.2.3; RFC 6532). */
+/** Matches words of letters, digits and signs, joined by dots (RFC 5322, 3.2.3; RFC 6532). */
 const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
 
 /** Letters that no name mixes with Latin letters. Chinese, Japanese and Korean may be mixed. */

@@ -1,4 +1,4 @@
-/** The tables and indexes in a file of Deno KV, each with a word from its SQL statement. */
+/** The tables and indexes of Deno KV, each with a word that its SQL statement contains. */
 const parts: ReadonlyMap<string, string> = new Map([
   ["migration_state", "version"],
   ["data_version", "version"],

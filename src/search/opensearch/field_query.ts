@@ -15,7 +15,7 @@ export const wordsField: Clause = {
   // Frequencies of words in all documents must not affect the order of a user's documents.
   similarity: "boolean",
   norms: false,
-  // An indexed prefix is looked up like a word. Other prefixes need a read of all their words.
+  // Prefixes of up to 19 letters are indexed. For longer ones, all words with the prefix are read.
   index_prefixes: { min_chars: 1, max_chars: 19 },
 };
 

@@ -66,10 +66,9 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /**
-   * Creates or finds the index. The name that the service uses is an alias. A write through the
-   * alias never creates an index, and a search uses the name of the index itself. An index that is
-   * created again under that name, or restored from a snapshot, has another uuid than the filled
-   * index.
+   * Creates or finds the index. Writes use an alias, because a write through an alias never creates
+   * an index. Searches use the name of the index itself. If an index is created again or restored
+   * from a snapshot, its uuid differs from that of the filled index.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {

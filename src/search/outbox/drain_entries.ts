@@ -20,7 +20,7 @@ export interface OutboxIndex {
   readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
   /** Receives the entries that failed too often and are dead now. */
   readonly report: ReportFailure;
-  /** True if sweeps index the rows of the index. False if only the program indexes them. */
+  /** True if the index has the option `autoIndex`, so that sweeps index its rows. */
   readonly isSwept: boolean;
 }
 

@@ -9,8 +9,8 @@ export interface DocumentName {
 }
 
 /**
- * The entry of the search outbox for one document. A drainer that takes the entry makes the index
- * equal to the current row. The entry contains only ids.
+ * The entry of the search outbox for one document. A drainer that takes the entry writes the
+ * current row to the index. The entry contains only ids.
  */
 export interface OutboxEntry extends DocumentName {
   /** Number of changes to the entry, except for changes by a drainer. */
@@ -138,9 +138,8 @@ export function takeEntry(
 }
 
 /**
- * Ends the work of a drainer that has made the index equal to the row. Work that was added in
- * between remains. Returns null if no work remains. An entry that another drainer has taken is not
- * changed.
+ * Ends the work of a drainer that has updated the document. Work that was added in between remains.
+ * Returns null if no work remains. An entry that another drainer has taken is not changed.
  */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;

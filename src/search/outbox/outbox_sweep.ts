@@ -12,9 +12,9 @@ export interface OutboxSweepParts {
 }
 
 /**
- * Indexes all rows again periodically, and removes the documents of missing rows. A sweep repairs
- * changes without an entry: writes that bypassed the service, and writes of a terminated process
- * while the store was down.
+ * Indexes all rows again periodically, and removes the documents of missing rows. A sweep also
+ * indexes changes that have no outbox entry: writes that bypassed the service, and writes of a
+ * terminated process while the store was down.
  */
 export class OutboxSweep {
   readonly #parts: OutboxSweepParts;

@@ -16,7 +16,7 @@ export interface OutboxTimerParts {
 
 /**
  * Drains the outbox at intervals, and by the cron of the platform if it has one. Of the processes
- * that share a store, only the holder of the lease drains.
+ * that share a store, only one drains: the holder of a lease.
  */
 export class OutboxTimer {
   readonly #parts: OutboxTimerParts;

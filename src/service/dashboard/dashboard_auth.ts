@@ -16,7 +16,7 @@ export async function requireOperator(
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
   const { raw, isPage } = request;
-  // Programs without these headers are accepted, because they send credentials only on purpose.
+  // Programs without the headers of browsers are accepted: they send credentials on purpose.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }

@@ -115,7 +115,7 @@ async function openInTurns(
   await Promise.all(Array.from({ length: maxOpening }, openNext));
 }
 
-/** Maximum concurrent openings of a stream's subscriptions, which may wait for hooks. */
+/** Number of subscriptions that a stream opens at the same time. Each may wait for hooks. */
 const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });

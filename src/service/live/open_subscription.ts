@@ -75,7 +75,7 @@ async function open(
   try {
     whole.refuse(part, await readRefusal(response, opener));
   } catch (error) {
-    // The response of a middleware cannot be read. The other subscriptions continue.
+    // If the response of a middleware cannot be read, the other subscriptions continue.
     const { method, url } = request;
     observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
     whole.refuse(

@@ -19,7 +19,7 @@ export interface MeasuredParts {
   readonly outbox: { stats(): Promise<OutboxStats> } | null;
 }
 
-/** Registers metrics of an app's components. In a shared registry, a metric is the sum of apps. */
+/** Registers metrics of an app's components. In a shared registry, they are sums over all apps. */
 export function registerPartMetrics(metrics: Metrics, parts: MeasuredParts): () => void {
   const share = new MetricsShare(metrics);
   const add = { metrics, share };
