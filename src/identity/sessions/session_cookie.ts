@@ -85,7 +85,7 @@ export class SessionCookie {
 
   #isSecureAt(host: string | null, url: string): boolean {
     if (this.#secure !== undefined) return this.#secure;
-    // Nearly all requests have the same host.
+    // The result is remembered, because nearly all requests have the same host.
     if (host === null || host !== this.#host) {
       this.#isSecureHost = !isLoopback(hostName(host, url));
       this.#host = host;
