@@ -192,7 +192,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Carries out the verdict on the request. A passed challenge leads to another verdict. */
+  /** Serves, challenges or refuses the request. A passed challenge leads to another verdict. */
   #enforce(): MaybePromise<void> {
     const verdict = decideAdmission(this.#facts);
     switch (verdict.kind) {

@@ -84,7 +84,7 @@ class MemoryIndex implements IndexBackend {
       const score = this.#score(texts, phrases);
       if (score > 0) found.push({ key, score });
     }
-    // The order of two documents must not depend on the other searched documents.
+    // The order of two documents must not depend on any third document.
     const idOf = ({ key }: { readonly key: Key }) => keyId(key, this.#table);
     found.sort((left, right) => right.score - left.score || (idOf(left) < idOf(right) ? -1 : 1));
     yield* chunksOf(found.map(({ key }) => key), pageSize);

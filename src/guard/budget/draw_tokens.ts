@@ -27,7 +27,7 @@ export interface DrawRequest extends TokenDemand {
   /** Number of leased tokens that the process keeps. `total` includes these tokens. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** Tokens per request, from which the size of the next lease follows. 0 to lease none. */
+  /** Tokens of one request, which determine the size of the next lease. 0 leases no tokens. */
   readonly shareFor: number;
 }
 

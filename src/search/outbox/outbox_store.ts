@@ -92,9 +92,9 @@ export class OutboxStore {
   }
 
   /**
-   * Reserves versions for writes to indexes, and returns the first. The first version is greater
-   * than all versions reserved before, at least `atLeast`, and greater than the versions of an
-   * earlier store.
+   * Reserves versions for writes to indexes, and returns the first. The first version is at least
+   * `atLeast`, and greater than all versions that were reserved before, even in a store that was
+   * replaced.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {
