@@ -1,8 +1,9 @@
 import { writeJson } from "./exact_json.ts";
 
 /**
- * Yields the JSON of a value in parts. Joined, they equal {@link writeJson}. A value without nested
- * objects is one part, because a part for each member would be several times slower.
+ * Yields the JSON of a value in parts, which together equal the result of {@link writeJson}. A
+ * value without nested objects is one part, because a part for each member would be several times
+ * slower.
  */
 export function jsonParts(value: unknown): Iterable<string> {
   return holdsObjects(value, maxLevels) ? partsOf(value, maxLevels) : [writeJson(value)];

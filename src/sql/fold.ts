@@ -1,7 +1,8 @@
 /**
  * Folds the case for every text operator, in SQL and in memory: Unicode simple lower case per code
  * point, ς as σ. İ and the Kelvin sign stay. Therefore no non-ASCII code point folds to ASCII, and
- * an ASCII argument can be compared by the engines' own ASCII folding. ß is not ss.
+ * an ASCII argument can be compared by the engines' own ASCII folding. Nothing is normalized, and ß
+ * is not ss.
  */
 export function fold(text: string): string {
   if (!irregular.test(text)) return text.toLowerCase();

@@ -124,7 +124,9 @@ interface ChangeNumbers {
   readonly mark: number | null;
 }
 
-/** The maximum length of a token: enough for thousands of transactions, and short for a header. */
+/**
+ * The maximum length of a position: enough for many transactions, and short enough for a header.
+ */
 const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})\.([0-9a-z]{1,10})$/;

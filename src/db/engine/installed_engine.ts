@@ -10,7 +10,7 @@ export interface InstalledEngine {
   readonly triggers: string;
   /** The SQL of a table whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
-  /** Returns the service's changes of a database besides new tables, as parts of a sentence. */
+  /** Returns the changes that the service makes besides new tables, as parts of a sentence. */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**
    * Calls `announce` with the installed parts, and then removes these parts. Returns true if there

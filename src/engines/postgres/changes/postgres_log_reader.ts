@@ -26,7 +26,7 @@ export interface LogRange {
   /** The position after which the range begins. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** The change read last of an unfinished step, and the step's end. Null for a new step. */
+  /** The unfinished step's last change that was read, and the step's end. Null for a new step. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 

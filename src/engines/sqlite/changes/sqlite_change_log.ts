@@ -92,7 +92,7 @@ type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
 
 type LogRow = ReturnType<typeof columns.decode>;
 
-/** A single statement, so that no purge can run between reading its end and reading the rows. */
+/** One statement, so that no purge runs between reading the last purged number and the rows. */
 const nextChanges = `SELECT ${columns.selectList}
   FROM (SELECT ${logEnd}, ${heldAt}) AS e LEFT JOIN (
     SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}

@@ -82,7 +82,8 @@ export function tooLargeError(): DatabaseError {
 export interface TimeLimit {
   /**
    * Returns how long the statement may run after the first check, in milliseconds. `now` is the
-   * time of that check by the same clock. `sorts` is true if rows may be sorted afterwards.
+   * time of that check by the clock of the deadline. `sorts` is true if rows may be sorted
+   * afterwards.
    */
   limitMs(now: number, sorts: boolean): number;
   /** Returns true if the result is no longer needed. */
