@@ -124,9 +124,7 @@ interface ChangeNumbers {
   readonly mark: number | null;
 }
 
-/**
- * The maximum length of a position: enough for many transactions, and short enough for a header.
- */
+/** The maximum length: enough for many running transactions, and short enough for a header. */
 const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})\.([0-9a-z]{1,10})$/;

@@ -2,9 +2,7 @@ import type { ColumnKind } from "../kind.ts";
 
 /** The properties of a column kind on which other modules depend. */
 export interface KindFacts {
-  /**
-   * The family of the kind. Values of one family can be compared exactly. Null if there is none.
-   */
+  /** The family of the kind, or null. Values of kinds in one family can be compared exactly. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
   /** The arithmetic of sums and averages, or null for kinds without arithmetic. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
