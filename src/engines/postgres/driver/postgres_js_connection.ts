@@ -115,8 +115,11 @@ export class PostgresJsConnection implements PostgresConnection {
     text: string,
     values: readonly (string | null)[],
     keep: (row: readonly (string | null)[]) => boolean,
+    isPipelined = false,
   ): ScheduledRead {
-    if (!this.#lost) return this.#send(text, values, { prepare: this.#prepares(text) }, keep);
+    if (!this.#lost) {
+      return this.#send(text, values, { prepare: this.#prepares(text), isPipelined }, keep);
+    }
     const result = Promise.reject(new DatabaseError("unavailable", connectionLoss()));
     return { result, cancel: () => Promise.resolve() };
   }
