@@ -145,7 +145,7 @@ export class SharedReads {
   }
 
   /**
-   * After 100 ms, gives up all reads without a result. The first of these reads is running, and is
+   * After 100 ms, abandons all reads without a result. The first of these reads is running, and is
    * canceled. This is repeated while reads of the connection are running. Returns a stop function.
    */
   #watch(reads: readonly WaitingRead[], late: () => void): () => void {
