@@ -146,7 +146,7 @@ export class LiveHub {
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
-      // If policies have changed since a shared result was read, reading the log calls `hide`.
+      // Reading the log calls `hide` if policies have changed since a shared result was read.
       await context.log.end();
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);

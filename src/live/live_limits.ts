@@ -11,7 +11,7 @@ export interface LiveLimits {
   readonly maxConcurrentReads: number;
   /** The maximum number of aggregates that are read at the same time. */
   readonly maxConcurrentAggregates: number;
-  /** The number of waiting reads at which new streams are refused. */
+  /** The number of waiting reads at which the service refuses new streams. */
   readonly maxWaitingReads: number;
   /** The maximum number of groups of an aggregate that is maintained in memory. */
   readonly maxGroupsInMemory: number;

@@ -93,7 +93,7 @@ export class AggregateReader {
     }
   }
 
-  /** Reads all groups. Returns null, permanently, if memory cannot maintain them. */
+  /** Reads all groups. From the first failure to maintain them in memory on, returns null. */
   async #readGroups(plan: MaintenancePlan): Promise<AggregateReading | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);

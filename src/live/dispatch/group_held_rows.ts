@@ -25,7 +25,9 @@ export class GroupHeldRows {
     return this.#held;
   }
 
-  /** Adds a subscriber that holds `own` to a group of `others`. */
+  /**
+   * Adds a subscriber that holds the rows `own`. `others` are the other subscribers of the group.
+   */
   join(subscriber: LiveSubscriber, own: HeldRows, others: ReadonlySet<LiveSubscriber>): void {
     const held = this.#held;
     if (others.size === 0) this.#held = own;

@@ -35,7 +35,7 @@ export class ChangeFeed {
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
-  /** Resolves when the current exclusive work is done. Null if there is none. */
+  /** Resolves when the current exclusive work of the feed is done. Null if there is none. */
   #busy: Promise<void> | null = null;
   /** Number of published changes. */
   published = 0;

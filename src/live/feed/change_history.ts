@@ -16,7 +16,7 @@ export interface HistoryCursor {
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The position at this place, or null if no position exists within the step. */
+  /** The log position at this place, or null if there is no position within the step. */
   readonly position: Position | null;
 }
 
@@ -40,7 +40,7 @@ export interface WindowLimits {
 /** Limits that allow a window of all changes in memory. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
-/** Returns the cursor directly after a step. */
+/** Returns the cursor at a position, which is always the end of a step of the log. */
 export function cursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }

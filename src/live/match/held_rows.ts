@@ -38,7 +38,9 @@ export class HeldRows {
     return new HeldRows(log, new Set(), maxRows);
   }
 
-  /** Returns the state of a client with unknown rows, for instance of another stream. */
+  /**
+   * Returns the state of a client with unknown rows, which for instance another stream has sent.
+   */
   static unknown(log: Pick<ChangeLog, "includes">): HeldRows {
     return new HeldRows(log, null, 0);
   }

@@ -16,7 +16,7 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
  * shows.
  */
 export interface IncludePath {
-  /** Two paths of one resource with the same name lead to the same rows. */
+  /** The name of the path. Paths of one resource with the same name lead to the same rows. */
   readonly name: string;
   readonly table: TableInfo;
   /** Returns true if a row of the table is included, or null if only the database can decide. */

@@ -45,7 +45,7 @@ export class StreamSession implements ScopeHolder {
   readonly #excluded: ReadonlySet<ColumnInfo>;
   /** The request on which the rights depend, or null if the rights cannot change. */
   readonly #request: GrantedRequest | null;
-  /** The rows and the view by the current grants. */
+  /** The rows and the view that the current grants allow. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
   readonly #related: readonly RelatedScopeHolder[];
 
