@@ -127,10 +127,7 @@ export class LiveHub {
     await (await this.#opened.log()).purge();
   }
 
-  /**
-   * Opens a stream of rows. Resolves with null for a part of a multiplexed stream. Throws a 429 or
-   * 503.
-   */
+  /** Opens a stream of rows, or resolves with null for a multiplexed part. Throws a 429 or 503. */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
@@ -207,10 +204,7 @@ export class LiveHub {
     }
   }
 
-  /**
-   * Ends all streams, spread over `windowMs`, so that their clients do not reconnect
-   * simultaneously.
-   */
+  /** Ends all streams within this time, spread so that their clients reconnect one by one. */
   async drain(windowMs: number): Promise<void> {
     this.#isClosing = true;
     const steps = Math.max(1, Math.floor(windowMs / drainStepMs));

@@ -78,9 +78,7 @@ export async function openStreamContext(
   };
 }
 
-/**
- * Checks in the database whether memory decided a filter correctly. If not, the streams start over.
- */
+/** Checks a decision of memory in the database. If it was wrong, the streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,

@@ -25,16 +25,12 @@ export interface AggregateReaderOptions {
   readonly holder: GroupHolder;
 }
 
-/**
- * Reads the result of a live aggregate: all groups if memory can maintain them, else those shown.
- */
+/** Reads the result of a live aggregate: all groups if memory maintains them, else those shown. */
 export class AggregateReader {
   readonly #context: StreamContext;
   readonly #options: AggregateReaderOptions;
   readonly #plan: AggregatePlan;
-  /**
-   * The plan for maintaining the result in memory, or null if memory cannot maintain the result.
-   */
+  /** The plan for maintaining the result in memory, or null if that is not possible. */
   #maintenancePlan: MaintenancePlan | null;
   /** The size of the groups in bytes, if they did not fit in memory. */
   #neededBytes = 0;
@@ -93,7 +89,7 @@ export class AggregateReader {
     }
   }
 
-  /** Reads all groups. From the first failure to maintain them in memory on, returns null. */
+  /** Reads all groups. Returns null, from then on always, if memory cannot maintain them. */
   async #readGroups(plan: MaintenancePlan): Promise<AggregateReading | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);

@@ -64,10 +64,7 @@ export class IncrementalAggregate {
     return this.#bytes;
   }
 
-  /**
-   * Applies a transition of a row. Returns false if memory cannot apply the transition. The object
-   * then becomes unusable.
-   */
+  /** Applies a transition. If memory cannot apply it, returns false and becomes unusable. */
   apply({ kind, rowChange: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;

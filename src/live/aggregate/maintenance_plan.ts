@@ -10,10 +10,7 @@ import { relatedTables } from "../match/may_affect_filter.ts";
 /** The plan for maintaining an aggregate in memory: sums, counts, minima and maxima of groups. */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
-  /**
-   * Reads the initial values of every group. These are its keys, the number of its rows, the sum
-   * and count of each summed column, and the minima and maxima.
-   */
+  /** Reads the initial values of every group: keys, number of rows, sums, minima and maxima. */
   readonly base: AggregatePlan;
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];

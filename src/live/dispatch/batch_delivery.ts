@@ -101,10 +101,7 @@ export class BatchDelivery {
     return fanOut.deliver(groups, to, { chunkFor, alreadyServed });
   }
 
-  /**
-   * Sends events to the subscribers whose events differ from those of their groups. Returns these
-   * subscribers.
-   */
+  /** Sends the events that only single subscribers need, and returns these subscribers. */
   #sendIndividual(): ReadonlySet<LiveSubscriber> {
     const served = new Set<LiveSubscriber>();
     for (const [group, individual] of this.#events.individual) {

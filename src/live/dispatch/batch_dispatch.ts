@@ -125,10 +125,7 @@ export class BatchDispatch {
     );
   }
 
-  /**
-   * Included rows are read only after a whole step of the log. Clients start over after partial
-   * steps.
-   */
+  /** Included rows are read after a whole step of the log. After a part, clients start over. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -241,19 +238,12 @@ export class BatchDispatch {
   }
 }
 
-/**
- * The maximum number of statements that run at the same time, if the database has separate readers.
- */
+/** The maximum number of concurrent statements in a database with separate readers. */
 const maxConcurrentParts = 2;
-/**
- * The maximum of the estimated evaluation steps for one batch. The database needs a few seconds.
- */
+/** The maximum of estimated evaluation steps of a batch. The database needs a few seconds. */
 const maxSteps = 8 * maxStepsOfPart;
 
-/**
- * Selects the parts within the limit of steps, cheapest first. Each statement also has a time
- * limit.
- */
+/** Selects the parts within the limit of steps, cheapest first. Each also has a timeout. */
 function withinSteps(parts: readonly DeferredPart[]): {
   readonly affordable: readonly DeferredEvaluations[];
   readonly left: readonly DeferredEvaluations[];

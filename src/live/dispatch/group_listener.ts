@@ -28,8 +28,7 @@ export interface TransitionListener extends GroupListener {
 export interface GroupEvents {
   readonly events: readonly Transition[];
   /**
-   * Events for the subscribers that held other rows than the group. Null makes a subscriber start
-   * over.
+   * Events for the subscribers that held other rows. Null means that the subscriber starts over.
    */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }

@@ -82,9 +82,7 @@ export class ChangeFeed {
     if (!this.#isReading && this.#cancelRetry === null) void this.#read();
   }
 
-  /**
-   * Publishes the changes of the log up to a position. Returns false if the feed never reaches it.
-   */
+  /** Publishes all changes up to a position. Returns false if the feed never reaches it. */
   async readUpTo(position: Position): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       if (this.#options.log.includes(this.position, position)) return true;

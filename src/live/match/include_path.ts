@@ -11,10 +11,7 @@ import {
 } from "../../schema/relation.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
-/**
- * The path of relations from a related table that a stream reads, back to the parents that it
- * shows.
- */
+/** The path of relations from a related table back to the parents that a stream shows. */
 export interface IncludePath {
   /** The name of the path. Paths of one resource with the same name lead to the same rows. */
   readonly name: string;

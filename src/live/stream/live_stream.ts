@@ -57,9 +57,7 @@ export abstract class LiveStream {
   /** Sends a heartbeat; `trailerOf` returns the resume token for a group's live subscribers. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
-  /**
-   * Returns the resume token of a feed position, or an empty string if the stream is not there yet.
-   */
+  /** Returns the resume token of a feed position. Empty if this stream has not reached it. */
   abstract tokenAt(position: Position): string;
 
   /** Leaves the groups of the context. Called once. */

@@ -2,10 +2,7 @@ import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamSink } from "./live_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 
-/**
- * The primary key and the field types in a subscription's first event. Both are null for
- * aggregates.
- */
+/** The primary key and field types in a subscription's first event; null for aggregates. */
 export interface SubscriptionFacts {
   /** The fields of the key, in order. */
   readonly primaryKey: readonly string[] | null;

@@ -110,9 +110,7 @@ function unchangedRows<G>(
     : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
 }
 
-/**
- * Returns the events of rows that only the database can decide. Null if the held rows are unknown.
- */
+/** Returns the events of rows that only the database can decide. Null if the client must restart. */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
   options: RenderOptions & { readonly held: HeldRows },

@@ -41,9 +41,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
-  /**
-   * True if the stream has sent a part of a step of the log that may not have been the last part.
-   */
+  /** True if the last sent part of a step of the log may not have been its final part. */
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 

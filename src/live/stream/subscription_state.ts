@@ -22,10 +22,7 @@ import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
  */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
-/**
- * The state of a subscription that sends its rows page by page. Before each page it sends the
- * changes of earlier pages, up to the position of the page.
- */
+/** The state of a subscription that sends its rows page by page, with changes of earlier pages. */
 export interface SnapshotState {
   readonly kind: "snapshot";
   /** True after an invalidation. The pages must be newer than the cause of the invalidation. */
@@ -63,9 +60,7 @@ export interface SentChanges {
   isRepeat: boolean;
 }
 
-/**
- * The start of a subscription: all rows, the changes from now on, or the changes after a position.
- */
+/** The start of a subscription: all rows, changes from now on, or changes after a position. */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
 /** The query of a subscription, and its start. */
