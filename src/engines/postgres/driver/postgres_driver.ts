@@ -53,7 +53,7 @@ export interface PostgresDriverOptions {
   readonly close: () => Promise<void>;
 }
 
-/** Sessions in addition to those of long reads: two for quick reads, one for reads by key, one for writes. */
+/** Sessions in addition to `maxReads`: two for quick reads, one for reads by key, one for writes. */
 const reservedSessions = 4;
 
 /** Creates the Postgres driver from sessions of any library. */
