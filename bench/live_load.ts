@@ -1,4 +1,4 @@
-/** Clients of live streams and writers, over raw TCP, so that the benchmark needs nothing installed. */
+/** Clients of live streams and writers, over raw TCP, so that nothing has to be installed. */
 import { openSockets } from "./live_sockets.ts";
 import { readAnswer } from "./load.ts";
 

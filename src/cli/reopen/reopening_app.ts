@@ -28,9 +28,7 @@ export interface Looks {
   readonly current: () => Promise<unknown>;
 }
 
-/**
- * Creates an app that can be replaced. After a failed read, it checks the tables and reads again.
- */
+/** Creates a replaceable app that checks tables before describing them and repeats failed reads. */
 export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;

@@ -155,9 +155,7 @@ class ReopeningService {
     });
   }
 
-  /**
-   * Checks the tables after a pause. The pause limits the load that clients can cause by failures.
-   */
+  /** Checks the tables after a pause, which limits the load that clients can cause by failures. */
   async #lookAfterPause(failure: "changed" | "unknown"): Promise<void> {
     const pauseMs = this.#lookedAt + this.#pauseMs - this.#runtime.clock.elapsedMs();
     if (pauseMs > 0) await this.#wait(pauseMs);

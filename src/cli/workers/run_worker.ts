@@ -175,7 +175,7 @@ function filterPort(
   }
 }
 
-/** How long a replaced worker still serves queued and open connections, in milliseconds. */
+/** Milliseconds in which a replaced worker serves its queue and one last request per connection. */
 const quietMs = 1_000;
 
 /** Resolves once the app is ready. Resolves immediately for an app without a readiness check. */

@@ -110,7 +110,7 @@ function unchangedRows<G>(
     : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
 }
 
-/** Returns the events of rows that only the database can decide. Null if the client must restart. */
+/** Returns the events of rows that only the database can decide. Null if the client restarts. */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
   options: RenderOptions & { readonly held: HeldRows },

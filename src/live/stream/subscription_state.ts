@@ -46,7 +46,7 @@ export interface CatchUpState {
   readonly lossReason: InvalidationReason;
 }
 
-/** The state of a subscription that receives the events of its group. It contains no data. */
+/** The state of a live subscription. It contains no data, because most streams are live. */
 export interface LiveState {
   readonly kind: "live";
 }

@@ -85,7 +85,7 @@ function isPaidByCredit(data: JsonFields): boolean {
   return total <= 0 || due < total;
 }
 
-/** Returns the prices of an order. For a change of plan within a period, all are prorations. */
+/** Returns the prices of an order for one product. A change of plan has only proration items. */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const items = data.list("items");
   const whole = items.filter((item) => item.flag("proration") !== true);
