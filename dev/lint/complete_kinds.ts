@@ -6,7 +6,7 @@ const kinds: ReadonlySet<unknown> = new Set([
 ]);
 
 const message = "A new kind of columns would be missing here, and nothing would say so";
-const hint = "Use a fact of src/schema/kinds/kind_facts.ts, a Record<ColumnKind, …>, " +
+const hint = "Use a property of src/schema/kinds/kind_properties.ts, a Record<ColumnKind, …>, " +
   "or a switch with all kinds and no default.";
 
 /**

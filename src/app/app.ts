@@ -3,7 +3,7 @@ import { createCredentials } from "../auth/credentials.ts";
 import { createUserParser } from "../auth/user.ts";
 import { type AppObservability, openObservability } from "./app_observability.ts";
 import type { AppConfig, OpenConfig } from "./config.ts";
-import { openConfiguredDatabase } from "../engines/drizzle/open_configured_database.ts";
+import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import type { TableOfDriver } from "../db/tables/check_tables.ts";
@@ -40,7 +40,7 @@ import { systemRuntime } from "../runtime/system_runtime.ts";
 import { openAppOutbox } from "../search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts";
-import { routersOf } from "../service/auth_routes.ts";
+import { authRoutersOf } from "../service/auth_routes.ts";
 import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
 import { pagesOf } from "./app_pages.ts";
@@ -137,7 +137,7 @@ export async function createApp<const Definition extends ResourceDefinition>(
   const worker = await requireSoleWorker(resolved, runtime);
   let config: OpenConfig | null = null;
   try {
-    config = await openConfiguredDatabase(given, runtime);
+    config = await openDrizzleOfConfig(given, runtime);
     const app = await open(config, resolved, runtime);
     return { ...app, close: () => app.close().finally(() => worker?.release()) };
   } catch (error) {
@@ -212,7 +212,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   await readTables(resources, { ...known, roleRights }, runtime.observe);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
-  const authRoutes = routersOf(routers, resolved, table);
+  const authRoutes = authRoutersOf(routers, resolved, table);
   await hubs.open(resources);
   await searchIndexes.start();
   const databases = databasesOf(config);

@@ -7,7 +7,10 @@ import type { HonoApp } from "../service/hono_app.ts";
 import { createObservationCounter } from "../service/observability/observation_counter.ts";
 import { observeRequests } from "../service/observability/observe_requests.ts";
 import { ServerTiming } from "../service/observability/server_timing.ts";
-import { type MeasuredParts, registerPartMetrics } from "../service/observability/part_metrics.ts";
+import {
+  type MeasuredComponents,
+  registerComponentMetrics,
+} from "../service/observability/component_metrics.ts";
 import { registerProcessMetrics } from "../service/observability/process_metrics.ts";
 import { RequestMetrics } from "../service/observability/request_metrics.ts";
 import { openTracing, type Tracing } from "../service/observability/open_telemetry.ts";
@@ -26,7 +29,7 @@ export interface AppObservability {
   /** Returns a `fetch` that observes requests, or the app's `fetch` if nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Registers the metrics of these components of the app. */
-  measure(parts: MeasuredParts): void;
+  measure(parts: MeasuredComponents): void;
   /** Stops all measurements. */
   close(): void;
 }
@@ -75,7 +78,7 @@ export function openObservability(
       return fetch;
     },
     measure(parts) {
-      if (registry !== null) stops.push(registerPartMetrics(registry, parts));
+      if (registry !== null) stops.push(registerComponentMetrics(registry, parts));
     },
     close() {
       for (const stop of stops) stop();

@@ -1,4 +1,4 @@
-import { averageDigits } from "../plan/aggregate_schema.ts";
+import { averageDigits } from "../plan/aggregate_columns.ts";
 import type { AggregatePlan, Metric } from "../plan/plan.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { unreachable } from "../problem/unreachable.ts";

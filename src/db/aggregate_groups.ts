@@ -1,4 +1,4 @@
-import { kindFacts } from "../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import { shortestDecimal, withScale } from "../schema/kinds/decimal_kind.ts";
@@ -102,7 +102,7 @@ function decodeValue(
  * column without a scale get their shortest form, because `1.5` and `1.50` are equal.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
-  const isOpen = kindFacts[column.kind].arithmetic === "decimal" && column.scale === null;
+  const isOpen = kindProperties[column.kind].arithmetic === "decimal" && column.scale === null;
   return isOpen && typeof value === "string" ? shortestDecimal(value) : value;
 }
 

@@ -9,7 +9,7 @@ function refused(advice: string) {
 const ofSqlite = refused("belongs to SQLite: a Postgres has what its CREATE statements make");
 
 /** The description of the options that every driver has. */
-export const driverOptions = {
+export const driverOptionDescriptions = {
   readOnly: flag().default(false),
   raisedMessages: flag().default(true),
   waitLimitMs: timerMs().default(5_000),
@@ -64,8 +64,8 @@ export interface SqliteOptions extends SqliteAdditions {
 }
 
 /** The description of the options of the SQLite driver. */
-export const sqliteOptions = group(
-  { ...driverOptions, ...sqliteAdditions } satisfies Described<SqliteOptions>,
+export const sqliteOptionDescriptions = group(
+  { ...driverOptionDescriptions, ...sqliteAdditions } satisfies Described<SqliteOptions>,
 ).required();
 
 /** The beginning of messages about the options of a driver. */

@@ -26,7 +26,7 @@ export interface IntrospectOptions {
 }
 
 /** The description of the options of introspection. */
-export const introspectOptions = group(
+export const introspectOptionDescriptions = group(
   {
     schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
     keys: mapOf(listOf("names of columns", textLike("the name of a column", /./)).required()),

@@ -16,7 +16,7 @@ const members = {
 } satisfies Described<McpOptions>;
 
 /** The description of the option `mcp`. */
-export const mcpOption = either(flag(), group(members)).default(false);
+export const mcpOptionDescription = either(flag(), group(members)).default(false);
 
 /** The options of MCP with their defaults. */
 export interface ResolvedMcp {

@@ -1,4 +1,4 @@
-import { type KindFacts, kindFacts } from "../schema/kinds/kind_facts.ts";
+import { type KindProperties, kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { RelationMember } from "../resource/write/nested/relation_members.ts";
 import type { FieldSchema } from "./fields.ts";
 import { propertyName, schemaType } from "./schema_type.ts";
@@ -213,8 +213,8 @@ function columnType({ type, wide, enum: values, schema }: FieldSchema): string {
   }
 }
 
-function jsonOf({ type }: Pick<FieldSchema, "type">): KindFacts["json"] {
-  return type === "any" || type === "computed" ? "any" : kindFacts[type].json;
+function jsonOf({ type }: Pick<FieldSchema, "type">): KindProperties["json"] {
+  return type === "any" || type === "computed" ? "any" : kindProperties[type].json;
 }
 
 function relationType({ type, path }: RelationSchema, names: TypeNames): string {

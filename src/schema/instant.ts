@@ -31,7 +31,7 @@ export function parseInstant(text: string): string | null {
  * whole epoch milliseconds, or a date, which means midnight UTC. Returns null for anything else.
  * Digits finer than a microsecond are truncated, so a filter finds the value that a body wrote.
  */
-export function parseMoment(text: string): string | null {
+export function parseInputTimestamp(text: string): string | null {
   if (isCalendarDate(text)) return `${text}T00:00:00.000Z`;
   if (epochMilliseconds.test(text)) return instantFromEpoch(Number(text), 0);
   return parseInstant(text.replace(finerThanMicroseconds, "$1"));
@@ -63,7 +63,7 @@ export function isInstant(text: string): boolean {
 }
 
 /** Returns the fraction of a canonical timestamp's second as six digits. */
-export function fractionOf(instant: string): string {
+export function microsecondDigits(instant: string): string {
   return instant.slice(20, -1).padEnd(6, "0");
 }
 
@@ -72,7 +72,7 @@ export function compareInstants(left: string, right: string): number {
   const leftSecond = left.slice(0, 19);
   const rightSecond = right.slice(0, 19);
   const [a, b] = leftSecond === rightSecond
-    ? [fractionOf(left), fractionOf(right)]
+    ? [microsecondDigits(left), microsecondDigits(right)]
     : [leftSecond, rightSecond];
   return a === b ? 0 : a < b ? -1 : 1;
 }

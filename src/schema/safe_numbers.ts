@@ -65,7 +65,7 @@ export function fromSafeBody(value: unknown): unknown {
 }
 
 /** Converts a number in the form of {@link safeDocument} to a number, bigint or `ExactNumber`. */
-export function fromMark(value: unknown): unknown {
+export function parseSafeNumber(value: unknown): unknown {
   return isMarked(value) ? fromSafeBody(value) : value;
 }
 

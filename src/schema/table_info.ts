@@ -1,4 +1,4 @@
-import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
+import { type ColumnKind, unrestrictedRules, type ValueRules } from "./kind.ts";
 import type { CheckInfo, ForeignKeyActions, IndexInfo } from "./table_constraints.ts";
 
 /** The source of a value that a new row omits. */
@@ -13,7 +13,7 @@ export type ColumnDefault =
 
 /**
  * The format of the timestamps in one column of an existing SQLite table. Tables that the service
- * creates use {@link ownTimestamps}. The service detects the format once from stored rows, and then
+ * creates use {@link serviceTimestampFormat}. The service detects the format once from stored rows, and then
  * reads, binds and writes values in this format.
  *
  * The strings are in UTC. `.fff` is three digits, or six if the microseconds need them. `[.fff]` is
@@ -28,7 +28,7 @@ export type TimestampFormat =
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
 /** The timestamp format in the service's tables. The width is fixed, so strings sort by time. */
-export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
+export const serviceTimestampFormat: TimestampText = "dateTtime.ffffffZ";
 
 /**
  * A database type that no column kind represents, such as `inet`, an enum or an array. The column's
@@ -139,7 +139,7 @@ export interface ColumnInfo extends ValueRules {
 
 /** The description of a nullable column without constraints, in a table of the service. */
 export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.freeze({
-  ...anyValue,
+  ...unrestrictedRules,
   notNull: false,
   primaryKey: false,
   unique: false,
@@ -153,7 +153,7 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   looseCollation: false,
   unknownTarget: false,
   isWide: false,
-  timestampFormat: ownTimestamps,
+  timestampFormat: serviceTimestampFormat,
   varies: false,
 });
 

@@ -4,11 +4,11 @@ import { deadline } from "../runtime/deadline.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Fragment } from "../sql/fragment.ts";
-import { candidateRows } from "./candidate_rows.ts";
-import { fillIndex, type FillOptions, removeGone } from "./fill_index.ts";
+import { selectCandidateKeys } from "./select_candidate_keys.ts";
+import { fillIndex, type FillOptions, removeMissingDocuments } from "./fill_index.ts";
 import { findCandidates, type SearchedReads } from "./find_candidates.ts";
 import type { IndexedTable } from "./index_rows.ts";
-import { fewInScope, type IndexedRows, indexedRows } from "./rows_in_scope.ts";
+import { indexedAlternatives, type IndexedComparisons, keysInSmallScope } from "./rows_in_scope.ts";
 import type { IndexBackend } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
@@ -89,7 +89,7 @@ export class OpenIndex implements IndexedTable {
     const { isFilled } = await this.backend.prepare();
     if (!isFilled && this.#isFilledAtStart) this.#unfill("prepared");
     try {
-      await removeGone(this);
+      await removeMissingDocuments(this);
       await fillIndex(this, options);
     } catch (error) {
       if (!this.isFilled) this.#beginAgain();
@@ -115,7 +115,7 @@ export class OpenIndex implements IndexedTable {
    */
   matches(query: SearchQuery, reads: SearchedReads): MaybePromise<Fragment> {
     const { local } = this.backend;
-    const choices = indexedRows(reads.scope, this.index.isIndexed);
+    const choices = indexedAlternatives(reads.scope, this.index.isIndexed);
     return this.isFilled && local !== null && choices.length === 0
       ? local.matches(query, null)
       : this.#matches(query, reads, choices);
@@ -133,14 +133,14 @@ export class OpenIndex implements IndexedTable {
   async #matches(
     query: SearchQuery,
     reads: SearchedReads,
-    choices: readonly IndexedRows[],
+    choices: readonly IndexedComparisons[],
   ): Promise<Fragment> {
     const { index, backend } = this;
     await this.#waitUntilFilled();
-    const few = await fewInScope(choices, index, reads.connection);
+    const few = await keysInSmallScope(choices, index, reads.connection);
     if (backend.local !== null) return backend.local.matches(query, few);
     const keys = await this.#candidates(query, reads, few);
-    return candidateRows(keys, index.table, index.driver.dialect);
+    return selectCandidateKeys(keys, index.table, index.driver.dialect);
   }
 
   async #candidates(

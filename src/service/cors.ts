@@ -24,7 +24,7 @@ const members = {
 } satisfies Described<CorsOptions>;
 
 /** The description of the option `cors`. */
-export const corsOption = either(flag(), group(members)).default(false);
+export const corsOptionDescription = either(flag(), group(members)).default(false);
 
 /** Returns true for an origin as browsers send it: in lower case, without a path or slash. */
 function isOrigin(given: unknown): boolean {

@@ -7,7 +7,7 @@ import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";
 
 /** Returns the response to a thrown error. `prefix` is the path at which the app is mounted. */
-export type Fail = (thrown: unknown, request: Request, prefix: string) => Response;
+export type ErrorResponder = (thrown: unknown, request: Request, prefix: string) => Response;
 
 /** The status of a request whose client left before the response, as in nginx. For metrics only. */
 const clientLeftStatus = 499;
@@ -25,10 +25,10 @@ function hasLeft(error: unknown, request: Request): boolean {
 const countedMs = 10_000;
 
 /** Creates the function that converts errors to responses and observes internal errors. */
-export function createFail(
+export function createErrorResponder(
   responder: Responder,
   { observe, clock }: Pick<Runtime, "observe" | "clock">,
-): Fail {
+): ErrorResponder {
   let countedUntil = -Infinity;
   let suppressed = 0;
 

@@ -88,7 +88,7 @@ export function createProblemPages(): readonly ServicePage[] {
 }
 
 /** Throws a plain Error if a page's path belongs to a resource or to a row of a resource. */
-export function requireFreePages(pages: readonly ServicePage[], { routes }: RouteTable): void {
+export function requireFreePagePaths(pages: readonly ServicePage[], { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     const page = pages.find(({ path, at }) => at(url, "") !== null || path.startsWith(`${url}/`));
     if (page === undefined) continue;

@@ -25,7 +25,7 @@ export function runtimeOption() {
 }
 
 /** The descriptions of the options of {@link openCreditsLedger}. */
-export const creditsLedgerOptions = group(
+export const creditsLedgerOptionDescriptions = group(
   {
     kv: keyValueOptionRule().required(),
     runtime: runtimeOption(),
@@ -50,7 +50,7 @@ export const creditsLedgerOptions = group(
  */
 export async function openCreditsLedger(options: CreditsLedgerOptions): Promise<CreditsLedger> {
   const place = { subject: "Cannot open the ledger", path: "" };
-  const { kv, runtime = systemRuntime(consoleObserver()) } = creditsLedgerOptions.read(
+  const { kv, runtime = systemRuntime(consoleObserver()) } = creditsLedgerOptionDescriptions.read(
     options,
     place,
   );

@@ -1,4 +1,8 @@
-import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
+import {
+  additionOptionDescriptions,
+  type GivenAdditions,
+  readAdditions,
+} from "../database/additions.ts";
 import { readCommandWords, textOf } from "../command_options.ts";
 import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 
@@ -40,7 +44,7 @@ export function parseMcpArguments(
 const options = {
   write: { type: "boolean" },
   schema: { type: "string" },
-  ...additionOptions,
+  ...additionOptionDescriptions,
   help: { type: "boolean", short: "h" },
 } as const;
 

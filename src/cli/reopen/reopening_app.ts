@@ -19,7 +19,7 @@ interface Generation {
 }
 
 /** The schema checks that a request may wait for. */
-export interface Looks {
+export interface SchemaChecks {
   /** Resolves when a running check has ended. */
   readonly ended: () => Promise<void>;
   /** The schema version at the last check, or null if the version is unknown. */
@@ -29,7 +29,7 @@ export interface Looks {
 }
 
 /** Creates a replaceable app that checks tables before describing them and repeats failed reads. */
-export function reopeningApp(first: App, looks: Looks): ReopeningApp {
+export function reopeningApp(first: App, looks: SchemaChecks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
   let isClosing = false;

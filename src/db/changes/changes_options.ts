@@ -36,7 +36,7 @@ const recordedColumn = testedValue<ColumnLike<unknown>>(
 });
 
 /** The description of the option `changes`. Without `mode`, existing tables keep their mode. */
-export const changesOptions = group(
+export const changesOptionDescriptions = group(
   {
     mode: oneOf("triggers", "service"),
     schema: textLike("the name of a schema", /^[^\0]+$/),
@@ -58,12 +58,10 @@ export interface ResolvedChangesOptions {
 
 /** Fills in the defaults of the option `changes`. Throws a plain Error for invalid values. */
 export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {
-  const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } = changesOptions.read(
-    options,
-    {
-      subject: "Cannot start",
-      path: "changes",
-    },
-  );
+  const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } =
+    changesOptionDescriptions.read(
+      options,
+      { subject: "Cannot start", path: "changes" },
+    );
   return { mode, schema, exclude: new Set(exclude.map(columnInfoOf)), retentionMs, maxRows };
 }

@@ -1,4 +1,4 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -114,7 +114,7 @@ function rowMatch(
 ): string {
   const images = ["before", "after"].map((image) => {
     const terms = primaryKey.map((column, index) =>
-      kindFacts[column.kind].isPlainInImages
+      kindProperties[column.kind].isPlainInImages
         ? history.mayHave(column, String(key[index]), image, place)
         : "true"
     );

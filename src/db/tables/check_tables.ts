@@ -75,13 +75,13 @@ async function missingParts(
   const texts: string[] = [];
   for (const { table, cause } of incomplete) {
     const { label } = table;
-    if (!await isThere({ table, driver }, [])) {
+    if (!await tableExists({ table, driver }, [])) {
       texts.push(`${label} is missing`);
       continue;
     }
     const missing: string[] = [];
     for (const column of table.columns) {
-      if (!await isThere({ table, driver }, [column])) missing.push(column.dbName);
+      if (!await tableExists({ table, driver }, [column])) missing.push(column.dbName);
     }
     // The missing part may exist by now. Then only the database's error is known.
     if (missing.length === 0) texts.push(reasonOf(cause));
@@ -135,7 +135,7 @@ function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver):
 }
 
 /** Returns true if the database has a table with these columns, by default all declared columns. */
-export async function isThere(
+export async function tableExists(
   { table, driver }: TableOfDriver,
   columns: readonly ColumnInfo[] = table.columns,
 ): Promise<boolean> {

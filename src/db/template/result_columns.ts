@@ -1,4 +1,4 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -28,10 +28,7 @@ export type ResultItem =
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
 /** Parses the items of RETURNING or SELECT. Throws if a name or form would depend on the engine. */
-export function resultItems(
-  template: FlatTemplate,
-  columns: ColumnsInSql,
-): readonly ResultItem[] {
+export function resultItems(template: FlatTemplate, columns: ColumnsInSql): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);
   // A subquery passes its values on under the names of its items, which need the same checks.
@@ -148,7 +145,7 @@ function requirePlain(
     const part = partAt(tokens, parts, index);
     const isMoment = part?.kind === "value" && part.value instanceof Date;
     const kind = isMoment ? "timestamp" : columns.endingAt(index)?.kind;
-    if (kind === undefined || !kindFacts[kind].dependsOnEngine || isCondition(index)) continue;
+    if (kind === undefined || !kindProperties[kind].dependsOnEngine || isCondition(index)) continue;
     throw new Error(
       `Cannot tell the kind of "${name}", made from a ${kind}: write AS \${${kind}().as("${name}")}, with the kind that it has`,
     );

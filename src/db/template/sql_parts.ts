@@ -1,6 +1,10 @@
 import { allRows, type Filter, noRows } from "../../filter/filter.ts";
 import { ColumnBuilder } from "../../schema/column_builder.ts";
-import { type ColumnInfo, ownTimestamps, type TableInfo } from "../../schema/table_info.ts";
+import {
+  type ColumnInfo,
+  serviceTimestampFormat,
+  type TableInfo,
+} from "../../schema/table_info.ts";
 import {
   columnInfoOf,
   isColumn,
@@ -230,6 +234,6 @@ function resultColumn(
     unknownTarget: false,
     varies: false,
     isWide: false,
-    timestampFormat: ownTimestamps,
+    timestampFormat: serviceTimestampFormat,
   };
 }

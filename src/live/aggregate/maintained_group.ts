@@ -1,7 +1,7 @@
 import { type AggregateGroup, exactValue, groupValue } from "../../db/aggregate_groups.ts";
 import { storedForm } from "../../filter/match/row_image.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
-import { averageDigits } from "../../plan/aggregate_schema.ts";
+import { averageDigits } from "../../plan/aggregate_columns.ts";
 import type { ColumnMetric, Metric } from "../../plan/plan.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";

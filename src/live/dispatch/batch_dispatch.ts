@@ -15,7 +15,11 @@ import {
 import type { ResumeTokens } from "../stream/resume_token.ts";
 import { BatchDelivery } from "./batch_delivery.ts";
 import { BatchEvents } from "./batch_events.ts";
-import { DeferredEvaluations, type DeferredPart, maxStepsOfPart } from "./deferred_evaluations.ts";
+import {
+  DeferredEvaluations,
+  type DeferredStatement,
+  maxStepsOfPart,
+} from "./deferred_evaluations.ts";
 import type { FanOut } from "./fan_out.ts";
 import type { IncludeGroup } from "./include_group.ts";
 import { RelatedFilterDispatch } from "./related_filter_dispatch.ts";
@@ -244,7 +248,7 @@ const maxConcurrentParts = 2;
 const maxSteps = 8 * maxStepsOfPart;
 
 /** Selects the parts within the limit of steps, cheapest first. Each also has a timeout. */
-function withinSteps(parts: readonly DeferredPart[]): {
+function withinSteps(parts: readonly DeferredStatement[]): {
   readonly affordable: readonly DeferredEvaluations[];
   readonly left: readonly DeferredEvaluations[];
 } {

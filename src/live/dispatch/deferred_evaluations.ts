@@ -18,7 +18,7 @@ export interface EvaluatedTransition extends DeferredEvaluation {
 }
 
 /** The evaluations of one statement, and their estimated number of steps. */
-export interface DeferredPart {
+export interface DeferredStatement {
   readonly evaluations: DeferredEvaluations;
   readonly steps: number;
 }
@@ -46,7 +46,7 @@ export class DeferredEvaluations {
    * Returns the evaluations in parts of one statement each. Cheap evaluations share a part.
    * Expensive evaluations have separate parts, so that no evaluation fails because of another.
    */
-  parts(): readonly DeferredPart[] {
+  parts(): readonly DeferredStatement[] {
     const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);
     const sized = [...byGroup].map(([{ query: { filter } }, deferred]) => ({
       deferred,

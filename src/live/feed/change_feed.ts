@@ -1,5 +1,5 @@
 import { DatabaseError } from "../../db/database_error.ts";
-import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { orderByTransaction } from "./order_by_transaction.ts";
@@ -139,9 +139,9 @@ export class ChangeFeed {
     const changes: Change[] = [];
     let count = 0;
     let bytes = 0;
-    let from: Position | Step = this.position;
+    let from: Position | ChangeLogStep = this.position;
     while (true) {
-      const step: Step | null = await log.next(from);
+      const step: ChangeLogStep | null = await log.next(from);
       if (this.#isClosed) return false;
       if (step === null) {
         this.ringBuffer.restart(await log.end());

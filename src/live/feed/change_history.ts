@@ -1,4 +1,4 @@
-import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import { type Position, positionAfter } from "../../db/changes/log_position.ts";
 import { orderByTransaction } from "./order_by_transaction.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
@@ -10,7 +10,7 @@ export interface HistoryCursor {
   /** Position up to which all changes were read. */
   readonly position: Position;
   /** Place within a step, in the ring buffer or in the log; null between steps. */
-  readonly within: PositionInRing | Step | null;
+  readonly within: PositionInRing | ChangeLogStep | null;
 }
 
 interface PositionInRing {

@@ -1,4 +1,4 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { type EqualityTerm, equalityTerms } from "../../filter/match/equality_terms.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
 import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
@@ -95,7 +95,7 @@ type IndexKey = string | number;
 
 function indexKey(value: unknown, column: ColumnInfo): IndexKey {
   const short = typeof value === "bigint" ? shortestInteger(value) : value;
-  return typeof short === "number" && kindFacts[column.kind].arithmetic !== "decimal"
+  return typeof short === "number" && kindProperties[column.kind].arithmetic !== "decimal"
     ? short
     : canonicalValueText(short, column);
 }

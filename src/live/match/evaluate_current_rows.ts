@@ -1,5 +1,5 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
-import type { ChangeLog, Step } from "../../db/changes/change_log.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
+import type { ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
@@ -126,7 +126,7 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
 function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   return primaryKey.every((column, index) => {
     const value = key[index] ?? null;
-    const isExact = own || !kindFacts[column.kind].hasSeveralForms;
+    const isExact = own || !kindProperties[column.kind].hasSeveralForms;
     return value !== null && isExact && fitsKind(value, column);
   });
 }
@@ -228,9 +228,9 @@ async function movedSince<C extends RowsToEvaluate>(
   { log, matcher, to }: EvaluationContext,
 ): Promise<ReadonlySet<PendingRows<C>>> {
   const moved = new Set<PendingRows<C>>();
-  let from: Position | Step = to;
+  let from: Position | ChangeLogStep = to;
   for (let reads = 0; reads < maxReads; reads++) {
-    const step: Step | null = await log.next(from);
+    const step: ChangeLogStep | null = await log.next(from);
     if (step === null) break;
     for (const change of step.changes) {
       for (const one of pending) {

@@ -10,9 +10,9 @@ import {
 } from "../../schema/relation.ts";
 import {
   chooseNames,
-  isPlainKey,
+  type ForeignKeyNames,
+  isNamedAfterTable,
   type NameChoices,
-  type NamedKey,
   namesThrough,
   namesToMany,
   namesToOne,
@@ -68,8 +68,8 @@ export function deriveRelations(
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
   return [keys.filter(isNear), keys.filter((key) => !isNear(key))].flatMap((some) => [
-    some.filter(({ named }) => isPlainKey(named)).map(toMany),
-    some.filter(({ named }) => !isPlainKey(named)).map(toMany),
+    some.filter(({ named }) => isNamedAfterTable(named)).map(toMany),
+    some.filter(({ named }) => !isNamedAfterTable(named)).map(toMany),
   ]);
 }
 
@@ -85,7 +85,7 @@ interface ServedKey {
   /** The index of the key among the foreign keys of its table. */
   readonly index: number;
   readonly pairs: ColumnPairs;
-  readonly named: NamedKey;
+  readonly named: ForeignKeyNames;
 }
 
 function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readonly ServedKey[] {
@@ -136,24 +136,14 @@ function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
 
 function toOne(key: ServedKey): Candidate {
   return {
-    relation: {
-      target: key.to.table,
-      type: "belongsTo",
-      toMany: false,
-      steps: [stepAlong(key)],
-    },
+    relation: { target: key.to.table, type: "belongsTo", toMany: false, steps: [stepAlong(key)] },
     names: namesToOne(key.named),
   };
 }
 
 function toMany(key: ServedKey): Candidate {
   return {
-    relation: {
-      target: key.from.table,
-      type: "hasMany",
-      toMany: true,
-      steps: [stepAgainst(key)],
-    },
+    relation: { target: key.from.table, type: "hasMany", toMany: true, steps: [stepAgainst(key)] },
     names: namesToMany(key.named),
   };
 }

@@ -13,7 +13,7 @@ import type { LiveHub } from "../../live/live_hub.ts";
 import type { AnyApi, CodeApi } from "../model/code_api.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
-import { createAggregateSchema } from "../../plan/aggregate_schema.ts";
+import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
 import type { ReadCostLimits, Resource, ResourcesByTable } from "../model/resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
@@ -166,7 +166,7 @@ export function resolveResource(
     sameFieldsAs: () => null,
     withheld: none,
     fieldsKey: "",
-    groups: createAggregateSchema(table, fields.readable),
+    groups: createAggregateColumns(table, fields.readable),
     strictInput: options.strictInput,
     strictQuery: options.strictQuery,
     allowsPreview: false,

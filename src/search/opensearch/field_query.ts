@@ -9,7 +9,7 @@ export function fieldName(position: number): string {
 }
 
 /** The OpenSearch mapping of a field. */
-export const wordsField: Clause = {
+export const wordsFieldMapping: Clause = {
   type: "text",
   analyzer: "whitespace",
   // Frequencies of words in all documents must not affect the order of a user's documents.

@@ -25,7 +25,7 @@ export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppO
 }
 
 /** The dependencies and settings of {@link AppOutbox}. */
-export interface AppOutboxParts {
+export interface AppOutboxDependencies {
   readonly store: KeyValue;
   readonly options: ResolvedSearchOutboxOptions;
   readonly runtime: Runtime;
@@ -34,12 +34,12 @@ export interface AppOutboxParts {
 /** The search outbox of an app for the indexes that request it, with its drainers. */
 export class AppOutbox {
   readonly #indexes = new Map<string, OutboxIndex>();
-  readonly #parts: AppOutboxParts;
+  readonly #parts: AppOutboxDependencies;
   readonly #records: OutboxStore;
   readonly #outbox: KvSearchOutbox;
   #timer: OutboxTimer | null = null;
 
-  constructor(parts: AppOutboxParts) {
+  constructor(parts: AppOutboxDependencies) {
     this.#parts = parts;
     this.#records = new OutboxStore(parts.store, parts.runtime);
     this.#outbox = new KvSearchOutbox({

@@ -49,13 +49,13 @@ export interface OutboxLease {
 }
 
 /** The list with an entry (due or dead entries), and the time by which the list is sorted. */
-export interface OutboxPlace {
+export interface OutboxQueuePosition {
   readonly kind: "due" | "dead";
   readonly at: number;
 }
 
 /** The age in milliseconds from which an announced write is treated as committed. */
-export const intentMs = 30_000;
+export const intentTimeoutMs = 30_000;
 
 /** Announces a write to the row, before its commit. A dead entry becomes pending again. */
 export function addIntent(
@@ -93,7 +93,7 @@ export function withdrawIntent(entry: OutboxEntry, { id }: OutboxIntent): Outbox
 }
 
 /** Adds a change that was passed to {@link SearchOutbox.enqueue}. */
-export function addGiven(
+export function addEnqueuedChange(
   entry: OutboxEntry | null,
   name: DocumentName,
   given: OutboxEntry["given"],
@@ -108,12 +108,12 @@ export function revive(entry: OutboxEntry, now: number): OutboxEntry {
 }
 
 /** Returns the list that contains an entry, and the time that sorts the list. */
-export function placeOf(entry: OutboxEntry): OutboxPlace {
+export function queuePositionOf(entry: OutboxEntry): OutboxQueuePosition {
   const { lease, readyRevision, notBefore, deadSince, intents } = entry;
   if (deadSince !== null) return { kind: "dead", at: deadSince };
   if (lease !== null) return { kind: "due", at: lease.until };
   if (readyRevision !== null) return { kind: "due", at: notBefore };
-  return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentMs };
+  return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentTimeoutMs };
 }
 
 /** Takes the entry and its old announced writes for a drainer. Returns null if it is not due. */
@@ -122,11 +122,11 @@ export function takeEntry(
   { owner, until }: Pick<OutboxLease, "owner" | "until">,
   now: number,
 ): OutboxEntry | null {
-  const { kind, at } = placeOf(entry);
+  const { kind, at } = queuePositionOf(entry);
   // The store may execute a change twice, so this drainer may already have taken the entry.
   if (entry.lease?.owner === owner && now < at) return entry;
   if (kind === "dead" || at > now) return null;
-  const intents = entry.intents.filter(({ at }) => at + intentMs > now);
+  const intents = entry.intents.filter(({ at }) => at + intentTimeoutMs > now);
   // The row may have been written after the call of `enqueue`.
   const isWritten = intents.length < entry.intents.length;
   return {

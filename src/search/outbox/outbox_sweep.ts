@@ -3,7 +3,7 @@ import type { OutboxIndex } from "./drain_entries.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 
 /** The dependencies and settings of {@link OutboxSweep}. */
-export interface OutboxSweepParts {
+export interface OutboxSweepDependencies {
   readonly records: Pick<OutboxStore, "takeSweep" | "repeatSweep">;
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
   readonly runtime: Pick<Runtime, "clock" | "observe">;
@@ -17,11 +17,11 @@ export interface OutboxSweepParts {
  * terminated process while the store was down.
  */
 export class OutboxSweep {
-  readonly #parts: OutboxSweepParts;
+  readonly #parts: OutboxSweepDependencies;
   readonly #stopped = new AbortController();
   #running: Promise<void> | null = null;
 
-  constructor(parts: OutboxSweepParts) {
+  constructor(parts: OutboxSweepDependencies) {
     this.#parts = parts;
   }
 

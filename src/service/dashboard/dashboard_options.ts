@@ -37,7 +37,7 @@ const members = {
 } satisfies Described<DashboardOptions>;
 
 /** The description of the option `adminUI`. */
-export const dashboardOption = either(flag(), group(members)).default(false);
+export const dashboardOptionDescription = either(flag(), group(members)).default(false);
 
 /** The options of the dashboard with resolved defaults. */
 export interface ResolvedDashboard {

@@ -2,7 +2,7 @@ import { storeProblem } from "../../kv/store_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import { problemCodes } from "../../protocol/problem_codes.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { Fail } from "../failures.ts";
+import type { ErrorResponder } from "../failures.ts";
 import { isHttpException } from "../http_exception.ts";
 import type { FindRoute } from "../observability/route_finder.ts";
 
@@ -51,7 +51,7 @@ export class ProblemLog {
   }
 
   /** Wraps `fail` so that its responses are added to this log. */
-  logging(fail: Fail): Fail {
+  logging(fail: ErrorResponder): ErrorResponder {
     return (thrown, request, prefix) => {
       const response = fail(thrown, request, prefix);
       this.#add(storeProblem(thrown), response.status, request);

@@ -16,7 +16,7 @@ import {
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
 /** The declared names. Constraints that name other columns or tables are not compared. */
-export interface OwnNames {
+export interface DeclaredNames {
   /** The declared columns of the table. */
   readonly columns: readonly string[];
   /** All declared tables, and the dropped ones. */
@@ -27,7 +27,7 @@ export interface OwnNames {
 export function compareConstraints(
   declared: TableShape,
   existing: TableShape,
-  own: OwnNames,
+  own: DeclaredNames,
   syntax: SqlSyntax,
 ): readonly Found[] {
   const isOwn = (columns: readonly string[]) =>

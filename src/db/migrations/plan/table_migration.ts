@@ -152,7 +152,7 @@ export function alter(
 }
 
 /** Returns the names of the missing indexes. */
-export function wantedNames(table: TableMigration): ReadonlySet<string | null> {
+export function missingIndexNames(table: TableMigration): ReadonlySet<string | null> {
   return new Set(
     [...table.of("missing-index"), ...table.of("missing-unique")].map(({ declared }) =>
       declared.name
@@ -162,7 +162,7 @@ export function wantedNames(table: TableMigration): ReadonlySet<string | null> {
 
 /** Returns the indexes that may be dropped, and the indexes whose name another index takes. */
 export function droppedIndexes(table: TableMigration): readonly string[] {
-  const wanted = wantedNames(table);
+  const wanted = missingIndexNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>
     wanted.has(name) || table.mayLose(name) ? [name] : []
   );

@@ -19,7 +19,7 @@ import { maxWaitingReads, ReadLimiter } from "../../../db/read_limiter.ts";
 import { type Pool, pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { toPostgresError } from "./postgres_errors.ts";
-import { type PostgresReadParts, PostgresReads } from "./postgres_reads.ts";
+import { type PostgresReadDependencies, PostgresReads } from "./postgres_reads.ts";
 import { openConnection, run, translated } from "./run_statement.ts";
 import { maxRunningReads, SharedReads, slowMs } from "./shared_reads.ts";
 import { SharedWrites } from "./shared_writes.ts";
@@ -72,7 +72,7 @@ class PostgresDriver implements Driver {
   readonly #commits: CommitListeners = commitListeners();
   readonly #pool: Pool<PostgresSession>;
   readonly #guard: TransactionGuard = transactionGuard();
-  readonly #reads: PostgresReadParts;
+  readonly #reads: PostgresReadDependencies;
   /** Null if connections do not run several statements without waiting. */
   readonly #sharedReads: SharedReads | null;
   readonly #raisedMessages: boolean;

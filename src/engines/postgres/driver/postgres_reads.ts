@@ -7,11 +7,11 @@ import { bytesOfRow } from "../../../db/row_bytes.ts";
 import type { TransactionGuard } from "../../../db/transact.ts";
 import { watchRead } from "../../../db/watch_read.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
-import type { SharedReads, SharedReadsParts } from "./shared_reads.ts";
+import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
 import { openConnection, toPostgresText, toQueryResult, translated } from "./run_statement.ts";
 
 /** The objects that the reads of all requests in a Postgres driver share. */
-export interface PostgresReadParts extends SharedReadsParts {
+export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly guard: TransactionGuard;
   /** Limits how many reads use a session of the pool at the same time. */
   readonly turns: ReadLimiter;
@@ -31,11 +31,11 @@ interface Waiting {
  * it, and then for a session of the pool. A read beyond its limits is canceled on the server.
  */
 export class PostgresReads implements Connection {
-  readonly #parts: PostgresReadParts;
+  readonly #parts: PostgresReadDependencies;
   readonly #limits: ReadLimits;
   #bytes = 0;
 
-  constructor(parts: PostgresReadParts, limits: ReadLimits) {
+  constructor(parts: PostgresReadDependencies, limits: ReadLimits) {
     this.#parts = parts;
     this.#limits = limits;
   }

@@ -10,7 +10,7 @@ import { isStalePlan } from "./postgres_errors.ts";
 import { openConnection, toPostgresText, toQueryResult, translated } from "./run_statement.ts";
 
 /** The dependencies of {@link SharedReads}. */
-export interface SharedReadsParts {
+export interface SharedReadsDependencies {
   readonly pool: Pool<PostgresSession>;
   /** Returns a new deadline for obtaining a session and its connection. */
   readonly limit: () => Deadline;
@@ -65,7 +65,7 @@ const [maxTexts, maxTextLength] = [1_000, 1_000_000];
  * read has its own result or error.
  */
 export class SharedReads {
-  readonly #parts: SharedReadsParts;
+  readonly #parts: SharedReadsDependencies;
   readonly #assumedMs: number;
   readonly #waiting: WaitingRead[] = [];
   /** The expected duration of each statement, by its SQL, in milliseconds. */
@@ -79,7 +79,7 @@ export class SharedReads {
   #isBusy = false;
 
   /** Creates the reader. `assumedMs` is the expected duration of a statement before it was run. */
-  constructor(parts: SharedReadsParts, assumedMs: number) {
+  constructor(parts: SharedReadsDependencies, assumedMs: number) {
     this.#parts = parts;
     this.#assumedMs = assumedMs;
   }

@@ -2,12 +2,12 @@ import { afterPendingIo } from "../../../runtime/event_loop.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
-import type { PostgresReadParts } from "./postgres_reads.ts";
+import type { PostgresReadDependencies } from "./postgres_reads.ts";
 import { openConnection, run, translated } from "./run_statement.ts";
 
 /** The dependencies of {@link SharedWrites}. */
-export interface SharedWritesParts
-  extends Pick<PostgresReadParts, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
+export interface SharedWritesDependencies
+  extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
   /** Runs a statement outside of every shared transaction. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
   /** Called after the commit of a shared transaction, or after a commit with unknown outcome. */
@@ -52,7 +52,7 @@ const [firstAlone, maxAlone] = [8, 512];
  * transaction is unknown, and no write is repeated.
  */
 export class SharedWrites implements Connection {
-  readonly #parts: SharedWritesParts;
+  readonly #parts: SharedWritesDependencies;
   #waiting: WaitingWrite[] = [];
   /** The number of loops that run waiting writes. */
   #running = 0;
@@ -66,7 +66,7 @@ export class SharedWrites implements Connection {
   #alone = 0;
   #aloneAfterFailure = firstAlone;
 
-  constructor(parts: SharedWritesParts) {
+  constructor(parts: SharedWritesDependencies) {
     this.#parts = parts;
   }
 

@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Random } from "../../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
-import type { Change, ChangeLog, Step } from "../../../db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
 import {
   covers,
   includes,
@@ -127,7 +127,7 @@ class SqliteChangeLog implements ChangeLog {
     return this.#position(rows[0] ?? []);
   }
 
-  async next(from: Position | Step): Promise<Step | null> {
+  async next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null> {
     const position = "changes" in from ? from.to : from;
     if (position?.kind !== "sequence") return null;
     const { seq } = position;
@@ -200,9 +200,7 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /** Deletes some old changes. Returns true if there may be more to delete. */
-  #purgeSome(
-    [keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[],
-  ): Promise<boolean> {
+  #purgeSome([keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[]): Promise<boolean> {
     return this.#options.driver.transaction(async (connection) => {
       const { rows } = await connection.query({
         text: `SELECT max(seq), mark FROM (

@@ -1,4 +1,4 @@
-import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import { catching } from "../../../runtime/maybe_promise.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
@@ -51,10 +51,7 @@ export const sqliteChangesEngine: ChangesEngine = {
 };
 
 /** Polls how often other connections have committed, which takes almost no time. */
-function sqlitePolling(
-  driver: Driver,
-  { notify, findUntracked }: PollingListener,
-): PollingMethod {
+function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListener): PollingMethod {
   /** The last known count of commits. Null after a failed poll, which also counts as a change. */
   let known: unknown;
 
@@ -84,7 +81,7 @@ function mayHave(
   place: (value: SqlValue) => string,
 ): string {
   if (!/^[ !#-[\]-~]{0,1000}$/.test(value)) return "true";
-  const isText = kindFacts[column.kind].json === "string";
+  const isText = kindProperties[column.kind].json === "string";
   const member = `"${column.dbName}":${isText ? `"${value}"` : value}`.replace(/[%_~]/g, "~$&");
   const ends = [",", "}"].map((end) => `${image} LIKE ${place(`%${member}${end}%`)} ESCAPE '~'`);
   return `(${ends.join(" OR ")})`;

@@ -1,4 +1,4 @@
-import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import { bytesToBase64 } from "../../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../../schema/kinds/bytes_kind.ts";
 import { looksLikeNumber } from "../../../schema/kinds/any_kind.ts";
@@ -161,7 +161,8 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (isAny(column)) return encodeAny(value, affinityOf(column));
   // In JSON, strings represent the infinities. SQLite sorts strings after all numbers.
   if (
-    kindFacts[column.kind].arithmetic !== null && (value === "Infinity" || value === "-Infinity")
+    kindProperties[column.kind].arithmetic !== null &&
+    (value === "Infinity" || value === "-Infinity")
   ) {
     return Number(value);
   }
@@ -257,16 +258,7 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
  * took 400 ms for 270,000 rows. The limit is in the inner query, so that SQLite stops early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
-  const {
-    names: { list, ordinal },
-    keys,
-    table,
-    columns,
-    where,
-    order,
-    limit,
-    maxRows,
-  } = rows;
+  const { names: { list, ordinal }, keys, table, columns, where, order, limit, maxRows } = rows;
   const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
   const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
   // SQLite itself renames the column if a subquery's column is called `true` or `false`.

@@ -1,4 +1,4 @@
-import { isWhole, kindFacts } from "../../../schema/kinds/kind_facts.ts";
+import { isWhole, kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { MetricDialect, QuickMetrics } from "../../../sql/metric_dialect.ts";
@@ -53,7 +53,7 @@ export const sqliteMetrics: MetricDialect = {
   average(column, digits) {
     const name = identifier(column.dbName);
     if (isDouble(column)) return sql`avg(CAST(${name} AS REAL))`;
-    return kindFacts[column.kind].arithmetic === "decimal"
+    return kindProperties[column.kind].arithmetic === "decimal"
       ? sql`service_average(${exactSum(column)}, count(${name}), ${rawSql(String(digits))})`
       : sql`service_mean(${exactSum(column)}, count(${name}))`;
   },
@@ -69,7 +69,7 @@ export const sqliteMetrics: MetricDialect = {
 
 /** Returns true for doubles and for columns of any type, whose values are added as doubles. */
 function isDouble({ kind }: ColumnInfo): boolean {
-  const { arithmetic } = kindFacts[kind];
+  const { arithmetic } = kindProperties[kind];
   return arithmetic === "double" || arithmetic === null;
 }
 

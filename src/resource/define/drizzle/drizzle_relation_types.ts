@@ -49,7 +49,7 @@ export type TypedRelation<Relation, Source> =
       >
     : RelationOptions<AnyTable, never>;
 
-/** The name of the table that has this key in the result of `defineRelations`. */
+/** The type of a table's name, for the table's key in the result of `defineRelations`. */
 export type TableAt<Source, Key> = Key extends keyof Source
   ? Source[Key] extends { readonly table: { readonly _: { readonly name: infer Name } } } ? Name
   : never

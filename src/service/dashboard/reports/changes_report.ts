@@ -14,7 +14,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
 
-export interface ChangesReportParts {
+export interface ChangesReportDependencies {
   readonly resources: readonly Resource[];
   readonly basePath: string;
   /** Returns how the changes of a table are recorded, or null if they are not recorded. */
@@ -46,7 +46,7 @@ interface ChangeOfRow {
 
 /** Creates the report of the changes of a row, by `resource`, `id`, `limit` and `before`. */
 export function createChangesReport(
-  { resources, basePath, recordingOf }: ChangesReportParts,
+  { resources, basePath, recordingOf }: ChangesReportDependencies,
 ): Report {
   return {
     name: "changes",

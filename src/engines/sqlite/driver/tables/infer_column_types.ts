@@ -1,4 +1,4 @@
-import { kindEntries } from "../../../../schema/kinds/kind_facts.ts";
+import { kindEntries } from "../../../../schema/kinds/kind_properties.ts";
 import { anyType, type ColumnInfo, type TimestampFormat } from "../../../../schema/table_info.ts";
 import { type Affinity, affinityOfType } from "../../sql/column_type.ts";
 import type { ColumnKind } from "../../../../schema/kind.ts";

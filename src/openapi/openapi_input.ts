@@ -30,7 +30,7 @@ export interface DescribedRoute {
 }
 
 /** The facts from which the OpenAPI document is created, besides the resources. */
-export interface ServiceFacts extends DescribedService {
+export interface OpenapiInput extends DescribedService {
   readonly info: DocumentInfo;
   /** The addresses of the service, or null for the path at which the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;

@@ -3,7 +3,7 @@ import { printFilter } from "../../filter/syntax/print_filter.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /** Returns a filter as a string of at most 500 characters, in which hidden values are masked. */
-export function shownFilter(
+export function displayedFilter(
   filter: Filter,
   table: TableInfo,
   isShown: (column: ColumnInfo, table: TableInfo) => boolean,

@@ -11,7 +11,7 @@ import { HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
 /** The dependencies for reading bodies of routes that belong to no resource. */
-export interface BodyRoutes {
+export interface BodyReadingOptions {
   readonly limits: BodyLimits;
   readonly queues: RequestQueues;
   readonly trustedProxies: number;
@@ -33,7 +33,7 @@ export interface BodyRequest {
 export async function readBodyRequest(
   context: Context<AppEnv>,
   parseUser: (value: unknown) => User | null,
-  { limits, queues, trustedProxies, clock }: BodyRoutes,
+  { limits, queues, trustedProxies, clock }: BodyReadingOptions,
 ): Promise<BodyRequest> {
   const { raw } = context.req;
   const caller = new HonoCaller(context, parseUser);

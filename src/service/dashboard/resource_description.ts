@@ -8,7 +8,7 @@ import type { Relation } from "../../schema/relation.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
 /** The description of a resource in the dashboard: its fields, and the access to its rows. */
-export interface ResourceFacts {
+export interface ResourceDescription {
   /** Name of the table. */
   readonly name: string;
   /** The last segment of the resource's path below the dashboard, such as `notes`. */
@@ -90,14 +90,14 @@ export interface ServedResources {
 }
 
 /** Returns the description of each resource of a service, as its callers see the resource. */
-export function factsOfResources(served: ServedResources): readonly ResourceFacts[] {
+export function describeResources(served: ServedResources): readonly ResourceDescription[] {
   return served.resources.map((one) => factsOf(one, served));
 }
 
 function factsOf(
   resource: Resource,
   { resources, basePath, prefix }: ServedResources,
-): ResourceFacts {
+): ResourceDescription {
   const { name, url, table, capabilities, policy, protections, relations } = resource;
   return {
     name,
@@ -203,7 +203,7 @@ function referenceOf(
 function rightsOf(
   { public: open, publicScopes, scopes }: AccessPolicy,
   capabilities: ResolvedCapabilities,
-): ResourceFacts["rights"] {
+): ResourceDescription["rights"] {
   const rightOf = (access: Access): Right => {
     const capability = capabilityOf[access];
     if (capability !== null && !capabilities[capability]) return "nobody";
@@ -229,9 +229,7 @@ const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> 
   subscribe: "enableSubscribe",
 };
 
-function protectionFacts(
-  { cost, rateLimit, pow, captcha }: OperationProtection,
-): ProtectionFacts {
+function protectionFacts({ cost, rateLimit, pow, captcha }: OperationProtection): ProtectionFacts {
   return {
     cost,
     rateLimit: rateLimit?.limit.header ?? null,
