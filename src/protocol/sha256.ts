@@ -150,7 +150,7 @@ function firstPrimes(count: number): number[] {
   return found;
 }
 
-/** Returns the first 32 bits of a root's fraction, in whole numbers, as a double has too few bits. */
+/** Returns the first 32 bits of a root's fraction, in integers, as a double has too few bits. */
 function fraction(prime: number, degree: number): number {
   const scaled = BigInt(prime) << BigInt(32 * degree);
   let low = 0n;
