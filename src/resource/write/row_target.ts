@@ -126,13 +126,21 @@ export async function targetNotWritten(
   if (current === null) requirePrecondition(target.precondition, stored, write.resource);
   const isChanged = current !== null && etag !== null &&
     tagOf(stored, etag) !== tagOf(current, etag);
-  return isChanged ? preconditionFailed(tagOf(stored, etag)) : notKept(write.grant.access);
+  return isChanged ? preconditionFailed(tagOf(stored, etag)) : new RowKept(write.grant.access);
 }
 
-function notKept(access: Access): Problem {
-  return access === "delete"
-    ? new Problem("conflict", "Cannot delete: the database keeps this row")
-    : new Problem("validation-error", `Cannot ${access}: the database did not keep the change`);
+/**
+ * The problem of a write that changed no row although a row matches. Either a trigger or a rule has
+ * prevented the write, or another request has changed the row after the statement.
+ */
+export class RowKept extends Problem {
+  /** Creates the problem. The write is tried once more in a transaction. */
+  constructor(access: Access) {
+    const [slug, detail] = access === "delete"
+      ? ["conflict", "Cannot delete: the database keeps this row"] as const
+      : ["validation-error", `Cannot ${access}: the database did not keep the change`] as const;
+    super(slug, detail);
+  }
 }
 
 /**

@@ -11,7 +11,7 @@ import { type AroundPart, JoinedCalls, PartConnection, PartDriver } from "./join
 import type { Resource } from "../../model/resource.ts";
 import type { OperationCall, WriteCall } from "../../model/operation.ts";
 import { followGivenKeys } from "./follow_given_keys.ts";
-import { canRequireScope } from "../row_target.ts";
+import { canRequireScope, RowKept } from "../row_target.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 
 /**
@@ -146,16 +146,17 @@ export async function inTransaction<Outcome>(
   };
   let outcome: Outcome;
   try {
-    // A transaction is needed for a stored response, which is a second statement, and for a part of
-    // a transaction, which needs a savepoint.
+    // A transaction is needed for a stored response, which is a second statement, and for a part,
+    // which needs a savepoint.
     const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
     const again = async (error: unknown) => {
       const inserts = modeAfter(error);
       if (inserts === null) throw error;
       return await transact(driver, runtime, attempt(inserts));
     };
+    // Another request may have changed the row between a statement that found no row and the next.
     outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) =>
-      await followGivenKeys(error, driver, driver)
+      error instanceof RowKept || await followGivenKeys(error, driver, driver)
         ? await transact(driver, runtime, attempt("together")).catch(again)
         : await again(error)
     );
