@@ -57,6 +57,20 @@ for (
   });
 }
 
+test("writes that satisfy a deferred constraint only together fail as they fail alone", async (open) => {
+  const driver = await open();
+  await runScript(driver, tables);
+  await query(driver, "INSERT INTO t (id, later) VALUES (1001, 1), (1002, 2)");
+  const swap = [[1001, 2], [1002, 1]].map(([id = 0, later = 0]) => ({
+    text: "UPDATE t SET later = $2 WHERE id = $1",
+    values: [id, later],
+  }));
+  const good = range(20).map((id) => insert("id", id));
+  const outcomes = await together(driver, [...good.slice(0, 10), ...swap, ...good.slice(10)]);
+  const errors = outcomes.flatMap(({ error }, index) => error === undefined ? [] : [index, error]);
+  assertEquals(errors, [10, "unique", 11, "unique"]);
+});
+
 test("each of many updates of one row sees the one before", async (open) => {
   const driver = await open();
   await runScript(driver, tables);

@@ -32,13 +32,12 @@ export interface PostgresConnection {
   ): Promise<PostgresResult>;
   /**
    * Runs one read-only statement. `keep` is called for each row when it arrives. If `keep` returns
-   * false, the result omits this row and all previous rows. For `isPipelined`, see `run`.
+   * false, the result omits this row and all previous rows.
    */
   read(
     text: string,
     values: readonly (string | null)[],
     keep: (row: readonly (string | null)[]) => boolean,
-    isPipelined?: boolean,
   ): ScheduledRead;
   /** Closes the connection, even within a transaction. The server rolls back uncommitted work. */
   drop(): void;

@@ -110,7 +110,10 @@ interface OpenTransaction {
   readonly done: Promise<void>;
 }
 
-/** Returns false if a statement has failed. COMMIT would then roll back without an error. */
+/**
+ * Returns false if a statement of the transaction has failed. Committing such a transaction would
+ * roll back without an error.
+ */
 async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   try {
     await transaction.query("SELECT 1", [], {});
@@ -133,7 +136,7 @@ function textOptions({ parsers, serializers }: PgliteClient): object {
 
 function resultOf({ rows, command = "", rowCount, fields }: PgliteResult): PostgresResult {
   return {
-    // The cast is safe: with these options, each row is an array of strings.
+    // The options make rows arrays of strings.
     rows: rows as (string | null)[][],
     command,
     count: rowCount ?? 0,

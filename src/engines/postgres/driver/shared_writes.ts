@@ -2,12 +2,12 @@ import { afterPendingIo } from "../../../runtime/event_loop.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
-import type { PostgresReadDependencies } from "./postgres_reads.ts";
+import type { PostgresReadParts } from "./postgres_reads.ts";
 import { openConnection, run, translated } from "./run_statement.ts";
 
 /** The dependencies of {@link SharedWrites}. */
-export interface SharedWritesDependencies
-  extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
+export interface SharedWritesParts
+  extends Pick<PostgresReadParts, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
   /** Runs a statement outside of every shared transaction. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
   /** Called after the commit of a shared transaction, or after a commit with unknown outcome. */
@@ -21,6 +21,7 @@ interface WaitingWrite {
   readonly reject: (error: unknown) => void;
 }
 
+/** The maximum number of writes in one shared transaction. */
 const maxWrites = 64;
 
 /** The maximum length of the strings that one shared transaction binds, in characters. */
@@ -30,13 +31,19 @@ const maxLength = 256 * 1024;
 const maxSeparate = 2;
 
 /**
- * Sets the time limits of a shared transaction: one for waiting for a lock, one for a statement. A
- * longer statement would delay the other writes, so it fails, and each write runs alone.
+ * The time limits in a shared transaction: for the wait for a lock, and for a statement. A longer
+ * statement would delay the other writes, so it fails, and each write runs alone.
  */
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
-/** The time after which writes stop waiting for a running transaction, in milliseconds. */
+/**
+ * Lets each statement check the constraints that it would check at its commit if it ran alone. Else
+ * two writes could succeed together of which each fails alone.
+ */
+const checks = "SET CONSTRAINTS ALL IMMEDIATE";
+
+/** Beyond this time, waiting writes no longer wait for the running ones. */
 const maxWaitMs = 300;
 
 /** The number of writes that run alone after a failed or slow transaction: at first, and at most. */
@@ -52,9 +59,9 @@ const [firstAlone, maxAlone] = [8, 512];
  * transaction is unknown, and no write is repeated.
  */
 export class SharedWrites implements Connection {
-  readonly #parts: SharedWritesDependencies;
+  readonly #parts: SharedWritesParts;
   #waiting: WaitingWrite[] = [];
-  /** The number of loops that run waiting writes. */
+  /** The number of loops that take writes from the waiting ones. */
   #running = 0;
   /** True while a shared transaction is running. All further writes then wait for the next one. */
   #isSharing = false;
@@ -62,11 +69,11 @@ export class SharedWrites implements Connection {
   #late = 0;
   /** True if the last transaction had more than one write. More writes may then be arriving. */
   #isBusy = false;
-  /** The number of the next writes that run alone. */
+  /** The number of next writes that run alone, and this number after the next failure. */
   #alone = 0;
   #aloneAfterFailure = firstAlone;
 
-  constructor(parts: SharedWritesDependencies) {
+  constructor(parts: SharedWritesParts) {
     this.#parts = parts;
   }
 
@@ -99,7 +106,7 @@ export class SharedWrites implements Connection {
   async #runWaiting(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isSharing) {
       if (this.#isBusy) await this.#gather();
-      // Another loop may have begun a shared transaction in the meantime.
+      // The other loop may have begun a shared transaction in the meantime.
       if (this.#isSharing) break;
       const writes = this.#take();
       this.#isBusy = writes.length > 1;
@@ -184,14 +191,12 @@ export class SharedWrites implements Connection {
     connection: PostgresConnection,
   ): Promise<SentTransaction> {
     const began = connection.run("BEGIN", [], true);
-    const limited = connection.run(limits, [], true);
+    const settings = [limits, checks].map((text) => connection.run(text, [], true));
     const statements = writes.map(({ statement }) => run(connection, statement, true));
     const ended = connection.run("COMMIT", [], true);
-    const [begin, , commit, ...results] = await Promise.allSettled([
-      began,
-      limited,
-      ended,
-      ...statements,
+    const [[begin, commit], results] = await Promise.all([
+      Promise.allSettled([began, ended, ...settings]),
+      Promise.allSettled(statements),
     ]);
     // Without BEGIN, each statement was its own transaction.
     if (begin.status === "rejected") return { outcome: "separate", results };
@@ -232,6 +237,7 @@ export class SharedWrites implements Connection {
   }
 }
 
+/** The outcome of one promise, as `Promise.allSettled` returns it. */
 type Outcome<Value> =
   | { readonly status: "fulfilled"; readonly value: Value }
   | { readonly status: "rejected"; readonly reason: unknown };
@@ -248,4 +254,5 @@ function isCommitted(commit: Outcome<PostgresResult>): boolean {
   return commit.status === "fulfilled" && commit.value.command === "COMMIT";
 }
 
+/** Matches the statements that may share a transaction. */
 const writesRows = /^(?:INSERT|UPDATE|DELETE)\b/;

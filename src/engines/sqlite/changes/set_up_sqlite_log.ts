@@ -100,7 +100,10 @@ interface Installed {
   readonly isFresh: boolean;
 }
 
-/** Installs the triggers of a table. Outdated triggers have other names and are replaced. */
+/**
+ * Installs the triggers of a table. A trigger's name depends on its text, so that outdated triggers
+ * are found and replaced.
+ */
 async function installTriggers(
   table: TableInfo,
   { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,
@@ -118,8 +121,8 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Triggers store rows that a write may replace. Rows that earlier triggers stored are deleted,
-  // because they may have changed while there were no triggers.
+  // Triggers store rows that a write may replace. The rows that earlier triggers stored may be
+  // outdated, because rows may have changed without triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],

@@ -146,7 +146,10 @@ function draftTable(
   };
 }
 
-/** Returns the primary key, or else the smallest unique index of NOT NULL columns. */
+/**
+ * Returns the primary key, or else the smallest unique index whose columns are all NOT NULL.
+ * Columns of a view are never NOT NULL.
+ */
 function keyOf(
   uniques: readonly CatalogueUniqueIndex[],
   columns: readonly CatalogueColumn[],

@@ -1,4 +1,7 @@
-/** The statement that finds the first columns of Postgres indexes. The default schema is NULL. */
+/**
+ * The statement that finds the first columns of indexes in Postgres. The schema is NULL for tables
+ * of the default schema.
+ */
 export const leadingColumnsSql = `
   SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, t.relname, c.attname
   FROM pg_index AS i
