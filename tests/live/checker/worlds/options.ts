@@ -25,6 +25,8 @@ export interface WorldOptions {
   readonly memory: "all" | "few" | "none";
   /** Whether a backup is restored now and then, while the services run. */
   readonly restores: boolean;
+  /** Whether some writes of the API run at the same time: on Postgres they share a transaction. */
+  readonly together: boolean;
 }
 
 /** The options that are given. */
@@ -57,11 +59,12 @@ export function optionsOf(seed: number, machine: Machine, given: GivenOptions = 
     crashes,
     services,
   };
-  return {
-    ...drawn,
-    memory: given.memory ?? chance.pick(["all", "few", "none"] as const),
-    restores: given.restores ?? (mode === "triggers" && chance.once(4)),
-  };
+  const memory = given.memory ?? chance.pick(["all", "few", "none"] as const);
+  const restores = given.restores ?? (mode === "triggers" && chance.once(4));
+  // An aggregate of a moment between them is of no moment that the checker knows.
+  const mayBeTogether = engine === "postgres" && !drawn.aggregates;
+  const together = given.together ?? (mayBeTogether && !chance.once(3));
+  return { ...drawn, memory, restores, together };
 }
 
 function writerOf(
@@ -106,4 +109,5 @@ const knownValues: Readonly<Record<string, readonly string[]>> = {
   services: ["1", "2"],
   memory: ["all", "few", "none"],
   restores: ["true", "false"],
+  together: ["true", "false"],
 };

@@ -17,7 +17,14 @@ import { Sight } from "./sight.ts";
 import { Statements } from "./statements.ts";
 import { createTables } from "./tables.ts";
 import { macroturns, unlessStuck } from "./turns.ts";
-import { writeByApi, writeByProcedure, writeBySql, writeEach, type Writing } from "./writers.ts";
+import {
+  writeByApi,
+  writeByProcedure,
+  writeBySql,
+  writeEach,
+  writeTogether,
+  type Writing,
+} from "./writers.ts";
 import type { Database } from "../../../../src/db/database.ts";
 
 /** What a world needs to exist. */
@@ -225,13 +232,14 @@ class World {
   }
 
   async #writeOnce(): Promise<void> {
-    const { plan: { options: { mode, writer } } } = this.#parts;
+    const { plan: { options: { mode, writer, together } } } = this.#parts;
     const writing = this.#writing;
     const app = this.#app();
     // A row that an open transaction holds is waited for.
     const giveUpTransactions = () => this.#transactions.giveUp();
     if (this.#chance.once(3)) {
-      return await unlessStuck(() => writeByApi(app, writing), giveUpTransactions);
+      const write = together && this.#chance.once(2) ? writeTogether : writeByApi;
+      return await unlessStuck(() => write(app, writing), giveUpTransactions);
     }
     if (mode === "service" && (writer === "none" || this.#chance.once(2))) {
       return await writeByProcedure(app, writing);

@@ -127,15 +127,40 @@ export async function writeByApi(app: App, writing: Writing): Promise<void> {
   await request(app, writing, requests[path]);
 }
 
+/** Writes of the API at the same time, each of another row, so that their order makes no difference. */
+export async function writeTogether(app: App, writing: Writing): Promise<void> {
+  const { chance, statements, history, reader } = writing;
+  const all = Array.from({ length: 36 }, (_, index) => 1 + index);
+  const { items } = history.at(history.now);
+  const requests = chance.sample(all, 2 + chance.below(15)).map((id): WriteRequest => {
+    const body = { title: statements.text("api"), size: chance.below(9) };
+    const ownerId = chance.pick(["u1", "u2", "u3", null]);
+    // Some are of a row that is there: after many failures, writes would run alone.
+    if (!items.has(id) || chance.once(60)) {
+      return { method: "POST", path: "/api/items", body: { id, ...body, ownerId } };
+    }
+    return chance.once(8)
+      ? { method: "DELETE", path: `/api/items/${id}` }
+      : { method: "PATCH", path: `/api/items/${id}`, body };
+  });
+  await Promise.all(requests.map((request) => send(app, writing, request)));
+  history.add([], await history.read(reader.driver));
+}
+
 interface WriteRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
 }
 
-async function request(
+async function request(app: App, writing: Writing, request: WriteRequest): Promise<void> {
+  await send(app, writing, request);
+  writing.history.add([], await writing.history.read(writing.reader.driver));
+}
+
+async function send(
   app: App,
-  { chance, history, reader, findings, note }: Writing,
+  { chance, findings, note }: Writing,
   { method, path, body }: WriteRequest,
 ): Promise<void> {
   const user: UserName = chance.pick(users);
@@ -152,7 +177,6 @@ async function request(
   // A statement that the tables refuse is an error of the procedure that ran it.
   const isRefused = response.status >= 500 && response.status !== 503;
   if (isRefused && !path.includes("/rpc/")) findings.add("writes", `${line} ${answer}`);
-  history.add([], await history.read(reader.driver));
 }
 
 /** Whether the tables themselves refuse it: a key that is taken, or that leads nowhere. */
