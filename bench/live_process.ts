@@ -1,13 +1,13 @@
 /** A server of `live_bench.ts` in a separate process. */
 export interface LiveServer extends AsyncDisposable {
   readonly port: number;
-  /** Returns the resident memory of the process in bytes. */
+  /** What it holds of the machine's memory. */
   residentBytes(): Promise<number>;
-  /** Returns the processor time since the start of the process, in seconds. */
+  /** The time of processors that it has used since its start. */
   cpuSeconds(): Promise<number>;
 }
 
-/** Starts one of the compared servers over a database. */
+/** Starts a side over a database. */
 export async function startLiveServer(
   side: "ours" | "bare",
   database: string,
@@ -29,7 +29,7 @@ export async function startLiveServer(
       return Number(kilobytes) * 1024;
     },
     async cpuSeconds() {
-      // The name of the process precedes these fields, and may contain spaces.
+      // The name stands before, and may hold spaces.
       const fields = (await read("stat")).split(") ")[1]?.split(" ") ?? [];
       return (Number(fields[11]) + Number(fields[12])) / clockTicks;
     },
@@ -41,5 +41,5 @@ export async function startLiveServer(
   };
 }
 
-/** Clock ticks per second, on every Linux that Deno supports. */
+/** Of a second, on every Linux that Deno runs on. */
 const clockTicks = 100;

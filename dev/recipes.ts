@@ -92,7 +92,7 @@ async function filesOfErrors(): Promise<Set<string>> {
   return new Set(errors.map(({ path }) => path.slice(real.length + 1)));
 }
 
-/** An error that the compiler reports. */
+/** An error of the compiler. */
 interface CompilerError {
   readonly path: string;
   readonly line: number;

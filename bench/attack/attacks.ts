@@ -1,6 +1,6 @@
 /** What strangers send, as one would come upon it: nothing here knows how the service defends. */
 
-/** One request of an attacker. */
+/** One request. */
 export interface Sent {
   readonly method?: string;
   readonly path: string;
@@ -8,33 +8,33 @@ export interface Sent {
   readonly body?: string;
 }
 
-/** How each connection of an attack behaves until the attack ends. */
+/** What every connection of an attack does until its time is over. */
 export type Use =
-  /** Reads each response, then sends the next request. */
+  /** Reads each answer, then sends the next request. */
   | "reads"
-  /** Reads only the status, so that the service keeps the rest of the response. */
+  /** Reads the status and no more, so that the answer stays with the service. */
   | "never reads"
-  /** Disconnects a few milliseconds after each request. */
+  /** Leaves a few milliseconds after each request. */
   | "leaves"
   /** Reads a stream that does not end. */
   | "streams"
-  /** Sends only the beginning of a request. */
+  /** Sends no more than the beginning of a request. */
   | "half-sent"
-  /** Sends an endless body, one byte at a time. */
+  /** Sends a body that does not end, a byte at a time. */
   | "trickles";
 
-/** An attack that several connections carry out simultaneously. */
+/** An attack, which some connections carry out at once. */
 export interface Attack {
   readonly name: string;
   readonly use: Use;
   readonly request: (turn: number) => Sent;
-  /** Returns a change that a signed-in user sends several times per second during the attack. */
+  /** What a signed-in user changes during the attack, some times a second. */
   readonly change?: (turn: number) => Sent;
-  /** The numbers of connections. Default: one and fifty. */
+  /** Instead of one and fifty. */
   readonly connections?: readonly number[];
   /** The limit of file descriptors of the service. */
   readonly descriptors?: number;
-  /** Other clients also send requests that require a proof of work. */
+  /** Others also send requests that cost a proof of work. */
   readonly othersWork?: true;
 }
 
@@ -43,7 +43,7 @@ const user = { ...json, "x-user": "mallory" };
 
 const get = (path: string) => () => ({ path });
 
-/** Returns patterns of about 100 characters, which match at every character of an article. */
+/** Of about 100 characters each: what they find begins at every letter of an article. */
 function patterns(operator: string, count: number): string {
   const one = (index: number) =>
     `body${operator}"%${"a".repeat(60)}_${"a".repeat(index)}b${index}%"`;
@@ -57,7 +57,7 @@ const unknownFields = JSON.stringify(
 
 const expandingInclude = "/api/essays?limit=99&include=author(include:essays)";
 
-/** Returns a change of a row to `bytes` characters, different in each turn. */
+/** A change of a row of `bytes` letters, each time another one. */
 const articleOf = (bytes: number) => (turn: number) => ({
   method: "PATCH",
   path: "/api/articles/3",

@@ -1,27 +1,27 @@
 /**
- * Other clients of the attacked service, in a separate process: `others.ts PORT SECONDS [work]`.
- * Every ten milliseconds they read `/healthz` on a new connection, as probes of platforms do, and a
- * row by its key on an open connection. With `work`, they also read a row that requires a proof of
- * work, five times per second. Prints `ready`, and finally the figures as JSON.
+ * Other clients of the service under attack, in a process of its own: `others.ts PORT SECONDS
+ * [work]`. Every ten milliseconds it reads `/healthz`, each time on a new connection as the probes of
+ * platforms do, and a row by its key on one that stays open; with `work`, five times a second, also a
+ * row that costs a proof of work. Prints `ready`, and the figures as JSON at the end.
  */
 import { readAnswer } from "../load.ts";
 import { solve } from "../../src/client/pow/solve.ts";
 
-/** The waits of clients for one kind of request. */
+/** What one kind of request found. */
 export interface Waits {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
   readonly failures: number;
-  /** The reason of the first failure. */
+  /** The first failure. */
   readonly reason: string | null;
 }
 
-/** The waits of clients for all kinds of requests. */
+/** Of all kinds. */
 export interface OthersFigures {
   readonly healthz: Waits;
   readonly row: Waits;
-  /** Requests with a solved challenge. A status other than 200 is a failure. */
+  /** Requests with a solved challenge that got anything but 200. */
   readonly work: Waits | null;
 }
 
@@ -44,7 +44,7 @@ if (import.meta.main) {
 
 interface Watched {
   readonly path: string;
-  /** True if the connection stays open. */
+  /** Whether the connection stays open. */
   readonly isKept: boolean;
 }
 
@@ -69,12 +69,12 @@ async function watch(port: number, until: number, { path, isKept }: Watched): Pr
   });
 }
 
-/** Closes a connection. Returns null. */
+/** Null, for a connection that is closed or was never opened. */
 function closed(connection: Deno.TcpConn | null): null {
   try {
     connection?.close();
   } catch (error) {
-    // The timeout has closed the connection.
+    // The time limit has closed it.
     if (!(error instanceof Deno.errors.BadResource)) throw error;
   }
   return null;
@@ -99,8 +99,8 @@ async function watchWork(port: number, until: number): Promise<Waits> {
 }
 
 /**
- * Calls `ask` every `intervalMs`. If a call takes longer, the calls that should have begun before
- * its end count with its remaining time. Otherwise a long wait would be only one sample.
+ * Calls `ask` at every `intervalMs`. Where a call took longer, those that should have begun
+ * in between count with the rest of its time: else a wait of seconds would be one of many samples.
  */
 async function repeat(
   until: number,

@@ -9,49 +9,49 @@ import {
   text,
 } from "../../mod.ts";
 
-/** Small rows that other clients read by key. */
+/** Small rows, which another client reads by key. */
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
 
 const authors = table("authors", { id: integer().primaryKey(), name: text().notNull() });
 
-/** Rows of one author. */
+/** All of one author. */
 const posts = table("posts", {
   id: integer().primaryKey(),
   authorId: integer().notNull().as("author_id"),
   title: text().notNull(),
 });
 
-/** Rows of one author: 2 MB in total, and few enough that each row may include all of them. */
+/** All of one author: 2 MB, and few enough that each may include all. */
 const essays = table("essays", {
   id: integer().primaryKey(),
   authorId: integer().notNull().as("author_id"),
   body: text().notNull(),
 });
 
-/** Rows of one megabyte each. */
+/** A megabyte each. */
 const books = table("books", { id: integer().primaryKey(), body: text().notNull() });
 
-/** Rows of 10 MB in total. Each matches the beginning of any pattern of the letter a. */
+/** 10 MB that match the beginning of any pattern of the letter a. */
 const articles = table("articles", { id: integer().primaryKey(), body: text().notNull() });
 
-/** Rows of 40 MB in total, with different bodies. */
+/** 40 MB, every body another one. */
 const documents = table("documents", {
   id: integer().primaryKey(),
   n: integer().notNull(),
   body: text().notNull(),
 });
 
-/** Rows that a signed-in user writes. */
+/** What a signed-in user writes. */
 const uploads = table("uploads", { id: integer().primaryKey(), body: text().notNull() });
 
-/** The table of 5,000,000 rows for `scan_bench.ts`. */
+/** Of 5,000,000 rows, for `scan_bench.ts`. */
 const readings = table("readings", {
   id: integer().primaryKey(),
   n: integer().notNull(),
   label: text().notNull(),
 });
 
-/** The set of tables: those of the attacks, or the large table. */
+/** Whether the tables are those of the attacks or the large one. */
 export type Content = "attacks" | "scans";
 
 /** The resources: anonymous clients may read, and a signed-in user may write. */
@@ -113,7 +113,7 @@ export async function fill(db: Database, content: Content, scannedRows: number):
     isPostgres
       ? `repeat('${word}', ${count})`
       : `replace(hex(zeroblob(${count})), '00', '${word}')`;
-  // The rows are inserted in parts, because a statement must not take longer than 15 seconds.
+  // In parts, because no statement may take longer than a quarter of a minute.
   const insert = async (into: string, count: number, values: string) => {
     for (let first = 1; first <= count; first += rowsOfInsert) {
       await run(

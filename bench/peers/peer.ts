@@ -1,68 +1,71 @@
 import { rowsInTurn } from "../note_requests.ts";
 
-/** A service that users could choose instead of this one, as `peers_bench.ts` runs it. */
+/** A service that others would choose in place of this one, as `peers_bench.ts` runs it. */
 export interface Peer {
   readonly name: string;
-  /** Installs the peer if it is missing, and prepares its database in `folder`. */
+  /** Installs it, unless it is there, and prepares its database in `folder`. */
   prepare(place: PeerPlace): Promise<PreparedPeer>;
 }
 
-/** The folders, data and port of a peer. */
+/** Where a peer lives. */
 export interface PeerPlace {
   /** The folder for its programs, kept between runs. */
   readonly programs: string;
   /** The folder for its data, of one run. */
   readonly data: string;
-  /** A filled SQLite file with the table of `notes_database.ts`. */
+  /** A SQLite file with the table of `notes_database.ts`, filled. */
   readonly notes: string;
-  /** The port of 127.0.0.1 at which the peer must listen. */
+  /** The port of 127.0.0.1 on which its server has to listen. */
   readonly port: number;
 }
 
-/** A peer that can be started, with the same rows as all other peers. */
+/** A peer that can be started, with the same rows as all others. */
 export interface PreparedPeer {
   readonly version: string;
-  /** The command that starts the peer's server. */
+  /** The command of its server. */
   readonly command: readonly [program: string, ...args: readonly string[]];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly requests: PeerRequests;
 }
 
-/** The requests of the benchmark in the syntax of this peer. */
+/** The requests of the benchmark, as this peer spells them. */
 export interface PeerRequests {
-  /** Reads one row by its key. */
+  /** One row by its key. */
   readonly get: PeerRequest;
-  /** Lists the first 20 rows with a status and above a rank, in the order of rank. */
+  /** The first 20 rows with a status and over a rank, in the order of rank. */
   readonly list: PeerRequest;
-  /** Creates one row, which the response contains. */
+  /** One new row, which the answer shows. */
   readonly create: PeerRequest;
-  /** Changes the title of a row. Fails if the row has another version. Absent if unsupported. */
+  /**
+   * A new title of one row, refused where the row has another version than the request names.
+   * Absent where the peer has no such request.
+   */
   readonly patch?: PeerRequest;
 }
 
-/** A request that is sent repeatedly. */
+/** A request that is sent over and over. */
 export interface PeerRequest {
-  /** The status that every response must have. */
+  /** The status that every answer must have. */
   readonly status: number;
-  /** Returns the request as it is sent. `turn` counts the requests. */
+  /** The bytes on the wire; `turn` counts up. */
   text(turn: number): string;
 }
 
-/** The number of rows, whose keys are 1 to this number. */
+/** How many rows there are: keys are 1 to this. */
 export const rowCount = 100_000;
 
-/** Returns the key of a row, a different key in each turn. */
+/** A key of a row, another one each time. */
 export function keyOf(turn: number): number {
   return 1 + turn * 7919 % rowCount;
 }
 
-/** Returns a rank that some rows exceed. */
+/** A rank over which there are rows. */
 export function rankOf(turn: number): number {
   return turn % 900;
 }
 
-/** Returns a row to create, without its version and its time. */
+/** A row to create, without its version and the time. */
 export function noteOf(turn: number) {
   return {
     ownerId: "user-1",
@@ -73,7 +76,7 @@ export function noteOf(turn: number) {
   };
 }
 
-/** Returns GET requests for paths. Each of the `headers` ends with a line break. */
+/** GETs of the paths; `headers` end with a line break each. */
 export function getRequests(pathOf: (turn: number) => string, headers = ""): PeerRequest {
   return {
     status: 200,
@@ -81,7 +84,7 @@ export function getRequests(pathOf: (turn: number) => string, headers = ""): Pee
   };
 }
 
-/** Returns POST requests with rows as JSON. */
+/** POSTs of rows as JSON. */
 export function postRequests(
   path: string,
   rowOf: (turn: number) => unknown,
@@ -90,7 +93,7 @@ export function postRequests(
   return { status, text: (turn) => withJson("POST", path, headers, rowOf(turn)) };
 }
 
-/** Returns PATCH requests for all rows in rotation, each with the current version of its row. */
+/** PATCHes of all rows in their turn, with a version that is the row's. */
 export function patchRequests(
   spell: (
     row: number,

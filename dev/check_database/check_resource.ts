@@ -10,24 +10,24 @@ import { findVarying, pairRows } from "./keyless_rows.ts";
 import { isSameValue } from "./same_value.ts";
 import type { Served } from "./served.ts";
 
-/** The service and the database to compare, and the limits of the comparison. */
+/** What is compared, and how much of it. */
 export interface CheckContext {
   readonly served: Served;
   readonly oracle: Oracle;
-  /** The maximum number of compared rows of a table. */
+  /** The most rows of a table that are walked. */
   readonly maxRows: number;
 }
 
-/** The result of the comparison of one resource. */
+/** What the comparison of a resource came to. */
 export interface Checked {
   readonly rows: number;
-  /** The differences, each with the path of its request. */
+  /** Each with the path of the request. */
   readonly differences: readonly string[];
   /** Filters and orders that the service refuses for the type of their field. */
   readonly refused: number;
-  /** True if all pages were read. False if the rows of an export were compared instead. */
+  /** True if a walk reaches all rows; else their export was compared. */
   readonly isWalked: boolean;
-  /** Columns of a view whose values differ in each statement, so they cannot be compared. */
+  /** Columns of a view that have other values in each statement, which nothing can be compared with. */
   readonly varying: readonly string[];
 }
 
@@ -38,7 +38,7 @@ interface Page {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Compares all responses of a resource to reads with plain SQL. */
+/** Compares everything that a resource answers to reads with plain SQL. */
 export async function checkResource(
   resource: ResourceSchema,
   context: CheckContext,
@@ -55,7 +55,7 @@ class ResourceCheck {
   readonly #differences: string[] = [];
   #refused = 0;
   #hasKeys: boolean;
-  /** Columns of a view for which SQL itself returns different values each time. */
+  /** Columns of a view whose values SQL itself does not give twice. */
   #varying: ReadonlySet<string> = new Set();
 
   constructor(resource: ResourceSchema, table: OracleTable, context: CheckContext) {
@@ -68,7 +68,7 @@ class ResourceCheck {
   async run(): Promise<Checked> {
     const { fields, path, primaryKey } = this.#resource;
     const cells = await this.#select([], this.#context.maxRows);
-    // The order of rows with NULL in their key is undefined.
+    // Rows with NULL in their key are ordered by nothing else.
     this.#hasKeys &&= cells.every((row) =>
       fields.every(({ name }, at) => !primaryKey.includes(name) || row[at] !== null)
     );
@@ -97,7 +97,7 @@ class ResourceCheck {
     };
   }
 
-  /** Some Postgres types have no order or no equality, so SQL cannot verify the service. */
+  /** Some types of Postgres have no order, or no equality: there SQL says nothing to compare with. */
   async #whereSqlCompares(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -107,20 +107,20 @@ class ResourceCheck {
     }
   }
 
-  /** Reads and compares all rows. Returns null if the service refuses a further page. */
+  /** All rows, row for row and value for value; null if the service refuses a further page. */
   async #walk(cells: readonly (readonly Cell[])[]): Promise<readonly Row[] | null> {
     const rows: Row[] = [];
     let cursor = "";
     do {
       const path = this.#path({ limit: "100", ...(cursor === "" ? {} : { cursor }) });
       const { status, text } = await this.#context.served.get(path);
-      // A list in the order of varying values cannot continue, and the error says so.
+      // A list in an order of values that vary cannot continue, and says so.
       if (status === 400 && cursor !== "" && text.includes("--key")) return null;
       if (status !== 200) {
         this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
         return rows;
       }
-      // The cast is safe: the comparison detects any other shape of a page.
+      // The shape of a page, which the comparison shows to be so.
       const page = parse(text) as Page;
       rows.push(...page.items);
       cursor = page.nextCursor ?? "";
@@ -135,7 +135,7 @@ class ResourceCheck {
     return walked;
   }
 
-  /** Without a key, SQL has no comparable order. Therefore the rows are paired by their values. */
+  /** Without a key no order of SQL is that of a walk: the same rows, if it has all of them. */
   #pair(rows: readonly Row[], cells: readonly (readonly Cell[])[]) {
     if (cells.length === this.#context.maxRows) return cells.map(() => null);
     const pairs = pairRows(rows, cells, { ...this.#resource, varying: this.#varying });
@@ -165,7 +165,7 @@ class ResourceCheck {
   #sameLines(walked: readonly Row[], exported: readonly Row[]): void {
     const rows = walked.map((row) => this.#written(row));
     const lines = exported.map((row) => this.#written(row));
-    // Varying values change the order.
+    // Values that vary change the order.
     if (this.#varying.size > 0) rows.sort(), lines.sort();
     const wrong = rows.findIndex((row, index) => row !== lines[index]);
     if (wrong >= 0) this.#differ(this.#resource.path, `NDJSON differs at line ${wrong}`);
@@ -177,7 +177,7 @@ class ResourceCheck {
     ));
   }
 
-  /** Compares the keys of the first page in both directions. */
+  /** Both directions: the first page, by its keys. */
   async #order({ name }: FieldSchema): Promise<void> {
     const { primaryKey } = this.#resource;
     if (!this.#hasKeys || this.#varying.has(name)) return;
@@ -197,7 +197,7 @@ class ResourceCheck {
     }
   }
 
-  /** Compares filters by values that the table contains. */
+  /** By values that the table has. */
   async #filter(
     { name }: FieldSchema,
     cells: readonly Cell[],
@@ -248,14 +248,14 @@ class ResourceCheck {
       const row = rows[index] ?? {};
       const path = pathOfKey(this.#resource, row);
       const { status, text } = await this.#context.served.get(path);
-      // The cast is safe: the comparison detects any other shape of a row.
+      // The shape of a row, which the comparison shows to be so.
       if (status !== 200 || this.#written(parse(text) as Row) !== this.#written(row)) {
         this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
       }
     }
   }
 
-  /** Compares the related rows of some rows with the counts of SQL. */
+  /** The related rows, by what SQL counts for each of some rows. */
   async #include(name: string, rows: readonly Row[]): Promise<void> {
     const relation = this.#resource.relations.find((one) => one.name === name);
     const table = this.#context.served.tables.get(relation?.path ?? "");
@@ -275,7 +275,7 @@ class ResourceCheck {
         values: [values[place] as string | number],
       }));
       const stored = await this.#context.oracle.count(table, where);
-      // The number of included rows has a separate limit.
+      // A list has a limit of its own.
       if (related.length === stored || related.length === mostRelated && stored > mostRelated) {
         continue;
       }
@@ -305,10 +305,10 @@ class ResourceCheck {
     return this.#resource.primaryKey.map((column) => ({ column, descending: false }));
   }
 
-  /** Returns null if the service refuses the request, which is correct for some types. */
+  /** Null if the service refuses the request: for some types that is right. */
   async #read(path: string): Promise<Page | null> {
     const { status, text } = await this.#context.served.get(path);
-    // The cast is safe: the comparison detects any other shape of a page.
+    // The shape of a page, which the comparison shows to be so.
     if (status === 200) return parse(text) as Page;
     if (status === 400) this.#refused++;
     else this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
@@ -324,5 +324,5 @@ class ResourceCheck {
   }
 }
 
-/** The maximum number of related rows that an include returns for a row. */
+/** The most related rows of each row that an include gives. */
 const mostRelated = 100;

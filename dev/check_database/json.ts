@@ -1,4 +1,4 @@
-/** Parses JSON without loss of digits: whole numbers beyond 2^53 become bigints. */
+/** Parses JSON without losing digits of whole numbers: those beyond a double are bigints. */
 export function parse(text: string): unknown {
   return parseWithSource(
     text,
@@ -10,16 +10,16 @@ export function parse(text: string): unknown {
   );
 }
 
-/** Returns the JSON of a value for comparisons. */
+/** The JSON of a value, for comparisons. */
 export function print(value: unknown): string {
   return JSON.stringify(value, (_name, part) => typeof part === "bigint" ? String(part) : part);
 }
 
-/** The library's types do not contain the third argument of a reviver yet. */
+/** The third argument of a reviver is not in the library's types yet. */
 type ParseWithSource = (
   text: string,
   revive: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
 ) => unknown;
 
-// The cast is safe: the type above describes this function.
+// As the type above says.
 const parseWithSource = JSON.parse as ParseWithSource;

@@ -1,6 +1,6 @@
 import { isSource, projectPath } from "./project_path.ts";
 
-/** Forbids an empty catch. A catch translates a known error, or observes it and continues. */
+/** A catch translates a known error, or observes it and continues by contract, or does not exist. */
 export const noEmptyCatch: Deno.lint.Rule = {
   create(context) {
     if (!isSource(projectPath(context.filename))) return {};

@@ -29,7 +29,7 @@ function shortText() {
 }
 
 /** The description of the option `plans`. */
-export const plansOptionDescription = listOf(
+export const plansOption = listOf(
   "plans, { key, priceId, … }",
   group(
     {

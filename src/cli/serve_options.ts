@@ -4,7 +4,7 @@ import { defaultStore } from "./account_arguments.ts";
 const { port, host } = listenOptionDescriptions;
 
 /** Every option of the command line, with its type and its text in `--help`. */
-export const serveOptionDescriptions = {
+export const serveOptions = {
   port: {
     type: "string",
     short: "p",
@@ -19,7 +19,10 @@ export const serveOptionDescriptions = {
       "than the loopback reading needs the printed token",
     ],
   },
-  public: { type: "boolean", says: ["reading needs no token, whatever the address and the name"] },
+  public: {
+    type: "boolean",
+    says: ["reading needs no token, whatever the address and the name"],
+  },
   write: {
     type: "boolean",
     says: ["open DATABASE for writing; writes need the printed token"],
@@ -113,9 +116,7 @@ export const serveOptionDescriptions = {
 } as const;
 
 /** The section of `--help` about the options of the command that serves. */
-export const serveOptionsHelp: string = Object.entries(serveOptionDescriptions).map(helpOf).join(
-  "\n",
-);
+export const serveOptionsHelp: string = Object.entries(serveOptions).map(helpOf).join("\n");
 
 interface ShownOption {
   readonly short?: string;

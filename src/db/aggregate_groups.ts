@@ -1,4 +1,4 @@
-import { kindProperties } from "../schema/kinds/kind_properties.ts";
+import { kindFacts } from "../schema/kinds/kind_facts.ts";
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import { shortestDecimal, withScale } from "../schema/kinds/decimal_kind.ts";
@@ -35,7 +35,10 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Returns true if metrics may be inexact, because no comparison of the plan uses them. */
+/**
+ * Returns true if the plan may use faster metrics, which can be inexact. Metrics that a comparison
+ * uses must be exact.
+ */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;
@@ -102,7 +105,7 @@ function decodeValue(
  * column without a scale get their shortest form, because `1.5` and `1.50` are equal.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
-  const isOpen = kindProperties[column.kind].arithmetic === "decimal" && column.scale === null;
+  const isOpen = kindFacts[column.kind].arithmetic === "decimal" && column.scale === null;
   return isOpen && typeof value === "string" ? shortestDecimal(value) : value;
 }
 

@@ -10,7 +10,10 @@ export interface KvRecord {
   readonly claimId: string | null;
 }
 
-/** Encodes a record with its expiry, because Deno KV may delete the record later than that. */
+/**
+ * Encodes a value as a record of a Deno KV. The record itself contains its expiry, because the
+ * store only promises not to delete it earlier.
+ */
 export function encodeRecord(
   { value, expireInMs }: KeyValueMutation & { readonly kind: "set" },
   now: number,

@@ -15,7 +15,7 @@ export interface HealthListenerOptions {
     readonly port: number;
     readonly reusePort: boolean;
   };
-  /** Maximum number of connections whose requests the listener waits for. */
+  /** Number of connections on which the listener waits at the same time. */
   readonly maxWaiting: number;
   /** Responds to a request for `/healthz`. */
   readonly answer: (

@@ -11,7 +11,10 @@ export interface LiveQuery {
   readonly resource: string;
   readonly table: TableInfo;
   readonly reader: RowReader;
-  /** The scope, the filter of the request, and the condition "not deleted", combined with "and". */
+  /**
+   * The conjunction of the scope, the filter of the request, and the condition that the row is not
+   * deleted.
+   */
   readonly filter: Filter;
   readonly view: LiveView;
 }

@@ -108,7 +108,7 @@ export function createMetrics(): Metrics {
       return family("histogram", name, options, () => new Histogram(buckets));
     },
     onRead(update) {
-      // A new function for each call, so that the caller may add the same `update` twice.
+      // A separate function for each call, so that one function can be added twice.
       const entry = () => update();
       updates.add(entry);
       return () => void updates.delete(entry);

@@ -3,13 +3,13 @@ import type { Resource } from "../resource/model/resource.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
-import type { OpenapiInput } from "./openapi_input.ts";
+import type { ServiceFacts } from "./service_facts.ts";
 
 /** Returns the codes of the problems that a route of a resource may respond with. */
-export function possibleProblems(
+export function problemsOf(
   { endpoint, method, path }: Route,
   resource: Resource,
-  facts: OpenapiInput,
+  facts: ServiceFacts,
 ): readonly ProblemSlug[] {
   const { name, takesBody } = endpoint;
   const isWrite = method !== "GET";
@@ -50,7 +50,7 @@ function isPublic(accesses: Route["endpoint"]["accesses"], { policy }: Resource)
   return accesses.every((access) => policy.public.has(access) || policy.publicScopes.has(access));
 }
 
-function writeProblems({ isIdempotent }: OpenapiInput): readonly ProblemSlug[] {
+function writeProblems({ isIdempotent }: ServiceFacts): readonly ProblemSlug[] {
   return [
     "conflict",
     "query-too-expensive",
@@ -63,7 +63,10 @@ function writeProblems({ isIdempotent }: OpenapiInput): readonly ProblemSlug[] {
   ];
 }
 
-function tagProblems(name: Route["endpoint"]["name"], resource: Resource): readonly ProblemSlug[] {
+function tagProblems(
+  name: Route["endpoint"]["name"],
+  resource: Resource,
+): readonly ProblemSlug[] {
   const { etag } = resource;
   const isUpsert = name === "create" && etag !== null && mayUpsert(resource);
   const { conditional } = operationProperties[name];
@@ -76,7 +79,7 @@ function tagProblems(name: Route["endpoint"]["name"], resource: Resource): reado
 function protectionProblems(
   { endpoint }: Route,
   resource: Resource,
-  { challengesByWork }: OpenapiInput,
+  { challengesByWork }: ServiceFacts,
 ): readonly ProblemSlug[] {
   const protection = endpoint.protection(resource);
   if (protection === undefined) return [];

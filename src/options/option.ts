@@ -5,7 +5,7 @@ import { showValue } from "../problem/show_value.ts";
 export interface OptionLocation {
   /** The beginning of a message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The path of the option, `abuseProtection.pow.difficulty`, or "" for the configuration. */
+  /** The path of the option: `abuseProtection.pow.difficulty`. Empty for all options together. */
   readonly path: string;
 }
 
@@ -37,8 +37,8 @@ export interface OptionRules {
 }
 
 /**
- * The description of one option: the accepted values and the default. The checks, the defaults and
- * the tests of the documentation use this description. `T` is the type of the read value.
+ * The description of one option: the accepted values and the default. `T` is the type of the read
+ * value. The checks, the defaults and the tests of the docs use it.
  */
 export class Option<T> {
   readonly rules: OptionRules;
@@ -56,7 +56,10 @@ export class Option<T> {
     return new Option({ ...this.rules, isRequired: true });
   }
 
-  /** Returns a copy of this option that checks a value and returns the caller's own object. */
+  /**
+   * Returns a copy of this option that checks a value but does not convert it. Use it for an object
+   * whose functions the caller passes.
+   */
   asGiven<Given>(): Option<Given | undefined> {
     const { readParts } = this.rules;
     return new Option({
@@ -68,7 +71,10 @@ export class Option<T> {
     });
   }
 
-  /** Returns a copy of this option with an extra message for frequent mistakes, from `advice`. */
+  /**
+   * Returns a copy of this option with an extra message for frequent mistakes. `advice` returns
+   * null for any other value.
+   */
   advising(advice: (given: unknown) => string | null): Option<T> {
     return new Option({ ...this.rules, advice });
   }
@@ -139,7 +145,7 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
   });
 }
 
-/** Describes an object with arbitrary names. One description applies to all its values. */
+/** Describes an object with arbitrary names, whose values all follow one description. */
 export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({
     takes: "an object",

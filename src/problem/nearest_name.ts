@@ -1,7 +1,8 @@
 import { normalFormOf } from "./near_miss.ts";
 
 /**
- * Returns the name that is nearest to a misspelt name, or null. Error messages suggest the name.
+ * Returns the name that is nearest to a misspelt name, or null if no name is near. Error messages
+ * use this name as a hint.
  */
 export function nearestName(
   text: string,
@@ -39,7 +40,10 @@ export function nearestField(text: string, candidates: readonly string[]): strin
 
 const maxComparedLength = 100;
 
-/** Returns the end of a message, `. Did you mean "name"?`, or "" if no name is near. */
+/**
+ * Returns the end of a message about an unknown field: a question with the {@link nearestField}, or
+ * an empty string.
+ */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
   // The name is quoted as in a filter.

@@ -31,14 +31,14 @@ export interface ForeignKeyPart {
 }
 
 /** The indexes, constraints and foreign keys that a table's third argument declares. */
-export interface DeclaredConstraints
+export interface DescribedParts
   extends Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName"> {
   /** Functions that return the foreign keys, because a referenced table may be declared later. */
   readonly foreignKeys: readonly (() => ForeignKey)[];
 }
 
 /** The parts of a table whose declaration has no third argument. */
-export const noConstraints: DeclaredConstraints = {
+export const noParts: DescribedParts = {
   ...{ indexes: [], uniques: [], checks: [], foreignKeys: [], formerName: null },
 };
 
@@ -48,11 +48,11 @@ export const noConstraints: DeclaredConstraints = {
  * each delete of a referenced row would read the whole table. `referencing` are the columns with
  * single-column foreign keys. Throws an Error for a column of another table.
  */
-export function describeConstraints(
+export function describeParts(
   table: TableInfo,
   parts: readonly TablePart[],
   referencing: readonly string[],
-): DeclaredConstraints {
+): DescribedParts {
   const indexes: IndexInfo[] = [];
   const uniques: (readonly string[])[] = [];
   const checks: CheckInfo[] = [];
@@ -81,7 +81,10 @@ export function describeConstraints(
 
 const suffixes = { index: "idx", unique: "key" } as const;
 
-function ownColumns(columns: readonly ColumnLike<unknown>[], table: TableInfo): readonly string[] {
+function ownColumns(
+  columns: readonly ColumnLike<unknown>[],
+  table: TableInfo,
+): readonly string[] {
   return columns.map((column) => {
     const { dbName } = columnInfoOf(column);
     const owner = tableInfoOf(column);

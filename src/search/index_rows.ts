@@ -36,7 +36,7 @@ export async function indexRows(
 }
 
 /** Returns the index changes for rows that an open transaction has written. */
-export async function indexChangesInTransaction(
+export async function changesWithin(
   { index, versions }: IndexedTable,
   keys: readonly Key[],
   connection: Connection,

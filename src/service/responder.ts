@@ -12,7 +12,7 @@ export type SecurityHeaders = boolean | {
 };
 
 /** The description of the option `securityHeaders`. */
-export const securityHeadersOptionDescription = either(
+export const securityHeadersOption = either(
   flag(),
   group(
     {

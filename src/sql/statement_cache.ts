@@ -1,4 +1,4 @@
-/** The strings of a fragment of SQL. The values of the fragment are bound between the strings. */
+/** The strings of a fragment of SQL. Its values are bound between them. */
 export type SqlStrings = readonly string[];
 
 /**

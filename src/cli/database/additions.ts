@@ -4,7 +4,7 @@ import type { SqliteAdditions } from "../../db/driver_options.ts";
 import { textOf } from "../command_options.ts";
 
 /** The options that load SQL functions and SQLite extensions for a program that writes. */
-export const additionOptionDescriptions = {
+export const additionOptions = {
   functions: { type: "string" },
   extension: { type: "string", multiple: true },
 } as const;
@@ -20,7 +20,7 @@ export interface GivenAdditions {
   readonly additions?: SqliteAdditions;
 }
 
-/** Parses the options of {@link additionOptionDescriptions}. */
+/** Parses the options of {@link additionOptions}. */
 export function readAdditions(values: Readonly<Record<string, unknown>>): GivenAdditions {
   const extensions = [values.extension ?? []].flat().map(String);
   const functions = textOf(values.functions);
@@ -41,7 +41,10 @@ export function additionsByPath(
   };
 }
 
-/** Returns an error message if additions are named without a database, otherwise null. */
+/**
+ * Returns an error message if the arguments name SQL functions or extensions but no database.
+ * Otherwise returns null.
+ */
 export function loneAdditions(
   { additions }: GivenAdditions,
   database: string | null,

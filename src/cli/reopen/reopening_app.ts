@@ -19,7 +19,7 @@ interface Generation {
 }
 
 /** The schema checks that a request may wait for. */
-export interface SchemaChecks {
+export interface Looks {
   /** Resolves when a running check has ended. */
   readonly ended: () => Promise<void>;
   /** The schema version at the last check, or null if the version is unknown. */
@@ -28,8 +28,11 @@ export interface SchemaChecks {
   readonly current: () => Promise<unknown>;
 }
 
-/** Creates a replaceable app that checks tables before describing them and repeats failed reads. */
-export function reopeningApp(first: App, looks: SchemaChecks): ReopeningApp {
+/**
+ * Creates an app that can be replaced. The app checks the tables before it describes them, and
+ * repeats a failed read after a check.
+ */
+export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
   let isClosing = false;

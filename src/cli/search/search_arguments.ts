@@ -1,5 +1,5 @@
 import {
-  additionOptionDescriptions,
+  additionOptions,
   type GivenAdditions,
   loneAdditions,
   readAdditions,
@@ -60,7 +60,7 @@ export function parseSearchArguments(
 const options = {
   config: { type: "string", short: "c" },
   schema: { type: "string" },
-  ...additionOptionDescriptions,
+  ...additionOptions,
   help: { type: "boolean", short: "h" },
 } as const;
 

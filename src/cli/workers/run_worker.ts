@@ -175,7 +175,10 @@ function filterPort(
   }
 }
 
-/** Milliseconds in which a replaced worker serves its queue and one last request per connection. */
+/**
+ * How long a replaced worker still serves requests, in milliseconds. It serves queued connections
+ * and one more request on each open connection.
+ */
 const quietMs = 1_000;
 
 /** Resolves once the app is ready. Resolves immediately for an app without a readiness check. */

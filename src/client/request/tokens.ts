@@ -16,7 +16,10 @@ export interface Tokens {
   after(refused: Token): Promise<Token>;
 }
 
-/** Creates tokens from a source. Requests that were refused together cause only one new call. */
+/**
+ * Creates tokens from a source. The source is called once for each request, and once for all
+ * requests that were refused together.
+ */
 export function createTokens(source: CreateClientOptions["token"]): Tokens {
   let refreshes = 0;
   let refreshing: Promise<Token> | null = null;

@@ -7,7 +7,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 export interface ChangesOptions {
   /**
    * The mode. `"triggers"`, the default: the database records every change, by any program.
-   * `"service"`: only writes of this service are recorded, for databases that permit no trigger.
+   * `"service"`: only writes of this service are recorded, for databases in which no trigger may be
+   * installed.
    */
   readonly mode?: "triggers" | "service" | undefined;
   /**
@@ -19,11 +20,11 @@ export interface ChangesOptions {
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
   /** How long changes are kept, in milliseconds. Default: one hour. Minimum: five minutes. */
   readonly retentionMs?: number | undefined;
-  /** The approximate maximum of changes that are kept for over five minutes. Default: 1,000,000. */
+  /** The approximate number of changes to keep for over five minutes. Default: 1,000,000. */
   readonly maxRows?: number | undefined;
 }
 
-/** The minimum of the option `retentionMs`. Readers of the log never lag for five minutes. */
+/** The minimum of the option `retentionMs`. No reader of the log lags for so long. */
 export const minRetentionMs = 300_000;
 
 const recordedColumn = testedValue<ColumnLike<unknown>>(
@@ -36,7 +37,7 @@ const recordedColumn = testedValue<ColumnLike<unknown>>(
 });
 
 /** The description of the option `changes`. Without `mode`, existing tables keep their mode. */
-export const changesOptionDescriptions = group(
+export const changesOptions = group(
   {
     mode: oneOf("triggers", "service"),
     schema: textLike("the name of a schema", /^[^\0]+$/),
@@ -58,10 +59,12 @@ export interface ResolvedChangesOptions {
 
 /** Fills in the defaults of the option `changes`. Throws a plain Error for invalid values. */
 export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {
-  const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } =
-    changesOptionDescriptions.read(
-      options,
-      { subject: "Cannot start", path: "changes" },
-    );
+  const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } = changesOptions.read(
+    options,
+    {
+      subject: "Cannot start",
+      path: "changes",
+    },
+  );
   return { mode, schema, exclude: new Set(exclude.map(columnInfoOf)), retentionMs, maxRows };
 }

@@ -116,7 +116,10 @@ function imageBatches(
   return batches;
 }
 
-/** Splits filters into parts whose bound values and columns fit into one statement each. */
+/**
+ * Splits filters into parts that fit into one statement each. A statement has a limited number of
+ * bound values and of columns.
+ */
 export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,

@@ -9,7 +9,10 @@ export interface NeededParts {
   readonly search: boolean;
 }
 
-/** Returns the changes that a service will make in the database, each as a part of a sentence. */
+/**
+ * Returns descriptions of the changes that a service with write access will make in the database.
+ * Each is a part of a sentence.
+ */
 export async function missingParts(
   driver: Driver,
   { log, search }: NeededParts,

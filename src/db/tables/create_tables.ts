@@ -65,7 +65,10 @@ async function create(
   }
 }
 
-/** Returns the table without some foreign keys, and these keys: their targets are created later. */
+/**
+ * Returns the table without some foreign keys, and these keys, which are added later. Postgres
+ * accepts no reference to a missing table.
+ */
 function split(
   table: TableInfo,
   after: readonly TableInfo[],

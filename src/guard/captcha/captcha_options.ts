@@ -57,7 +57,10 @@ export function resolveCaptchaOptions(
   return { verifier, tokenHeader };
 }
 
-/** Throws if an option names a CAPTCHA action that the verifier cannot check. */
+/**
+ * Throws if an option names a CAPTCHA action that the verifier cannot check. `subject` is the
+ * beginning of the message.
+ */
 export function requireCaptchaAction(
   { provider, hasActions = true }: CaptchaVerifier,
   subject: string,
@@ -65,7 +68,7 @@ export function requireCaptchaAction(
   if (!hasActions) throw new Error(`${subject} names an action, and ${provider} knows none`);
 }
 
-/** Returns true for a verifier whose provider and site key are valid in HTTP headers. */
+/** Returns true if a value is a verifier. Two of its members must be valid in headers. */
 function isVerifier(verifier: unknown): boolean {
   return typeof verifier === "object" && verifier !== null && "verify" in verifier &&
     typeof verifier.verify === "function" &&

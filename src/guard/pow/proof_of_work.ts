@@ -36,11 +36,14 @@ export interface ProofOfWork {
 
 /** A solution that a request has marked as used. */
 export interface UsedSolution {
-  /** Makes the solution of a refused request usable again, at most `maxReturns` times. */
+  /**
+   * Makes the solution usable again, because the request was refused. Has no effect if this
+   * happened too often, or if the store does not respond.
+   */
   returnUnused(): Promise<void>;
 }
 
-/** The options of the service for proof of work. */
+/** The options of the service's side of proof of work. */
 export interface ProofOfWorkOptions {
   /** The first secret signs challenges, and all secrets verify them. */
   readonly secrets: readonly string[];
@@ -79,7 +82,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     if (typeof solution === "string") return solution;
     const { id, claimUntilMs } = solution;
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // Reads the number of returns only now, because another request may have increased it.
+    // The number of returns is read only now, because another request may have increased it.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
     // If the store fails here, the solution is not marked as used, so the client can send it again.

@@ -59,7 +59,10 @@ function namesOf({ email, address }: LoginSubjects): readonly string[] {
   return [`account ${email}`, `address ${group}`, `network ${networkOfAddress(group)}`];
 }
 
-/** Returns the /24 (IPv4) or /48 network (IPv6) of an address, which one customer usually has. */
+/**
+ * Returns the /24 network of an IPv4 address, or the /48 network of an IPv6 address. Usually one
+ * customer has such a network.
+ */
 export function networkOfAddress(group: string): string {
   return group.includes(":")
     ? group.split(":").slice(0, 3).join(":")

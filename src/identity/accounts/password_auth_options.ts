@@ -51,9 +51,9 @@ export interface PasswordAuthOptions {
 /** A table of users: a declared table, or a table that introspection describes. */
 export type UserTable = TableLike<unknown, unknown> | TableInfo;
 
-/** The options for accounts in a table of the application. */
+/** The options for accounts in a table of the deployer's. */
 export interface UsersOptions {
-  /** The table that contains the accounts. */
+  /** The table. */
   readonly table: UserTable;
   /** The database of the table. Default: the database of the app. */
   readonly db?: Database | undefined;

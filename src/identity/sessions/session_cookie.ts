@@ -39,6 +39,7 @@ export class SessionCookie {
   #host: string | null = null;
   #isSecureHost = true;
 
+  /** Creates the cookie's settings. */
   constructor({ sameSite = "Lax", secure }: SessionCookieOptions) {
     this.#sameSite = sameSite;
     this.#secure = secure;
@@ -85,7 +86,7 @@ export class SessionCookie {
 
   #isSecureAt(host: string | null, url: string): boolean {
     if (this.#secure !== undefined) return this.#secure;
-    // The result is remembered, because nearly all requests have the same host.
+    // Nearly all requests have the same host.
     if (host === null || host !== this.#host) {
       this.#isSecureHost = !isLoopback(hostName(host, url));
       this.#host = host;

@@ -62,6 +62,7 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #trusted: CredentialCache;
 
+  /** Creates the sessions. Reads nothing yet. */
   constructor(options: SessionsOptions) {
     const { runtime: { clock }, recheckMs } = options;
     this.#options = options;
@@ -74,7 +75,7 @@ export class Sessions {
 
   /** Returns the user of a session token, or null for an unknown token or an ended session. */
   identify(token: string): MaybePromise<Identification | null> {
-    // The characters of a token are checked after the lookup, because nearly all tokens are known.
+    // The lookup precedes the check of the characters, because nearly all tokens are known.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 
@@ -149,7 +150,7 @@ export class Sessions {
     const { idleMs } = this.#options;
     const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
     const expireInMs = Math.max(1, Math.ceil(leftMs));
-    // A user can log in any number of times. A full store drops sessions of such a user first.
+    // A user can log in any number of times, so a new session replaces only sessions of this user.
     const share = `session ${record.userId}`;
     return { kind: "set", key, value: record, expireInMs, share } as const;
   }

@@ -1,10 +1,14 @@
-/** A semaphore that runs a limited number of jobs at a time, in the order of their arrival. */
+/**
+ * A semaphore that runs a limited number of jobs at a time, in the order of their arrival. It
+ * prevents many callers from overloading the database.
+ */
 export class Semaphore {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
+  /** Creates a semaphore without jobs. */
   constructor(maxRunning: number, maxWaiting: number) {
     this.#maxRunning = maxRunning;
     this.#maxWaiting = maxWaiting;

@@ -25,7 +25,10 @@ export interface DrizzleTable {
 export interface DrizzleColumn {
   /** Name of the column in the database. */
   readonly name: string;
-  /** True if the name is the property's name, which Drizzle's older release line may convert. */
+  /**
+   * True if the column has the property's name. Drizzle's older release line may still convert the
+   * name.
+   */
   readonly keyAsName?: boolean;
   /** The table that contains the column. */
   readonly table: DrizzleTable;

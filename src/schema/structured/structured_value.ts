@@ -1,4 +1,4 @@
-import { kindProperties } from "../kinds/kind_properties.ts";
+import { kindFacts } from "../kinds/kind_facts.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import type { ColumnInfo, ValueShape } from "../table_info.ts";
 import { requireStorableText } from "../kinds/text_kind.ts";
@@ -38,6 +38,7 @@ function isText(value: unknown, pattern: RegExp): value is string {
   return true;
 }
 
+/** Maximum number of dimensions of a Postgres array. */
 const maxDimensions = 6;
 
 function fromList(
@@ -65,7 +66,11 @@ export function hasDimensions({ element }: ShapeOf<"list">): boolean {
     element.databaseType?.shape.kind === "map";
 }
 
-function fromRecord(value: unknown, { fields }: ShapeOf<"record">, kindOf: KindOfColumn): unknown {
+function fromRecord(
+  value: unknown,
+  { fields }: ShapeOf<"record">,
+  kindOf: KindOfColumn,
+): unknown {
   const members = membersOf(value);
   const unknown = [...members.keys()].find((name) => !fields.some((field) => field.name === name));
   if (unknown !== undefined) {
@@ -108,7 +113,7 @@ function fromMember(
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
     // A string may be a value that JSON lacks, such as `NaN`. Postgres validates such strings.
-    if (typeof value === "string" && !kindProperties[column.kind].isWholeInJson) {
+    if (typeof value === "string" && !kindFacts[column.kind].isWholeInJson) {
       requireStorableText(value);
       return value;
     }

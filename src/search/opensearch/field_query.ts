@@ -3,19 +3,22 @@ import type { SearchQuery, SearchTerm } from "../search_query.ts";
 
 type Clause = Record<string, unknown>;
 
-/** Returns the field name for a column position, because OpenSearch rejects some column names. */
+/**
+ * Returns the name of the document field for a column position, because a column name may be
+ * invalid in OpenSearch.
+ */
 export function fieldName(position: number): string {
   return `f${position}`;
 }
 
 /** The OpenSearch mapping of a field. */
-export const wordsFieldMapping: Clause = {
+export const wordsField: Clause = {
   type: "text",
   analyzer: "whitespace",
   // Frequencies of words in all documents must not affect the order of a user's documents.
   similarity: "boolean",
   norms: false,
-  // Prefixes of up to 19 letters are indexed. For longer ones, all words with the prefix are read.
+  // An indexed prefix is looked up like a word. Other prefixes need a read of all their words.
   index_prefixes: { min_chars: 1, max_chars: 19 },
 };
 
@@ -54,6 +57,9 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/** A prefix may match any number of words. With a limit, other users' words would affect hits. */
+/**
+ * The prefix at the end of a phrase may match any number of words. With a limit, words of other
+ * users would affect the hits.
+ */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

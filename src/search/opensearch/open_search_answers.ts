@@ -8,7 +8,7 @@ export interface Hit {
 }
 
 /** The names, the uuid and the metadata of an index, as a server returns them. */
-export interface IndexMetadata {
+export interface IndexFacts {
   /** Name of the index itself, not of an alias that refers to it. */
   readonly name: string;
   /** The server's id of the index. If the index is created again, it has a different id. */
@@ -40,7 +40,7 @@ export interface BulkOutcome {
 /**
  * Reads the hits of a search response. Throws a plain Error unless the response contains all hits.
  */
-export function readHits(body: unknown): readonly Hit[] {
+export function hitsOf(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
     throw new Error("OpenSearch did not answer for all of its shards");
   }
@@ -62,8 +62,11 @@ export function isMissingIndex(body: unknown): boolean {
   return member(member(body, "error"), "type") === "index_not_found_exception";
 }
 
-/** Reads metadata of indexes from a response. Throws a plain Error for an unexpected response. */
-export function readIndexMetadata(body: unknown): readonly IndexMetadata[] {
+/**
+ * Reads the metadata of the indexes with a name or alias from a response. Throws a plain Error for
+ * an unexpected response.
+ */
+export function indexFacts(body: unknown): readonly IndexFacts[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw strange;
   return Object.entries(body).map(([name, facts]) => {
     const mappings = member(facts, "mappings");
@@ -73,7 +76,7 @@ export function readIndexMetadata(body: unknown): readonly IndexMetadata[] {
       ? null
       : { shape: member(service, "shape"), filled: member(service, "filled") };
     return {
-      ...{ name, uuid: readIndexUuid(facts), meta },
+      ...{ name, uuid: uuidOf(facts), meta },
       aliases: Object.keys(Object(member(facts, "aliases"))),
       fields: Object.keys(Object(member(mappings, "properties"))),
     };
@@ -81,7 +84,7 @@ export function readIndexMetadata(body: unknown): readonly IndexMetadata[] {
 }
 
 /** Reads the uuid in the settings of an index. Throws a plain Error if there is none. */
-export function readIndexUuid(facts: unknown): string {
+export function uuidOf(facts: unknown): string {
   const uuid = member(member(member(facts, "settings"), "index"), "uuid");
   if (typeof uuid !== "string") throw strange;
   return uuid;
@@ -102,7 +105,7 @@ export function isServer(body: unknown): boolean {
  * confirms individually count as written. A change does not fail if the index has a newer version,
  * or if the document to delete is missing.
  */
-export function readBulkOutcome(
+export function bulkOutcome(
   body: unknown,
   targets: readonly BulkTarget[],
   index: string,

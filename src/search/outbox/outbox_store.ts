@@ -1,19 +1,14 @@
 import { HotKeys } from "../../kv/hot_keys.ts";
 import type { KeyValue, KeyValueEntry, KeyValueMutation } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import {
-  type DocumentName,
-  type OutboxEntry,
-  type OutboxQueuePosition,
-  queuePositionOf,
-} from "./outbox_entry.ts";
+import { type DocumentName, type OutboxEntry, type OutboxPlace, placeOf } from "./outbox_entry.ts";
 import { outboxKeys } from "./outbox_keys.ts";
 
 /** Changes an entry. The function must be pure, because it may run again. Null means no entry. */
 export type ChangeEntry = (entry: OutboxEntry | null) => OutboxEntry | null;
 
 /** A due or dead entry: its document, the time at which it is due or became dead, and its age. */
-export interface QueuedDocument extends DocumentName {
+export interface PlacedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
   readonly isLeased: boolean;
@@ -32,6 +27,7 @@ export class OutboxStore {
   /** Writes entries together with their documents. Only a few documents fit into one commit. */
   readonly #large: HotKeys;
 
+  /** Creates the object without calling the store. The owner of the store closes it. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;
@@ -78,14 +74,14 @@ export class OutboxStore {
 
   /** Returns the first due entries, or the first dead entries, ordered by time. */
   async places(
-    kind: OutboxQueuePosition["kind"],
+    kind: OutboxPlace["kind"],
     limit: number,
-  ): Promise<readonly QueuedDocument[]> {
+  ): Promise<readonly PlacedDocument[]> {
     return (await this.#store.list({ prefix: outboxKeys.places(kind), limit })).map(asPlaced);
   }
 
   /** Yields all due entries, or all dead entries, ordered by time. */
-  async *everyPlace(kind: OutboxQueuePosition["kind"]): AsyncGenerator<QueuedDocument> {
+  async *everyPlace(kind: OutboxPlace["kind"]): AsyncGenerator<PlacedDocument> {
     const prefix = outboxKeys.places(kind);
     let after: KeyValueEntry["key"] | undefined;
     for (;;) {
@@ -97,9 +93,9 @@ export class OutboxStore {
   }
 
   /**
-   * Reserves versions for writes to indexes, and returns the first. The first version is at least
-   * `atLeast`, and greater than all versions that were reserved before, even in a store that was
-   * replaced.
+   * Reserves versions for writes to indexes, and returns the first. The first version is greater
+   * than all versions reserved before, at least `atLeast`, and greater than the versions of an
+   * earlier store.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {
@@ -164,8 +160,8 @@ function besideOf(
   after: OutboxEntry | null,
 ): readonly KeyValueMutation[] {
   const mutations: KeyValueMutation[] = [];
-  const from = before === null ? null : queuePositionOf(before);
-  const to = after === null ? null : queuePositionOf(after);
+  const from = before === null ? null : placeOf(before);
+  const to = after === null ? null : placeOf(after);
   if (after !== null && to !== null) {
     mutations.push({ kind: "set", key: outboxKeys.place(name, to), value: placedOf(after) });
   }
@@ -178,14 +174,14 @@ function besideOf(
   return mutations;
 }
 
-function placedOf(entry: OutboxEntry): Omit<QueuedDocument, "at"> {
+function placedOf(entry: OutboxEntry): Omit<PlacedDocument, "at"> {
   const { index, docId, since, lease, readyRevision } = entry;
   return { index, docId, since, isLeased: lease !== null, hasWork: readyRevision !== null };
 }
 
-function asPlaced({ key, value }: KeyValueEntry): QueuedDocument {
+function asPlaced({ key, value }: KeyValueEntry): PlacedDocument {
   // The cast is safe: no other code writes below this prefix. The key's fourth part is the time.
-  return { ...(value as Omit<QueuedDocument, "at">), at: Number(key[3]) };
+  return { ...(value as Omit<PlacedDocument, "at">), at: Number(key[3]) };
 }
 
 function asEntry(value: unknown): OutboxEntry | null {

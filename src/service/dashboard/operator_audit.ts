@@ -14,6 +14,7 @@ export class OperatorAudit {
   readonly #observe: Observer;
   readonly #entries: AuditEntry[] = [];
 
+  /** Creates an audit without entries. */
   constructor(clock: Clock, observe: Observer) {
     this.#clock = clock;
     this.#observe = observe;

@@ -93,7 +93,10 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/** Returns the event's members for an invoice. The paid price is the variant at that time. */
+/**
+ * Returns the event's members that describe an invoice. The paid price is the variant at the time
+ * of the invoice.
+ */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {

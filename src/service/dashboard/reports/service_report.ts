@@ -1,12 +1,7 @@
 import type { Report } from "../report.ts";
-import {
-  describeResources,
-  type ResourceDescription,
-  type ServedResources,
-} from "../resource_description.ts";
+import { factsOfResources, type ResourceFacts, type ServedResources } from "../resource_facts.ts";
 
-export interface ServiceReportDependencies
-  extends Omit<ServiceReport, "resources">, ServedResources {}
+export interface ServiceReportParts extends Omit<ServiceReport, "resources">, ServedResources {}
 
 export interface ServiceReport {
   readonly name: string;
@@ -17,7 +12,7 @@ export interface ServiceReport {
   readonly features: DashboardFeatures;
   /** The base path of the resources, such as `/api`. Views as a user have the same path. */
   readonly basePath: string;
-  readonly resources: readonly ResourceDescription[];
+  readonly resources: readonly ResourceFacts[];
   /** The configuration without secrets. */
   readonly configuration: unknown;
 }
@@ -36,11 +31,11 @@ export interface DashboardFeatures {
 
 /** Creates the report of the service: its resources with their rights, and its configuration. */
 export function createServiceReport(
-  { resources, prefix, ...facts }: ServiceReportDependencies,
+  { resources, prefix, ...facts }: ServiceReportParts,
 ): Report {
   const described: Report["answer"] = (): ServiceReport => ({
     ...facts,
-    resources: describeResources({ ...facts, resources, prefix }),
+    resources: factsOfResources({ ...facts, resources, prefix }),
   });
   return { name: "service", method: "GET", answer: described };
 }

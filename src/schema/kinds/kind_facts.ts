@@ -1,8 +1,11 @@
 import type { ColumnKind } from "../kind.ts";
 
 /** The properties of a column kind on which other modules depend. */
-export interface KindProperties {
-  /** The family of the kind, or null. Values of kinds in one family can be compared exactly. */
+export interface KindFacts {
+  /**
+   * The family of the kind. Values of kinds in one family can be compared exactly. Null if
+   * comparisons are inexact.
+   */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
   /** The arithmetic of sums and averages, or null for kinds without arithmetic. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
@@ -26,7 +29,7 @@ export interface KindProperties {
   readonly special: RegExp | null;
 }
 
-const plain: KindProperties = {
+const plain: KindFacts = {
   family: null,
   arithmetic: null,
   json: "string",
@@ -43,7 +46,7 @@ const plain: KindProperties = {
 const whole = { ...plain, family: "number", arithmetic: "whole", isPlainInImages: true } as const;
 const notANumber = /^(?:NaN|-?Infinity)$/;
 
-export const kindProperties: Readonly<Record<ColumnKind, KindProperties>> = {
+export const kindFacts: Readonly<Record<ColumnKind, KindFacts>> = {
   text: {
     ...{ ...plain, family: "text", generates: "key", isQuotedInSql: true },
     ...{ isLong: true, isPlainInImages: true, isWholeInJson: true },
@@ -80,7 +83,7 @@ export const kindProperties: Readonly<Record<ColumnKind, KindProperties>> = {
 
 /** Returns true if a column stores only whole numbers. */
 export function isWhole({ kind }: { readonly kind: ColumnKind }): boolean {
-  return kindProperties[kind].arithmetic === "whole";
+  return kindFacts[kind].arithmetic === "whole";
 }
 
 /**

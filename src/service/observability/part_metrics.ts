@@ -12,15 +12,18 @@ export interface MeasuredHub {
 }
 
 /** The components of an app that count their own events. */
-export interface MeasuredComponents {
+export interface MeasuredParts {
   readonly hubs: { all(): readonly MeasuredHub[] };
   readonly databases: Iterable<MeasuredDriver>;
   /** The search outbox, or null for an app without one. */
   readonly outbox: { stats(): Promise<OutboxStats> } | null;
 }
 
-/** Registers metrics of an app's components. In a shared registry, they are sums over all apps. */
-export function registerComponentMetrics(metrics: Metrics, parts: MeasuredComponents): () => void {
+/**
+ * Registers the metrics of an app's components. The metrics are computed when they are read. If
+ * several apps share a registry, each metric is the sum.
+ */
+export function registerPartMetrics(metrics: Metrics, parts: MeasuredParts): () => void {
   const share = new MetricsShare(metrics);
   const add = { metrics, share };
   addStreamMetrics(add, parts.hubs);
@@ -39,7 +42,7 @@ interface Adding {
   readonly share: MetricsShare;
 }
 
-function addStreamMetrics({ metrics, share }: Adding, hubs: MeasuredComponents["hubs"]): void {
+function addStreamMetrics({ metrics, share }: Adding, hubs: MeasuredParts["hubs"]): void {
   const labels = ["kind"];
   const help = (what: string) => ({ help: `Live streams ${what}, by kind.`, labels });
   const open = metrics.gauge("resource_api_streams_open", help("that are open"));
@@ -121,7 +124,7 @@ function addPoolMetrics({ metrics, share }: Adding, name: string, usage: () => P
 
 function addOutboxMetrics(
   { metrics, share }: Adding,
-  outbox: NonNullable<MeasuredComponents["outbox"]>,
+  outbox: NonNullable<MeasuredParts["outbox"]>,
 ): void {
   const entries = metrics.gauge("resource_api_search_outbox_entries", {
     help: "Entries of the search outbox, by state; NaN while its store does not answer.",
