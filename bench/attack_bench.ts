@@ -1,15 +1,14 @@
 /**
- * Attacks on a service with the default limits, of one connection and of fifty, while another
- * client measures how long it waits for `/healthz` and for a row by its key:
+ * Attacks a service with default limits through one and fifty connections. Concurrently, another
+ * client measures the response times of `/healthz` and of a row by its key:
  *
- *     deno task bench:attack                       # ten seconds each, SQLite and Postgres
- *     deno task bench:attack --seconds 60          # as in docs/reliability.md
- *     deno task bench:attack --engines sqlite,node-sqlite --only "patterns"
- *     deno task bench:attack --postgres postgres://…/scratch
+ * deno task bench:attack # ten seconds each, SQLite and Postgres deno task bench:attack --seconds
+ * 60 # as in docs/reliability.md deno task bench:attack --engines sqlite,node-sqlite --only
+ * "patterns" deno task bench:attack --postgres postgres://…/scratch
  *
- * Each attack is on a process of its own; what other clients wait is compared with what they wait
- * from the same process before the attack. Prints a table, and ends with exit code 1 when a limit is
- * exceeded. `scan_bench.ts` is about a table of millions of rows.
+ * Each attack has a separate service process, whose response times before and during the attack are
+ * compared. Prints a table. The exit code is 1 if a limit is exceeded. `scan_bench.ts` measures a
+ * table of millions of rows.
  */
 import { parseArgs } from "node:util";
 import type { Got } from "./attack/attacker.ts";
@@ -36,7 +35,7 @@ const { values: options } = parseArgs({
 const seconds = Number(options.seconds);
 const baselineSeconds = 3;
 
-/** What no attack may exceed. */
+/** The limits that no attack may exceed. */
 const limits = { residentMb: 600, delayMs: 50 };
 
 console.log(
@@ -62,7 +61,7 @@ interface Target extends BenchDatabase {
   readonly connections: number;
 }
 
-/** Gives whether the service held out. */
+/** Runs one attack and prints its figures. Returns true if the service stayed within the limits. */
 async function measure(attack: Attack, target: Target): Promise<boolean> {
   await using service = await startService(target.url, "attacks", {
     isVerbose: options.verbose,
@@ -83,11 +82,11 @@ async function measure(attack: Attack, target: Target): Promise<boolean> {
 
 interface MemoryFigures {
   readonly peakMb: number;
-  /** Whether the service has ended. */
+  /** True if the service process has ended. */
   readonly hasEnded: boolean;
 }
 
-/** The peak is the kernel's; of a service that has ended, the last one seen. */
+/** The kernel reports the peak. If the service has ended, the last observed peak is used. */
 function watchMemory({ pid, isAlive }: Process): { stop(): Promise<MemoryFigures> } {
   let peakMb = 0;
   const look = async () => {

@@ -1,4 +1,4 @@
-/** The part of better-sqlite3 that the benchmark uses; the package ships no types. */
+/** The part of better-sqlite3 that the benchmarks use, because the package contains no types. */
 declare class Database {
   constructor(path: string);
   prepare(text: string): Statement;

@@ -1,14 +1,12 @@
 /**
- * The cost of the change log for writers: creates and updates through the service in this
- * process, with and without triggers. On a Postgres also where it follows the log, so that it
- * signals after its commits and no trigger does in them. Turns come in rounds, one right after
- * the other, so that a busy machine slows all alike; the figures are medians over the rounds. Each
- * turn is long enough for SQLite to fold what it wrote into the file, which a log makes it do more
- * often.
+ * The cost of the change log for writers: creates and updates in this process, with and without
+ * triggers. Some turns on Postgres follow the log, so that the service signals after its commits
+ * and no trigger does. Turns alternate in rounds, so that other work affects all sides equally. The
+ * figures are medians over the rounds. Each turn lasts long enough for SQLite to checkpoint its
+ * WAL.
  *
- *     deno run -A bench/changelog_bench.ts                      # SQLite
- *     deno run -A bench/changelog_bench.ts postgres://…/scratch # and a Postgres, whose tables
- *                                                               # bench_* it makes
+ * deno run -A bench/changelog_bench.ts # SQLite deno run -A bench/changelog_bench.ts
+ * postgres://…/scratch # and a Postgres, whose tables # bench_* it makes
  */
 import process from "node:process";
 import {
@@ -44,20 +42,20 @@ const warmUps = 3;
 const rounds = 31;
 const perTurn = 2_000;
 
-/** One of the tables, and who serves it. */
+/** One of the compared tables, and the server that serves it. */
 interface Side {
   readonly work: Readonly<Record<"create" | "update", (n: number) => Promise<void>>>;
   readonly close: () => Promise<void>;
 }
 
-/** What a request took. */
+/** The cost of one request. */
 interface Cost {
   readonly wallUs: number;
   readonly processorUs: number;
 }
 
 const folder = await Deno.makeTempDir({ prefix: "resource-api-bench-" });
-// A file each: otherwise writers without the log would share its page writes.
+// Each table has a separate file. Otherwise writers without the log would share its page writes.
 await measure("SQLite", (name) => `sqlite:${folder}/${name}.db`, ["plain", "logged"]);
 for (const url of Deno.args) await measure(url, () => url, ["plain", "logged", "followed"]);
 await Deno.remove(folder, { recursive: true });
@@ -72,12 +70,11 @@ async function measure(
   console.log(`\n${label}, ${connections} at a time`);
   for (const kind of ["create", "update"] as const) {
     const costs: ReadonlyMap<Name, Cost>[] = [];
-    // Never the same number twice: SQLite notices a row that is written as it stood, and then
-    // writes nothing.
+    // Each number is used once, because SQLite does not write a row that has not changed.
     let n = 0;
     for (let round = -warmUps; round < rounds; round++) {
       const cost = new Map<Name, Cost>();
-      // Who comes later finds the machine warmer: they take turns.
+      // The tables alternate, because a later measurement benefits from a warmer machine.
       for (let turn = 0; turn < names.length; turn++) {
         const name = names[(turn + round + warmUps) % names.length];
         const side = name === undefined ? undefined : sides.get(name);

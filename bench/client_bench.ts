@@ -2,10 +2,10 @@
  * The live lists of the client: `deno task bench:client [turns]`. The service is another process on
  * this host.
  *
- * - From the start of a PATCH by one client to its row in the list of another one.
- * - From the subscription to 3,000 sorted rows, beside a program that only reads the stream and
- *   parses its JSON.
- * - An event and its snapshot in a list of 10,000 sorted rows, beside sorting a copy of them again.
+ * - From the start of a PATCH by one client to its row in the list of another client.
+ * - From the subscription to 3,000 sorted rows, compared with a program that only reads the stream
+ *   and parses its JSON.
+ * - An event and its snapshot in a list of 10,000 sorted rows, compared with sorting a copy again.
  */
 import { createClient, type LiveListState, type Store } from "../exports/client.ts";
 import { liveList } from "../exports/client.ts";
@@ -70,7 +70,7 @@ async function measureSync(baseUrl: string): Promise<void> {
   console.log(`  ${(median(own) / median(plain)).toFixed(2)} times reading the stream alone`);
 }
 
-/** What any client has to do: to read the bytes, and to parse them. */
+/** The minimum work of any client: reading the bytes and parsing them. */
 async function readPlainly(url: string): Promise<void> {
   const ending = new AbortController();
   const { body } = await fetch(url, { signal: ending.signal });
@@ -138,7 +138,7 @@ function measureEvents(): void {
   console.log(`  ${(median(own) / median(sorting)).toFixed(3)} of sorting them again`);
 }
 
-/** Waits until what a store shows is right, as the first listener or as another one. */
+/** Waits until a store shows the expected value, as its first listener or as a later one. */
 function shown<T>(
   store: Store<LiveListState<T>>,
   isRight: (state: LiveListState<T>) => boolean,

@@ -1,4 +1,4 @@
-/** The service of `client_bench.ts` in a process of its own, over 3,000 rows. */
+/** The service of `client_bench.ts`, over 3,000 rows, in a separate process. */
 import { all, createApp, integer, openDatabase, resource, table, text } from "../mod.ts";
 
 const posts = table("posts", {

@@ -1,8 +1,8 @@
 /**
- * An export of a large table of SQLite, beside a handler that reads all rows and joins them:
- * `deno run -A bench/export_bench.ts [rows] [turns]`. Each line is a process of its own, so that
- * its peak of memory (VmHWM, Linux only) is that of one export. The last column is how long the
- * slowest of the small requests took that were sent one by one beside the export.
+ * Exports a large table of SQLite, compared with a handler that joins all rows: `deno run -A
+ * bench/export_bench.ts [rows] [turns]`. Each line is a separate process, so its peak of memory
+ * (VmHWM, Linux only) is that of one export. The last column is the longest response time of small
+ * requests that were sent one by one during the export.
  */
 import { median } from "./figures.ts";
 import { fillNotes } from "./notes_database.ts";
@@ -14,7 +14,7 @@ interface Scenario {
   readonly name: string;
   readonly side: "ours" | "whole";
   readonly accept: string;
-  /** What the client waits between two reads of 64 KiB. */
+  /** The pause of the client between two reads of 64 KiB, in milliseconds. */
   readonly pauseMs: number;
 }
 
@@ -68,7 +68,7 @@ try {
 async function measure(scenario: Scenario): Promise<Figures> {
   const server = await start(scenario.side);
   try {
-    // The first request of a process compiles what it runs through.
+    // The first request of a process is slower, because it compiles the code that it runs.
     await other(server.port);
     const others = askingOthers(server.port);
     const { firstByteMs, tookMs, bytes } = await download(server.port, scenario);
@@ -103,7 +103,7 @@ async function download(port: number, { accept, pauseMs }: Scenario) {
   return { firstByteMs, tookMs: performance.now() - startedAt, bytes };
 }
 
-/** Asks for one row after the other until it is stopped; answers with the longest wait. */
+/** Requests one row after the other until it is stopped. Returns the longest response time. */
 function askingOthers(port: number): { stop(): Promise<number> } {
   let stopped = false;
   async function ask(): Promise<number> {

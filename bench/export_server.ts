@@ -1,6 +1,6 @@
 /**
- * One side of `export_bench.ts` in a process of its own: `export_server.ts ours|whole PATH`. The
- * `whole` one does what comes to mind first: it reads all rows and joins them into one text.
+ * One server of `export_bench.ts` in a separate process: `export_server.ts ours|whole PATH`. The
+ * obvious solution, `whole`, reads all rows and joins them into one string.
  */
 import { createApp, openDatabase, resource } from "../mod.ts";
 import { openNotes } from "./notes_database.ts";
@@ -41,7 +41,7 @@ function whole(path: string): { fetch(request: Request): Response } {
     fetch(request) {
       const id = /\/notes\/(\d+)$/.exec(request.url)?.[1];
       if (id !== undefined) return Response.json(getOne.get(id));
-      // The rows of this statement are records: its select list names their columns.
+      // The cast is safe: the select list of this statement names the columns.
       const rows = getAll.all() as Record<string, unknown>[];
       const lines = rows.map((row) => columns.map((name) => field(row[name])).join(","));
       return new Response([columns.join(","), ...lines, ""].join("\r\n"), {

@@ -1,7 +1,7 @@
 /**
- * What limits cost: `deno task bench:guard [seconds per turn] [turns]`. A service with budgets beside
- * the same one without, in turns within one run; how seldom the store is called; and how long 64 callers
- * wait that share one bucket on disk and are near its limit, so that each calls the store.
+ * The cost of limits: `deno task bench:guard [seconds per turn] [turns]`. Compares a service with
+ * budgets and a service without budgets, in alternating turns. Measures how rarely the store is
+ * called. Also measures the delay of 64 callers that share one bucket on disk near its limit.
  */
 import { tokenBucketPolicy } from "../src/guard/budget/token_bucket.ts";
 import { BucketStore } from "../src/guard/budget/bucket_store.ts";
@@ -36,7 +36,7 @@ async function compareSides(): Promise<void> {
   const figures: Record<Side, number[]> = { ours: [], guarded: [] };
   const costs: Record<Side, number[]> = { ours: [], guarded: [] };
   for (let turn = -1; turn < turns; turn++) {
-    // The order changes with every turn, so that a drift of the machine meets both sides alike.
+    // The order alternates, so that a drift of the machine affects both sides equally.
     for (const side of turn % 2 === 0 ? sides : [...sides].reverse()) {
       const before = started[side].cpuSeconds() ?? 0;
       const rate = await measure({
@@ -94,8 +94,8 @@ async function countTrips(): Promise<void> {
 async function measureHotKey(): Promise<void> {
   const folder = await Deno.makeTempDir();
   const store = createDenoKeyValue(await Deno.openKv(`${folder}/limits.kv`), runtime);
-  // With almost nothing in the bucket no share is leased, and a caller that has solved a challenge
-  // is not refused: every request calls the store.
+  // With an almost empty bucket no tokens are leased, and a caller that has solved a challenge is
+  // not refused. Therefore every request calls the store.
   const { limiter, limits } = limiterOver(store, 1, 60);
   const times: number[] = [];
   const end = performance.now() + seconds * 1_000;

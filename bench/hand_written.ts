@@ -1,7 +1,7 @@
 /**
- * The yardstick of `http_bench.ts`: what a good engineer writes by hand for one table, with Hono
- * and better-sqlite3. It sends the same response headers and uses the same pragmas as the service,
- * and it is not to be changed: figures are ratios to it.
+ * The reference of `http_bench.ts`: a good engineer's handler for one table, with Hono and
+ * better-sqlite3, and the service's headers and pragmas. Do not change it: figures are ratios to
+ * it.
  */
 import { Hono } from "@hono/hono";
 import { openNotes } from "./notes_database.ts";
@@ -28,7 +28,7 @@ interface Note {
 const columns =
   `id, owner_id AS ownerId, title, body, status, rank, version, created_at AS createdAt`;
 
-/** The handler over the database file at `path`. */
+/** Returns the handler over the database file at `path`. */
 export function handWritten(
   path: string,
 ): { fetch(request: Request): Response | Promise<Response> } {
@@ -61,7 +61,7 @@ export function handWritten(
   });
 
   app.get("/api/aggregate", (c) => {
-    // The rows of this statement have these columns.
+    // The cast is safe: the rows of this statement have these columns.
     const rows = groups.all(Number(c.req.query("over") ?? 0)) as {
       readonly status: string;
       readonly count: number;
@@ -76,7 +76,7 @@ export function handWritten(
   });
 
   app.get("/api/count", (c) => {
-    // The row of this statement has this column.
+    // The cast is safe: the row of this statement has this column.
     const { count } = countOf.get(Number(c.req.query("over") ?? 0)) as { readonly count: number };
     return new Response(JSON.stringify({ count }), { headers });
   });
@@ -87,7 +87,7 @@ export function handWritten(
     const over = Number(c.req.query("over") ?? 0);
     const cursor = c.req.query("cursor");
     const [rank, id] = cursor === undefined ? [-1, 0] : JSON.parse(atob(cursor)) as number[];
-    // The rows of this statement are notes: the select list above names their columns.
+    // The cast is safe: the select list above names the columns of a note.
     const notes = getPage.all(status, over, rank, id, limit + 1) as Note[];
     const hasMore = notes.length > limit;
     const items = hasMore ? notes.slice(0, limit) : notes;
@@ -103,7 +103,7 @@ export function handWritten(
     if (typeof body.title !== "string" || typeof body.ownerId !== "string") {
       return new Response(`{"error":"title and ownerId are required"}`, { status: 422, headers });
     }
-    // The row of this statement is a note: the select list above names its columns.
+    // The cast is safe: the select list above names the columns of a note.
     const note = insert.get(
       body.ownerId,
       body.title,
@@ -125,7 +125,7 @@ export function handWritten(
     if (typeof title !== "string") {
       return new Response(`{"error":"title is required"}`, { status: 422, headers });
     }
-    // The row of this statement is a note: the select list above names its columns.
+    // The cast is safe: the select list above names the columns of a note.
     const note = update.get(title, id, version) as Note | undefined;
     if (note === undefined) {
       const status = getOne.get(id) === undefined ? 404 : 412;

@@ -1,7 +1,7 @@
 /**
- * The hand-written side of `http_bench.ts postgres`: what a good engineer writes for one table, with
- * Hono and postgres.js. Its statements are prepared, and each request is one of them. It sends the
- * response headers of the service, and it is not to be changed: figures are ratios to it.
+ * The reference of `http_bench.ts postgres`: a good engineer's handler for one table, with Hono,
+ * postgres.js and prepared statements. It sends the response headers of the service. Do not change
+ * it: figures are ratios to it.
  */
 import { Hono } from "@hono/hono";
 import postgres from "postgres";
@@ -25,19 +25,19 @@ interface Note {
   readonly createdAt: Date;
 }
 
-/** The handler over the database at `url`. */
+/** Returns the handler over the database at `url`. */
 export function handWrittenPostgres(
   url: string,
 ): { fetch(request: Request): Response | Promise<Response> } {
   const sql = postgres(url, {
     max: 10,
     onnotice: () => {},
-    // Numbers of 64 bits are strings otherwise.
+    // Without this setting, 64-bit integers would be strings.
     types: { int8: { to: 20, from: [20], serialize: String, parse: Number } },
   });
   const columns = sql`id, owner_id AS "ownerId", title, body, status, rank, version,
     created_at AS "createdAt"`;
-  // The rights of the user, as the scopes of the service state them.
+  // The rights of the user, equal to the scopes of the service.
   const isInScope = (user: string) => sql`owner_id <> ${user}`;
   const app = new Hono();
 

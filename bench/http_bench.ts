@@ -1,10 +1,9 @@
 /**
- * The service beside a hand-written handler (`hand_written.ts`, `hand_written_postgres.ts`), in
- * turns within one run:
- * `deno task bench:http [sqlite|postgres[=URL]] [seconds per turn] [turns] [part of a name]`. The
- * resource has ETags and the change log, on Postgres also scopes and fields that depend on the user.
- * Without a URL, a server of the benchmark's own is started, whose commits wait for the disk. Ratios of medians are
- * the result; the numbers of requests depend on the machine and on what else runs there.
+ * Compares the service with a hand-written handler (`hand_written.ts`, `hand_written_postgres.ts`)
+ * in alternating turns: `deno task bench:http [sqlite|postgres[=URL]] [seconds per turn] [turns]
+ * [part of a name]`. The resource has ETags and the change log, on Postgres also scopes and fields
+ * that depend on the user. Without a URL, the benchmark starts a server whose commits wait for the
+ * disk. The result is the ratio of medians, because the numbers of requests depend on the machine.
  */
 import { startPostgresCluster } from "../tests/support/postgres_cluster.ts";
 import { median } from "./figures.ts";
@@ -28,9 +27,9 @@ type Side = typeof sides[number];
 
 interface Scenario {
   readonly name: string;
-  /** The least ratio that is wanted on each engine. */
+  /** The minimum ratio that each engine must reach. */
   readonly target: { readonly sqlite: number; readonly postgres: number };
-  /** 32 where nothing is said. */
+  /** Number of connections. Default: 32. */
   readonly connections?: number;
   readonly status: number;
   request(side: Side, turn: number): string;
@@ -77,7 +76,7 @@ const scenarios: readonly Scenario[] = [
           : `/api/notes/aggregate?filter=rank%3E${over(turn)}&groupBy=status&count=true&avg=rank`,
       ),
   },
-  // On SQLite, the hand-written handler commits each write by itself; both wait for the disk (FULL).
+  // On SQLite, the hand-written handler commits each write separately. Both await the disk.
   { name: "create", target: { sqlite: 4, postgres: 0.9 }, status: 201, request: createRequest },
   {
     name: "PATCH, If-Match",
@@ -119,7 +118,7 @@ for (const scenario of scenarios) {
   const costs: Record<Side, number[]> = { hand: [], ours: [] };
   const databaseCosts: Record<Side, number[]> = { hand: [], ours: [] };
   for (let turn = -1; turn < turns; turn++) {
-    // The order changes with every turn, so that a drift of the machine meets both sides alike.
+    // The order alternates, so that a drift of the machine affects both sides equally.
     for (const side of turn % 2 === 0 ? sides : [...sides].reverse()) {
       const { port, cpuSeconds } = started[side];
       const database = () => target === null ? 0 : cpuSecondsOfPostgres(`bench_${side}`);
@@ -163,7 +162,7 @@ async function startPostgres(given: string): Promise<string> {
   return cluster.url;
 }
 
-/** The handler over SQLite has its paths beside the table, where this table had no such names. */
+/** Returns the hand-written handler's name of a request. On SQLite, some of its paths differ. */
 function ofHand(name: string): string {
   return engine === "postgres" ? `notes/${name}` : name;
 }
@@ -172,7 +171,7 @@ function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nhost: bench\r\n\r\n`;
 }
 
-/** Few of the rows: the engine's own time would hide all else. */
+/** Returns a rank that few rows exceed. With many rows, the engine's time would hide all else. */
 function over(turn: number): number {
   return 950 + turn % 40;
 }

@@ -1,7 +1,7 @@
 /**
- * One side of a benchmark in a process of its own:
- * `http_server.ts ours|scoped|guarded|observed|open|identified|hand PATH [PORT]`. `PATH` is a SQLite
- * file, or the URL of a Postgres database for `ours`, `scoped` and `hand`.
+ * One server of a benchmark in a separate process: `http_server.ts
+ * ours|scoped|guarded|observed|open|identified|hand PATH [PORT]`. `PATH` is a SQLite file, or the
+ * URL of a Postgres database for `ours`, `scoped` and `hand`.
  */
 import { createApp, type ServiceConfig } from "../mod.ts";
 import { jwtAuth, passwordAuth } from "../exports/auth.ts";
@@ -25,7 +25,7 @@ Deno.serve({
 }, (request) => fetch(request));
 
 function optionsOf(side: string, path: string): Partial<ServiceConfig> {
-  // So much that it never runs out, and little enough to be counted at every request.
+  // The budget never runs out, but is small enough to be counted at every request.
   const budget = { capacity: 1_000_000, refillPerMinute: 60_000_000 };
   switch (side) {
     case "guarded":

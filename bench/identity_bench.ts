@@ -1,7 +1,7 @@
 /**
- * What it costs to know who asks: `deno task bench:identity [seconds per turn] [turns]`. A read by
- * key with a JSON Web Token, and one with the cookie of a session, beside the same one of a service
- * without authenticators, in turns within one run; and the time of one identification.
+ * The cost of identifying the caller: `deno task bench:identity [seconds per turn] [turns]`.
+ * Compares reads by key with a JSON Web Token, with a session cookie, and without authenticators,
+ * in alternating turns. Also measures one identification alone.
  */
 import { sign } from "@hono/hono/jwt";
 import { createCredentials } from "../src/auth/credentials.ts";
@@ -39,7 +39,7 @@ console.log(
 const figures: Record<Side, number[]> = { without: [], token: [], session: [] };
 const costs: Record<Side, number[]> = { without: [], token: [], session: [] };
 for (let turn = -1; turn < turns; turn++) {
-  // The order changes with every turn, so that a drift of the machine meets all sides alike.
+  // The order alternates, so that a drift of the machine affects all sides equally.
   for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
     const { server, header } = requests[side];
     const before = server.cpuSeconds() ?? 0;
@@ -79,10 +79,10 @@ async function sessionOf({ port }: BenchServer): Promise<string> {
   return (await answer.json()).token;
 }
 
-/** One identification of a token that is known, without anything else of a request. */
+/** Measures only the identification by a known token, without the rest of a request. */
 async function measureIdentification(): Promise<void> {
   const runtime = systemRuntime(() => {});
-  // The other parts are for authenticators with a store.
+  // The cast is safe: only authenticators with a store need the other members.
   const authenticator = await jwtAuth({ secret }).open(
     { runtime } as AuthenticatorDependencies as never,
   );

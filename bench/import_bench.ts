@@ -1,10 +1,10 @@
 /**
- * Imports of a file into SQLite, or into a Postgres, beside a bare loop over a prepared statement:
- * `deno run -A bench/import_bench.ts [rows] [turns] [postgres://…]`. Each line is a process of its
- * own, so that its peak of memory (VmHWM, Linux only) is that of one import. The bare loop runs in
- * one transaction over rows that are parsed already; reading the whole file and parsing its lines is
- * timed apart, and "with reading" adds it. The bare loop of CSV splits each line at its commas and
- * strips quotes, which is right for these rows alone: an import of CSV is compared with that one.
+ * Imports of a file into SQLite or Postgres, compared with a plain loop over a prepared statement:
+ * `deno run -A bench/import_bench.ts [rows] [turns] [postgres://…]`. Each line is a separate
+ * process, so its peak of memory (VmHWM, Linux only) is that of one import. The plain loop inserts
+ * parsed rows in one transaction. Reading and parsing the file is timed separately, and "with
+ * reading" adds that time. The loop for CSV splits lines at commas and removes quotes, which is
+ * correct only for these rows.
  */
 import { createReadStream } from "node:fs";
 import process from "node:process";
@@ -34,7 +34,7 @@ type Note = {
 
 interface Figures {
   readonly ms: number;
-  /** Of all threads of the process. */
+  /** The processor time of all threads of the process, in milliseconds. */
   readonly cpuMs: number;
   readonly parseMs: number;
   readonly parseCpuMs: number;
@@ -63,7 +63,7 @@ async function compare(rows: number, turns: number, server: string | null): Prom
     const of = (name: Scenario, what: keyof Figures) =>
       median((figures.get(name) ?? []).map((figure) => figure[what]));
     for (const name of scenarios) {
-      // Of a machine with other work the processor time says more than the clock.
+      // On a machine with other work, the processor time is more exact than the elapsed time.
       const [ms, cpuMs] = [of(name, "ms"), of(name, "cpuMs")];
       const ratio = (bare: number, ours: number) => (bare / ours).toFixed(2);
       const loop = name.endsWith("csv") ? "bare csv" : "bare";
@@ -149,7 +149,7 @@ function formatOf(name: string): Format {
   return name.endsWith("csv") ? "csv" : "ndjson";
 }
 
-/** Both have a line for each row. */
+/** Both formats have one line for each row. */
 function parseLines(lines: readonly string[], format: Format): readonly Note[] {
   return format === "csv" ? lines.slice(1).map(splitLine) : lines.map((line) => JSON.parse(line));
 }

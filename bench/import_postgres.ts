@@ -2,7 +2,7 @@ import postgres from "postgres";
 
 const rowsPerStatement = 500;
 
-/** Inserts rows in one transaction, 500 by a prepared statement; gives the milliseconds. */
+/** Inserts rows in one transaction, 500 rows per prepared statement. Returns the milliseconds. */
 export async function manyRowsByPostgres(
   url: string,
   rows: readonly Readonly<Record<string, unknown>>[],

@@ -1,6 +1,6 @@
 /**
- * The rate of 64 callers that change one key, or eight, of each store at once:
- * `deno run -A bench/keys_bench.ts [seconds]`. One key on disk must have a p99 under 20 ms.
+ * The rate at which 64 callers change one key, or eight keys, of each store: `deno run -A
+ * bench/keys_bench.ts [seconds]`. The p99 for one key on disk must be below 20 ms.
  */
 import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
 import { HotKeys } from "../src/kv/hot_keys.ts";
@@ -21,7 +21,7 @@ for (const keys of [1, 8, 64]) {
 }
 await Deno.remove(folder, { recursive: true });
 
-/** Prints a line; returns the 99th percentile in milliseconds. */
+/** Prints a line. Returns the 99th percentile in milliseconds. */
 async function measure(name: string, keys: number, store: KeyValue): Promise<number> {
   const hot = new HotKeys(store, runtime);
   const times: number[] = [];

@@ -1,9 +1,9 @@
 /**
- * Lists that are many, and lists of many rows: `deno task bench:lists [lists] [rows]`.
+ * Measures many lists, and lists of many rows: `deno task bench:lists [lists] [rows]`.
  *
- * - The resident memory of the service's process and of the hand-written handler's after 1,000,000
- *   lists each, no two with the same filter, in turns of 50,000.
- * - A list of 20 by an indexed filter from 10,000,000 rows beside the same from 10,000, both by the
+ * - The resident memory of the service and of the hand-written handler after 1,000,000 lists each,
+ *   all with different filters, in turns of 50,000.
+ * - A list of 20 by an indexed filter from 10,000,000 rows, compared with 10,000 rows, both by the
  *   service, over one connection, in turns.
  *
  * The large file needs 2.2 GB in the folder for temporary files (`TMPDIR`), and is removed at the
@@ -51,7 +51,7 @@ async function compareMemory(): Promise<void> {
     await sendLists(own, count, (list) => ownPath(done + list));
     done += count;
   }
-  // A single reading depends on when the engine has collected its garbage.
+  // A single reading depends on the time of the last garbage collection.
   const late = readings.slice(-Math.ceil(readings.length / 2));
   const medians = {
     hand: median(late.map(({ hand }) => hand)),
@@ -81,13 +81,13 @@ async function sendLists(
   });
 }
 
-/** The rows of `ownPath` with the same number: ranks are whole, that of the filter is not. */
+/** Returns the hand-written path for the rows of `ownPath` with the same number. */
 function handWrittenPath(list: number): string {
   const fraction = String(list).padStart(7, "0");
   return `/api/notes?status=published&over=${rankOf(list)}.${fraction}&limit=20`;
 }
 
-/** No row has the key that this filter leaves out. */
+/** Returns the path of a list with a unique filter. No row has the key that the filter excludes. */
 function ownPath(list: number): string {
   const filter = `status==published;rank%3E${rankOf(list)};id!=${20_000_000 + list}`;
   return `/api/notes?filter=${filter}&orderBy=rank&limit=20`;
@@ -106,7 +106,7 @@ async function compareRows(): Promise<void> {
   const few = newSide("10,000 rows", stack.use(await startServer("ours")));
   const many = newSide("the large file", stack.use(await startServer("ours", path)));
   for (let turn = -1; turn < turns; turn++) {
-    // The order changes with every turn, so that a drift of the machine meets both sides alike.
+    // The order alternates, so that a drift of the machine affects both sides equally.
     for (const side of turn % 2 === 0 ? [few, many] : [many, few]) {
       const tookMs: number[] = [];
       const rate = await measure({
@@ -149,7 +149,7 @@ function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nhost: bench\r\n\r\n`;
 }
 
-/** A rank over which there are rows. */
+/** Returns a rank that some rows exceed. */
 function rankOf(list: number): number {
   return list % 900;
 }

@@ -1,11 +1,11 @@
 /**
- * Live streams, beside a broadcast loop without a database (`live_server.ts bare`), in turns within
- * one run. The servers are processes of their own; this one writes and reads over raw TCP. A delay
- * begins when the writer sends a row, which holds that moment, and ends when the event has come: the
- * request and the commit are within, and so is what reading a thousand sockets takes in here.
+ * Compares live streams with a broadcast loop without a database (`live_server.ts bare`), in
+ * alternating turns. The servers are separate processes. This process writes and reads over raw
+ * TCP. A delay begins when the writer sends a row with that time, and ends when the event has
+ * arrived. The delay includes the request, the commit, and the reading of a thousand sockets.
  *
- *     deno task bench:live [turns]                      # SQLite
- *     deno task bench:live 5 postgres://…/scratch       # and two processes over one Postgres
+ * deno task bench:live [turns] # SQLite deno task bench:live 5 postgres://…/scratch # and two
+ * processes over one Postgres
  */
 import { quantile } from "./figures.ts";
 import { type LiveServer, startLiveServer } from "./live_process.ts";
@@ -19,7 +19,7 @@ const lineStart = 60;
 const sides = ["ours", "bare"] as const;
 type Side = typeof sides[number];
 
-/** What one turn found, figure by figure. */
+/** The figures of one turn, by name. */
 type Figures = Readonly<Record<string, number>>;
 
 interface Target {
@@ -50,7 +50,7 @@ try {
   await Deno.remove(folder, { recursive: true });
 }
 
-/** Measures both sides, in turns, each in a fresh process. */
+/** Measures both sides alternately, each in a fresh process. */
 async function compare(
   name: string,
   targets: readonly Target[],
@@ -68,7 +68,7 @@ async function compare(
 
 async function idle(server: LiveServer): Promise<Figures> {
   const count = 3_000;
-  // The first ones, which stay, pay for what a process has once: code, compiled, and a grown heap.
+  // The first streams stay open, and so exclude one-time costs: code and a grown heap.
   await using _first = await openStreams({ port: server.port, count: 1_000, topics: 100 });
   const before = await server.residentBytes();
   await using _streams = await openStreams({ port: server.port, count, topics: 100 });
@@ -89,7 +89,7 @@ async function fanOut(server: LiveServer): Promise<Figures> {
   };
 }
 
-/** Each change is read by ten of a thousand. `writer` is the process that is written to. */
+/** Measures delays. Ten of a thousand streams read each change. `writer` is the written process. */
 async function delays(reader: LiveServer, writer: LiveServer = reader): Promise<Figures> {
   await using streams = await openStreams({ port: reader.port, count: 1_000, topics: 100 });
   const answers = await write(writer, 100, { perSecond: 200, seconds: 5 });
@@ -101,7 +101,7 @@ async function delays(reader: LiveServer, writer: LiveServer = reader): Promise<
   };
 }
 
-/** The next batch is sent when all have the last one, so that no client lags. */
+/** The next batch is sent after all clients have received the last one, so that no client lags. */
 async function coalesced(server: LiveServer): Promise<Figures> {
   const count = 1_000;
   await using streams = await openStreams({ port: server.port, count, topics: 1 });
@@ -125,7 +125,7 @@ async function coalesced(server: LiveServer): Promise<Figures> {
   };
 }
 
-/** One process is written to, the other one has the streams. */
+/** Measures delays across processes: one process is written to, another has the streams. */
 async function acrossProcesses(url: string): Promise<void> {
   const found: Figures[] = [];
   for (let turn = 0; turn < turns; turn++) {
@@ -151,7 +151,7 @@ async function dispatch(): Promise<void> {
   }], []);
 }
 
-/** What writers pay is measured by a benchmark of its own. */
+/** Runs `changelog_bench.ts`, the separate benchmark of the cost for writers. */
 async function slowdown(): Promise<void> {
   const script = new URL("changelog_bench.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
@@ -173,7 +173,7 @@ async function slowdown(): Promise<void> {
   });
 }
 
-/** Writes to one topic after the other at a steady rate; gives how long the answers took. */
+/** Writes to one topic after the other at a steady rate. Returns the response times. */
 async function write(
   { port }: LiveServer,
   topics: number,
@@ -219,7 +219,7 @@ function atLeast(figure: string, target: number | null): Target {
   };
 }
 
-/** One line for each target, with the medians of the turns. */
+/** Prints one line for each target, with the medians of the turns. */
 function report(
   name: string,
   targets: readonly Target[],

@@ -1,24 +1,24 @@
-/** Clients of live streams and writers, over raw TCP, so that the benchmark needs nothing installed. */
+/** Clients of live streams and writers, over raw TCP, so that nothing has to be installed. */
 import { openSockets } from "./live_sockets.ts";
 import { readAnswer } from "./load.ts";
 
-/** Streams to open. */
+/** The streams to open. */
 export interface StreamsRequest {
   readonly port: number;
   readonly count: number;
-  /** The streams follow so many topics, in turns. */
+  /** The number of topics that the streams follow, in rotation. */
   readonly topics: number;
 }
 
-/** Streams that are read as fast as their bytes come. */
+/** Streams that are read as fast as their bytes arrive. */
 export interface Streams extends AsyncDisposable {
-  /** Resolves when so many events with this stamp have come, over all streams. */
+  /** Resolves when all streams together have received this many events with this stamp. */
   arrived(stamp: string, events: number): Promise<void>;
-  /** For each stamp, how long after it was made its events came whole, in milliseconds. */
+  /** The times from each stamp to the complete arrival of its events, in milliseconds. */
   readonly delays: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Opens streams, and waits until each has said that it is ready. */
+/** Opens streams, and waits until each stream has reported that it is ready. */
 export async function openStreams({ port, count, topics }: StreamsRequest): Promise<Streams> {
   const delays = new Map<string, number[]>();
   const waiting = new Map<string, { readonly events: number; readonly done: () => void }>();
@@ -72,12 +72,12 @@ const openAtOnce = 50;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("latin1");
 
-/** Events end so, and so do the chunks that bring them. */
+/** The end of each event, and also of the chunk that contains the event. */
 const chunkEnd = "\n\r\n";
 
-/** A writer's connection. */
+/** The connection of a writer. */
 export interface Writer extends Disposable {
-  /** Gives how long the answer took, in milliseconds. */
+  /** Sends a PATCH. Returns the response time in milliseconds. */
   patch(path: string, body: unknown): Promise<number>;
 }
 

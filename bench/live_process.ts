@@ -1,13 +1,13 @@
 /** A server of `live_bench.ts` in a separate process. */
 export interface LiveServer extends AsyncDisposable {
   readonly port: number;
-  /** What it holds of the machine's memory. */
+  /** Returns the resident memory of the process in bytes. */
   residentBytes(): Promise<number>;
-  /** The time of processors that it has used since its start. */
+  /** Returns the processor time since the start of the process, in seconds. */
   cpuSeconds(): Promise<number>;
 }
 
-/** Starts a side over a database. */
+/** Starts one of the compared servers over a database. */
 export async function startLiveServer(
   side: "ours" | "bare",
   database: string,
@@ -29,7 +29,7 @@ export async function startLiveServer(
       return Number(kilobytes) * 1024;
     },
     async cpuSeconds() {
-      // The name stands before, and may hold spaces.
+      // The name of the process precedes these fields, and may contain spaces.
       const fields = (await read("stat")).split(") ")[1]?.split(" ") ?? [];
       return (Number(fields[11]) + Number(fields[12])) / clockTicks;
     },
@@ -41,5 +41,5 @@ export async function startLiveServer(
   };
 }
 
-/** Of a second, on every Linux that Deno runs on. */
+/** Clock ticks per second, on every Linux that Deno supports. */
 const clockTicks = 100;

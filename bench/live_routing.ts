@@ -13,12 +13,12 @@ import { systemRuntime } from "../src/runtime/system_runtime.ts";
 import { tableInfoOf } from "../src/schema/table_like.ts";
 import { tickBody, ticks } from "./live_table.ts";
 
-/** Where the way of an event ends: with what it is to a group, or with the bytes for a reader. */
+/** The end of the measured path of an event: the event of a group, or the bytes for a client. */
 export type RouteEnd = "event" | "bytes";
 
 /**
- * Microseconds per event, in the fastest round, on its way from the log's change through ten
- * thousand groups with a filter each, one of which it concerns.
+ * Returns the microseconds per event in the fastest round. The event passes from the log's change
+ * through ten thousand groups with different filters, and concerns only one group.
  */
 export async function measureRouting(
   filterOf: (number: number) => string,
@@ -92,11 +92,11 @@ export async function measureRouting(
   };
   let seq = 0;
   let fastest = Infinity;
-  // Work of one process alone: neighbours on the machine can only make a round slower.
+  // The work needs only one process, so other processes can only make a round slower.
   for (let round = 0; round < 1_000; round++) {
     const startedAt = performance.now();
     let events = 0;
-    // Short rounds: some of them have the processor to themselves.
+    // Rounds are short, so that some of them run without interruption.
     for (; performance.now() - startedAt < 2; events++) await publish(++seq);
     fastest = Math.min(fastest, (performance.now() - startedAt) * 1e3 / events);
   }

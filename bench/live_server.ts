@@ -1,7 +1,7 @@
 /**
- * One side of `live_bench.ts` in a process of its own: `live_server.ts ours DATABASE` or
- * `live_server.ts bare`. The bare one is what comes to mind first: it has no database, and sends
- * a client's message to every open stream of the topic, in a loop.
+ * One server of `live_bench.ts` in a separate process: `live_server.ts ours DATABASE` or
+ * `live_server.ts bare`. The bare server needs no database: it sends a client's message to every
+ * open stream of the topic.
  */
 import { all, createApp, openDatabase, resource } from "../mod.ts";
 import { rowsPerTopic, tickBody, ticks, topicCount } from "./live_table.ts";

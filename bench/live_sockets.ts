@@ -1,13 +1,13 @@
 /**
- * Sockets that are only read. A thousand reads of Deno's own take longer than what they measure: on
- * Linux they are those of the C library, all that are ready in one turn.
+ * Sockets that are only read. On Linux, the C library reads all sockets that are ready in one turn,
+ * because a thousand reads by Deno would take longer than the measured work.
  */
 export interface LiveSockets extends AsyncDisposable {
-  /** Sends a text, and calls back with what comes; the bytes are overwritten after the call. */
+  /** Sends a string, and calls back with received bytes, which are overwritten after the call. */
   connect(port: number, text: string, take: (bytes: Uint8Array) => void): Promise<void>;
 }
 
-/** The cheapest sockets to be had. */
+/** Opens the fastest sockets that the system offers. */
 export function openSockets(): LiveSockets {
   return Deno.build.os === "linux" ? epollSockets() : denoSockets();
 }
@@ -38,7 +38,7 @@ function epollSockets(): LiveSockets {
         const socket = events.getInt32(at * eventBytes + dataOffset, true);
         const length = Number(c.recv(socket, buffer, BigInt(buffer.length), dontWait));
         if (length > 0) readers.get(socket)?.(buffer.subarray(0, length));
-        // Closed by the server, which the reader of its text has to judge.
+        // The server has closed the socket. The reader of its bytes decides what this means.
         else c.epoll_ctl(epoll, deleteSocket, socket, buffer);
       }
     }
@@ -77,11 +77,11 @@ const readable = 1;
 const addSocket = 1;
 const deleteSocket = 2;
 const maxEvents = 1_024;
-/** `struct epoll_event` is packed on x86-64 alone. */
+/** `struct epoll_event` is packed only on x86-64. */
 const dataOffset = Deno.build.arch === "x86_64" ? 4 : 8;
 const eventBytes = dataOffset + 8;
 
-/** A `struct sockaddr_in` of 127.0.0.1. */
+/** Returns a `struct sockaddr_in` of 127.0.0.1. */
 function loopback(port: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array([
     internet,
@@ -107,7 +107,7 @@ function denoSockets(): LiveSockets {
     const buffer = new Uint8Array(16 * 1024);
     while (true) {
       const length = await connection.read(buffer).catch((error) => {
-        // Closed from here: the only way in which a reader ends.
+        // This process has closed the connection, which is the only regular end of a reader.
         if (error instanceof Deno.errors.Interrupted || error instanceof Deno.errors.BadResource) {
           return null;
         }

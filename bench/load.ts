@@ -1,21 +1,21 @@
 /** A bounded load over keep-alive connections, so that the benchmark needs nothing installed. */
 
-/** What to send, over and over. */
+/** A request to send repeatedly. */
 export interface Load {
   readonly port: number;
   readonly connections: number;
   readonly durationMs: number;
-  /** Ends after so many requests, if that is sooner; there is no such limit unless set. */
+  /** The maximum number of requests. Default: no limit. */
   readonly mostRequests?: number;
-  /** The whole request, as bytes on the wire; `turn` counts up. */
+  /** Returns the whole request as it is sent. `turn` counts the requests. */
   request(turn: number): string;
-  /** Every answer must begin with this status line's number. */
+  /** The status that every response must have. */
   readonly status: number;
-  /** Called after each answer, with the time since its request was sent. */
+  /** Called after each response with the time since its request was sent. */
   onAnswer?(tookMs: number): void;
 }
 
-/** Requests per second. Throws when an answer has another status. */
+/** Returns the requests per second. Throws if a response has another status. */
 export async function measure(load: Load): Promise<number> {
   const endsAt = performance.now() + load.durationMs;
   const mostRequests = load.mostRequests ?? Infinity;
@@ -40,7 +40,7 @@ export async function measure(load: Load): Promise<number> {
 
 const decoder = new TextDecoder("latin1");
 
-/** Reads one whole answer into `buffer`. Throws when it has another status. */
+/** Reads one whole response into `buffer`. Throws if the response has another status. */
 export async function readAnswer(
   connection: Deno.TcpConn,
   buffer: Uint8Array,
@@ -59,7 +59,7 @@ export async function readAnswer(
     if (!head.startsWith(`HTTP/1.1 ${status} `)) {
       throw new Error(`Expected ${status}, got ${decoder.decode(buffer.subarray(0, held))}`);
     }
-    // A response with status 204 has neither a length nor a body (RFC 9110, 8.6).
+    // A 204 has neither a length nor a body (RFC 9110, 8.6).
     if (status === 204) return;
     const length = /\r\ncontent-length: (\d+)/i.exec(head);
     if (length !== null) whole = end + 4 + Number(length[1]);
@@ -68,7 +68,7 @@ export async function readAnswer(
   }
 }
 
-/** Whether a chunked body ends here (RFC 9112, 7.1), without trailers. */
+/** Returns true if a chunked body without trailers ends here (RFC 9112, 7.1). */
 function endsLastChunk(bytes: Uint8Array): boolean {
   return decoder.decode(bytes.subarray(-7)) === "\r\n0\r\n\r\n";
 }

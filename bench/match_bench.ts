@@ -83,7 +83,7 @@ report("10,000 filters by their terms", 200_000, () => {
   return found.filter((decide) => decide(image)).length;
 });
 
-/** The median of seven rounds. */
+/** Prints the median of seven rounds. */
 function report(name: string, calls: number, work: () => unknown): void {
   const rounds = Array.from({ length: 9 }, () => {
     const started = performance.now();

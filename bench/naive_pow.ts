@@ -1,6 +1,6 @@
 /**
- * The yardstick of `pow_bench.ts`: the protocol of docs/proof-of-work.md as a good engineer writes
- * it in an afternoon with `node:crypto` and JSON. It checks the same things in the same order.
+ * The reference of `pow_bench.ts`: the protocol of docs/proof-of-work.md, as a good engineer writes
+ * it quickly with `node:crypto` and JSON. It checks the same things in the same order.
  */
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";

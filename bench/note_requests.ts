@@ -1,6 +1,6 @@
 /** The requests for notes, as bytes of HTTP/1.1. */
 
-/** How many notes a database of a benchmark has. */
+/** The number of notes in the database of a benchmark. */
 const rows = 10_000;
 
 const note = JSON.stringify({
@@ -11,24 +11,24 @@ const note = JSON.stringify({
   rank: 7,
 });
 
-/** Reads one note, another one in each turn. */
+/** Returns a request for one note, another note in each turn. */
 export function getRequest(turn: number): string {
   return `GET /api/notes/${1 + turn * 7919 % rows} HTTP/1.1\r\nhost: bench\r\n\r\n`;
 }
 
-/** Lists twenty notes, with another filter in each turn. */
+/** Returns a request for twenty notes, with another filter in each turn. */
 export function listRequest(turn: number): string {
   const filter = `filter=status==published;rank%3E${turn % 900}`;
   return `GET /api/notes?${filter}&orderBy=rank&limit=20 HTTP/1.1\r\nhost: bench\r\n\r\n`;
 }
 
-/** Creates a note. */
+/** Returns a request that creates a note. */
 export function createRequest(): string {
   return `POST /api/notes HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n` +
     `content-length: ${note.length}\r\n\r\n${note}`;
 }
 
-/** Makes the PATCHes of one database, with `If-Match`. */
+/** Returns a function that creates the PATCH requests of one database, with `If-Match`. */
 export function patchRequests(): () => string {
   const nextRow = rowsInTurn(rows);
   let turn = 0;
@@ -41,10 +41,7 @@ export function patchRequests(): () => string {
   };
 }
 
-/**
- * The rows of one database that nothing else changes, each in its turn, with the version that it
- * has then, so that no request has to ask for it.
- */
+/** Returns a function for the next row and its version. Nothing else may change the rows. */
 export function rowsInTurn(
   count: number,
 ): () => { readonly row: number; readonly version: number } {
@@ -55,7 +52,7 @@ export function rowsInTurn(
   };
 }
 
-/** Deletes the notes of one database, from the last one that {@link rows} leaves out. */
+/** Returns a function that creates DELETE requests, from note 100,000 down. */
 export function deleteRequests(): () => string {
   let id = 100_000;
   return () => `DELETE /api/notes/${id--} HTTP/1.1\r\nhost: bench\r\n\r\n`;

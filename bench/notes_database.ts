@@ -2,7 +2,7 @@
 // @ts-types="./better_sqlite3.d.ts"
 import Database from "better-sqlite3";
 
-/** Opens the file with the pragmas of the service; creates and fills the table when it is new. */
+/** Opens the file with the pragmas of the service. Creates and fills the table of a new file. */
 export function openNotes(path: string): Database {
   const db = new Database(path);
   db.pragma("journal_mode = WAL");
@@ -26,7 +26,7 @@ export function openNotes(path: string): Database {
 /** Fills the table of a new file. */
 export function fillNotes(path: string, count = 10_000): void {
   const db = openNotes(path);
-  // A rollback journal of a new file is short, where a WAL would hold all the rows once more.
+  // The rollback journal of a new file is short, but a WAL would contain all rows once more.
   db.pragma("journal_mode = DELETE");
   db.prepare(
     `WITH RECURSIVE ids (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM ids WHERE id < ?)

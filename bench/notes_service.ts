@@ -20,7 +20,7 @@ export async function notesService(path: string): Promise<ServiceConfig> {
   };
 }
 
-/** The same with a scope for each access, and fields that depend on the user. */
+/** Serves the notes with a scope for each access, and with fields that depend on the user. */
 export async function scopedNotesService(path: string): Promise<ServiceConfig> {
   const { id, ownerId, title, body, status, rank, version, createdAt } = notes;
   const columns = [id, ownerId, title, body, status, rank, version, createdAt];

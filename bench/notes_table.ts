@@ -1,6 +1,6 @@
 import { integer, table, text, timestamp } from "../mod.ts";
 
-/** The table of `notes_database.ts`, as the service knows it. */
+/** The table of `notes_database.ts`, as declared for the service. */
 export const notes = table("notes", {
   id: integer().primaryKey(),
   ownerId: text().notNull().as("owner_id"),

@@ -1,8 +1,8 @@
 /**
- * What metrics cost: `deno task bench:observability [seconds per turn] [turns]`. Requests to a
- * service with `observability`, beside the same ones to a service without it, in turns within one
- * run. The ratio of medians is the result. Two services without it differ by 2 % as well: many short
- * turns say more than a few long ones.
+ * The cost of metrics: `deno task bench:observability [seconds per turn] [turns]`. Compares a
+ * service with `observability` and a service without it, in alternating turns. The result is the
+ * ratio of medians. Even two equal services differ by 2 %, so many short turns are more exact than
+ * a few long turns.
  */
 import { median } from "./figures.ts";
 import { measure } from "./load.ts";
@@ -33,7 +33,7 @@ for (const { name, status, request } of scenarios) {
   const figures: Record<Side, number[]> = { ours: [], observed: [] };
   const costs: Record<Side, number[]> = { ours: [], observed: [] };
   for (let turn = -1; turn < turns; turn++) {
-    // The order changes with every turn, so that a drift of the machine meets both sides alike.
+    // The order alternates, so that a drift of the machine affects both sides equally.
     for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
       const { port, cpuSeconds } = started[side];
       const before = cpuSeconds() ?? 0;

@@ -1,11 +1,11 @@
 /**
- * Pages of a large table that another program made, with values missing in its indexed columns:
- * `deno task bench:pages [rows] [engines]`, by default 5,000,000 on `sqlite,postgres`.
+ * Reads pages of a large table of another program, with NULL in its indexed columns: `deno task
+ * bench:pages [rows] [engines]`, by default 5,000,000 on `sqlite,postgres`.
  *
- * For each order: pages of 20 at the beginning, deep in the order, across the end of the rows with a
- * value, and among those without; then counts by indexed filters. A page is read several times, and
- * the median counts. Beside all of it a row is read by its key every few milliseconds: the longest
- * that one of these waited is the last figure of a line. A position is reached by large pages.
+ * For each order, reads pages of 20 rows at the beginning, deep in the order, at the last row with
+ * a value, and among rows without a value. Then counts by indexed filters. The median of several
+ * reads counts. Concurrently, a row is read by its key every few milliseconds. The last figure of a
+ * line is the longest of these reads. Large pages lead to a position.
  */
 import postgres from "postgres";
 import { type App, createApp, openDatabase, resource } from "../mod.ts";
@@ -40,7 +40,7 @@ const filters = [
   "kind==b;takenAt<2000-02-01T00:00:00Z",
   "score==null;id<50000",
 ];
-/** Every fifth row has no score, and every hundredth no place. */
+/** Every fifth row has no score, and every hundredth row has no place. */
 const withValue = { score: 0.8, place: 0.99 };
 
 const postgresTable = [
@@ -109,7 +109,7 @@ async function measureEngine(engine: string): Promise<void> {
     ],
   });
   try {
-    // What the first requests of a process take is compiled code.
+    // The first request of a process is slower, because it compiles the code that it runs.
     await read(app, "/api/readings?limit=20");
     await read(app, "/api/readings/17");
     for (const order of orders) await measureOrder(app, order);
@@ -126,7 +126,7 @@ async function measureEngine(engine: string): Promise<void> {
   }
 }
 
-/** By the library itself: the driver ends statements that take as long. */
+/** The library sends this statement, because the driver would abort such a long statement. */
 async function makePostgresTable(url: string): Promise<void> {
   const admin = postgres(url, { max: 1 });
   for (const text of postgresTable) await admin.unsafe(text);
@@ -169,7 +169,7 @@ async function measure(app: App, path: string, name: string): Promise<void> {
   for (let round = 0; round <= rounds; round++) {
     const began = performance.now();
     await read(app, path);
-    // The first one reads from the disk.
+    // The first round reads from the disk and does not count.
     if (round > 0) tookMs.push(performance.now() - began);
   }
   const waitedMs = await probe.stop();
@@ -188,7 +188,7 @@ async function read(app: App, path: string): Promise<void> {
   if (response.status !== 200) throw new Error(`${path}: ${response.status} ${answer}`);
 }
 
-/** Reads a row by its key again and again; gives the longest that one reading took. */
+/** Reads a row by its key repeatedly. Returns the longest response time. */
 function startProbe(app: App): { readonly stop: () => Promise<number> } {
   let longest = 0;
   let isStopped = false;

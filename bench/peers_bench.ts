@@ -1,9 +1,8 @@
 /**
- * The service beside what people choose today, with the same 100,000 rows, one load, in turns:
- * `deno task bench:peers [seconds per turn] [turns]`. Needs Go and npm for the first run, which
- * installs the peers into a folder of its own. A peer that cannot be installed or started is left
- * out, and a turn in which a peer fails does not count; both print the reason. The ratios of medians
- * are the result.
+ * Compares the service with popular alternatives over the same 100,000 rows, in alternating turns:
+ * `deno task bench:peers [seconds per turn] [turns]`. The first run needs Go and npm to install the
+ * peers into a separate folder. A peer that cannot be installed or started is omitted, and a turn
+ * in which a peer fails does not count. Both print the reason. The result is the ratio of medians.
  */
 import { onSignal, residentMb } from "./attack/processes.ts";
 import { median } from "./figures.ts";
@@ -29,7 +28,7 @@ const operations = [
 ] as const satisfies readonly (readonly [keyof PeerRequests, heading: string])[];
 type Operation = typeof operations[number][0];
 
-/** A peer that listens, and what was measured of it. */
+/** A running peer, and its measured figures. */
 interface Running {
   readonly name: string;
   readonly version: string;
@@ -57,7 +56,7 @@ for (const peer of [pocketbase, pocketbaseWithoutLog, directus, supabaseLite, js
 }
 for (const [operation] of operations) {
   for (let turn = -1; turn < turns; turn++) {
-    // The order changes with every turn, so that a drift of the machine meets all alike.
+    // The order alternates, so that a drift of the machine affects all peers equally.
     for (const one of turn % 2 === 0 ? running : running.toReversed()) {
       await measureOnce(one, operation, turn < 0 ? "warm up" : "count").catch((error) => {
         if (one === own) throw error;
@@ -99,7 +98,7 @@ async function measureOnce(
   if (purpose === "count") rates[operation].push(rate);
 }
 
-/** The beginning of a message, which may have all that a command printed. */
+/** Returns the beginning of an error message, which may contain the whole output of a command. */
 function onOneLine(error: unknown): string {
   return String(error).replaceAll(/\s+/g, " ").slice(0, 400);
 }

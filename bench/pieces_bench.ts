@@ -1,8 +1,8 @@
 /**
- * The longest piece of work on the event loop, by processor time of its thread, that one hostile
- * request causes: `deno task bench:pieces [times] [part of a name]`. Everything else waits for such a
- * piece. Prints the median of the longest pieces of some times, and the ratio to a plain request; what
- * is above the bound is marked. Some kernels count in steps of ten milliseconds.
+ * The longest task on the event loop that one hostile request causes, by processor time: `deno task
+ * bench:pieces [times] [part of a name]`. All other requests wait for such a task. Prints the
+ * median of the longest tasks and the ratio to a plain request, and marks figures above the limit.
+ * Some kernels count in steps of ten milliseconds.
  */
 import { median } from "./figures.ts";
 import { startScript } from "./start_server.ts";
@@ -16,7 +16,7 @@ interface Sent {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** So many of them at once; one unless set. */
+  /** The number of simultaneous requests. Default: 1. */
   readonly count?: number;
 }
 
@@ -113,7 +113,7 @@ let plainMs: number | null = null;
 let above = 0;
 for (const [name, make] of Object.entries(requests)) {
   if (plainMs !== null && !name.includes(only)) continue;
-  // The first one compiles.
+  // The first request compiles code and does not count.
   const pieces: number[] = [];
   let statuses: readonly number[] = [];
   for (let time = -1; time < times; time++) {
@@ -140,7 +140,7 @@ async function longestPiece(sent: Sent): Promise<readonly [number, readonly numb
   const statuses = await Promise.all(some(count, async () => {
     const { signal } = aborting;
     const response = await fetch(`${base}${path}`, { method, headers, body, signal });
-    // A stream does not end.
+    // A stream never ends, so only its beginning is read.
     if (path.includes("/subscribe")) await response.body?.getReader().read();
     else await response.arrayBuffer();
     return response.status;

@@ -1,6 +1,7 @@
 /**
- * The service of `pieces_bench.ts` in a process of its own, which prints its port. `GET /piece` gives
- * the longest piece of processor time of the event loop since it was last asked, in milliseconds.
+ * The service of `pieces_bench.ts` in a separate process, which prints its port. `GET /piece`
+ * returns the longest task of the event loop since the last call, in milliseconds of processor
+ * time.
  */
 import process from "node:process";
 import {
@@ -85,7 +86,7 @@ Deno.serve({
   return new Response(`${found}`);
 });
 
-/** Once in each turn of the event loop. */
+/** Called once in each turn of the event loop. */
 function look(): void {
   const now = cpuMs();
   longest = Math.max(longest, now - last);
@@ -93,7 +94,7 @@ function look(): void {
   setImmediate(look);
 }
 
-/** Of this thread alone. Some kernels count it in steps of ten milliseconds. */
+/** Returns the processor time of this thread. Some kernels count in steps of ten milliseconds. */
 function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;

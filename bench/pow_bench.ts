@@ -1,8 +1,8 @@
 /**
- * Proof of work: `deno task bench:pow [rounds]`. The check of a solution, without the store, beside
- * a hand-written one with `node:crypto`, beside altcha-lib, and beside the bare compressions that it
- * needs; then the searches. All take turns in one run and the best turn of each counts,
- * so that the ratios hold on a machine that is busy with other things.
+ * Proof of work: `deno task bench:pow [rounds]`. Compares the check of a solution without the
+ * store, a hand-written check with `node:crypto`, altcha-lib, and only the hash compressions. Then
+ * measures the searches. The turns alternate and the best turn counts, so other work on the machine
+ * does not matter.
  */
 import { createChallenge, solveChallenge, verifySolution } from "altcha-lib/v1";
 import { nonceRange } from "../src/client/pow/nonce_range.ts";
@@ -37,7 +37,7 @@ forged.set(powHeaders.challenge, `${token.slice(0, 70)}AAAA${token.slice(74)}`);
 const naive = await solved(naiveIssue(facts, difficulty, secret));
 const altcha = await altchaPayload();
 
-// Two for the HMAC, two for the token and its nonce, two for the fingerprint of this request.
+// Two compressions each for the HMAC, for the token with its nonce, and for the fingerprint.
 const compressions = 6;
 const state = new Int32Array(8);
 const schedule = new Int32Array(64);
@@ -101,7 +101,7 @@ async function turnOfPromises(
 
 function search(name: string, to: number, scan: typeof plain): void {
   const started = performance.now();
-  // Rarely found: one range in 65,536 holds a solution of this difficulty.
+  // A solution is rare: one range in 65,536 contains a solution of this difficulty.
   scan(range, { difficulty: 32, from: 0, to });
   note(name, to, performance.now() - started);
 }

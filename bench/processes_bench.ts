@@ -1,10 +1,9 @@
 /**
- * One process of the service against two on the same SQLite file, in turns within one run:
- * `deno task bench:processes [seconds per turn] [turns]`. The connections are shared out evenly, but
- * for the two workers of one port, to which the kernel or the proxy gives them. One process whose
- * file others have used shows what it costs to take turns, two processes with a file each what the
- * processors allow, which also run the load. Ratios are medians of those of turns that followed each
- * other.
+ * Compares one process of the service with two processes on the same SQLite file, in alternating
+ * turns: `deno task bench:processes [seconds per turn] [turns]`. Connections are distributed
+ * evenly, except between two workers of one port. One process on a formerly shared file shows the
+ * cost of file locks. Two processes with separate files show what the processors allow. The result
+ * is the median ratio of successive turns.
  */
 import { median, quantile } from "./figures.ts";
 import { measure } from "./load.ts";
@@ -25,22 +24,22 @@ interface Figures {
   readonly p50: number[];
   readonly p99: number[];
   readonly max: number[];
-  /** Processor time for a request, in µs. */
+  /** Processor time of a request, in µs. */
   readonly costs: number[];
 }
 
 interface Scenario {
   readonly name: string;
   readonly status: number;
-  /** What two workers shall have of one process. */
+  /** The ratio to one process that two workers must reach. */
   readonly target: number;
-  /** Whether taking turns matters. */
+  /** True if the request writes. */
   readonly isWrite: boolean;
-  /** The path is that of the database. */
+  /** Returns the request of a turn. `path` is the path of the database. */
   request(path: string, turn: number): string;
 }
 
-/** By the path of the database file, whose rows each PATCH changes in turn. */
+/** The PATCH requests, by the path of the database file. */
 const patches = new Map<string, () => string>();
 
 const scenarios: readonly Scenario[] = [
@@ -88,7 +87,7 @@ for (const scenario of scenarios) {
   const sides = scenario.isWrite ? writingSides : readingSides;
   const figures = new Map(sides.map((side) => [side, emptyFigures()]));
   for (let turn = -1; turn < turns; turn++) {
-    // The order changes with every turn, so that a drift of the machine meets both sides alike.
+    // The order alternates, so that a drift of the machine affects both sides equally.
     for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
       await loadSide(side, scenario, turn < 0 ? null : figures.get(side) ?? null);
     }

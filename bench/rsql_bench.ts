@@ -1,8 +1,8 @@
 /**
- * The filter language beside the parsers of npm, and what becomes of a filter afterwards.
- * Rounds are interleaved, so that a busy machine slows all alike; the figures are medians.
+ * Compares the filter language with the parsers of npm, and measures the later use of a filter.
+ * Rounds alternate, so that other work affects all parsers equally. The figures are medians.
  *
- *     deno run -A bench/rsql_bench.ts
+ * deno run -A bench/rsql_bench.ts
  */
 import rsqlParser from "npm:@rsql/parser@1.6.0";
 import tsRsql from "npm:ts-rsql@1.0.0";
@@ -55,7 +55,7 @@ for (const expression of expressions) {
   }
 }
 
-/** Nanoseconds per call: the median over rounds that take turns. */
+/** Returns nanoseconds per call: the median over alternating rounds. */
 function measure(works: Readonly<Record<string, () => unknown>>): Map<string, number> {
   const rounds = 15;
   const samples = new Map(Object.keys(works).map((name) => [name, [] as number[]]));
@@ -65,7 +65,7 @@ function measure(works: Readonly<Record<string, () => unknown>>): Map<string, nu
       const started = performance.now();
       for (let i = 0; i < calls; i++) work();
       const ns = (performance.now() - started) * 1e6 / calls;
-      // The first rounds only warm the compiler up.
+      // The first rounds only warm up the compiler.
       if (round >= 0) samples.get(name)!.push(ns);
     }
   }

@@ -1,12 +1,12 @@
 /**
- * Dear reads of a table of millions of rows, all at once: an aggregate without an index, twelve
- * counts and a filter of twenty patterns. First their clients wait for the answers, then they leave
- * after half a second; another client measures how long it waits beside them:
+ * Expensive reads of a table of millions of rows, all simultaneously: an aggregate without an
+ * index, twelve counts and a filter of twenty patterns. First their clients wait for the responses,
+ * then they disconnect after half a second. Concurrently, another client measures its waits:
  *
- *     deno task bench:scan [--rows 5000000] [--engines sqlite,postgres] [--postgres postgres://…]
+ * deno task bench:scan [--rows 5000000] [--engines sqlite,postgres] [--postgres postgres://…]
  *
- * Ends with exit code 1 when another client waits for too long, beyond what the clients of an idle
- * server wait in the same time, or a read does not end in time.
+ * The exit code is 1 if a read does not end in time, or if another client waits much longer than
+ * the clients of an idle server.
  */
 import { parseArgs } from "node:util";
 import { openDatabase } from "../mod.ts";
@@ -31,7 +31,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/** `queryTimeoutMs` is 5,000; a statement that was ended has to be noticed and answered, too. */
+/** `queryTimeoutMs` is 5,000 ms. Noticing an aborted statement and responding takes time too. */
 const limits = { waitMs: 50, readMs: 6_000 };
 
 console.log(
@@ -56,7 +56,7 @@ async function scanBoth(database: BenchDatabase): Promise<void> {
   if (!await measure(database, "leave")) bad++;
 }
 
-/** Gives whether all stayed within the limits. */
+/** Measures the reads of one database. Returns true if all figures stayed within the limits. */
 async function measure(
   { engine, url }: BenchDatabase,
   clients: "wait" | "leave",
@@ -100,7 +100,7 @@ async function measure(
   return faults.length === 0;
 }
 
-/** How long after `from` it took until there was nothing to do for a second. */
+/** Returns the time from `from` until the system was idle for a second. */
 async function timeUntilIdle(isBusy: () => Promise<boolean>, from: number): Promise<number> {
   let busyUntil = from;
   while (performance.now() < busyUntil + 1_000 && busyUntil < from + 60_000) {
@@ -110,7 +110,7 @@ async function timeUntilIdle(isBusy: () => Promise<boolean>, from: number): Prom
   return busyUntil - from;
 }
 
-/** Whether a statement of the service runs that reads the table. */
+/** Returns a function that reports if a statement of the service still reads the table. */
 async function runningStatements(url: string): Promise<() => Promise<boolean>> {
   const db = await openDatabase(url);
   const text = `SELECT count(*) FROM pg_stat_activity
@@ -118,7 +118,7 @@ async function runningStatements(url: string): Promise<() => Promise<boolean>> {
   return async () => Number((await db.driver.query({ text, values: [] })).rows[0]?.[0]) > 0;
 }
 
-/** Whether the service has used more of a processor since the last call than other clients need. */
+/** Returns a function that reports if the service has used more time than clients need. */
 function usesCpu(pid: number): () => Promise<boolean> {
   let lastAt = performance.now();
   let last: number | null = null;

@@ -1,11 +1,10 @@
 /**
- * Search by FTS5 over 100,000 documents: `deno task bench:search [seconds] [turns]`.
+ * Full-text search by FTS5 over 100,000 documents: `deno task bench:search [seconds] [turns]`.
  *
- * - Requests per second of a search for two words of one document, each of which stands in 0.3 to
- *   1 % of the documents, under a scope that passes a tenth of the rows and
- *   a filter that passes two thirds.
- * - Creates per second with the index beside the same service without it, in turns: over one
- *   connection, and over 16, whose commits SQLite shares.
+ * - Requests per second of a search for two words of one document, each in 0.3 to 1 % of the
+ *   documents, with a scope that passes a tenth of the rows and a filter that passes two thirds.
+ * - Creates per second with and without the index, in turns: over one connection, and over 16
+ *   connections, whose commits SQLite shares.
  */
 import { onSignal } from "./attack/processes.ts";
 import { median } from "./figures.ts";
@@ -20,7 +19,7 @@ const rows = 100_000;
 const vocabulary = 5_000;
 const syllables = ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu"]
   .concat(["na", "pe", "qui", "ro", "su", "ta", "ve", "wi", "xo", "zu"]);
-/** Each stands in more than a hundredth of the documents: a search has rarer ones. */
+/** Each of these words is in more than a hundredth of the documents. A search has rarer words. */
 const frequent = new Set(Array.from({ length: 500 }, (_, rank) => wordOf(rank)));
 const targets = { searches: 1_000, creates: 0.5 };
 
@@ -94,7 +93,7 @@ function create(): string {
     `content-length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Fills a file, and gives pairs of words that stand together in some of its rows. */
+/** Fills a file. Returns pairs of words that occur together in some of its rows. */
 function fill(path: string): readonly string[] {
   const db = new Database(path);
   db.exec(
@@ -120,7 +119,7 @@ function texts(): { readonly title: string; readonly body: string } {
   return { title: words(4), body: words(24) };
 }
 
-/** Few words are frequent and many are rare, as in every language. */
+/** Returns words for a document. Few words are frequent and many are rare, as in every language. */
 function words(count: number): string {
   return Array.from({ length: count }, () => {
     const share = (random.next().value % 1_000_000) / 1_000_000;
@@ -128,10 +127,10 @@ function words(count: number): string {
   }).join(" ");
 }
 
-/** Words of one length, so that none is the beginning of another. */
+/** Returns the word of a rank. All words have one length, so that none is a prefix of another. */
 function wordOf(rank: number): string {
   let word = "";
-  // A multiplication by a number without a common divisor gives each rank a word of its own.
+  // The factor has no common divisor with the modulus, so each rank has a different word.
   for (let rest = rank * 7_919 % 160_000, part = 0; part < 4; part++) {
     word += syllables[rest % 20];
     rest = Math.floor(rest / 20);
@@ -139,7 +138,7 @@ function wordOf(rank: number): string {
   return word;
 }
 
-/** The same numbers in every run. */
+/** Yields the same pseudo-random numbers in every run. */
 function* numbers(): Generator<number, never> {
   for (let state = 7;;) {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;

@@ -1,4 +1,4 @@
-/** One side of `search_bench.ts` in a process of its own: `search_server.ts with|without PATH`. */
+/** One server of `search_bench.ts` in a separate process: `search_server.ts with|without PATH`. */
 import { all, createApp, eq, integer, openDatabase, resource, table, text } from "../mod.ts";
 import { sqliteSearch } from "../exports/search.ts";
 

@@ -1,6 +1,6 @@
 /**
- * How long `cli.ts` takes from its start to its first answer, once its packages are cached:
- * `deno run -A bench/start_bench.ts [turns]`. The median must stay under 400 ms.
+ * The time from the start of `cli.ts` to its first response, with cached packages: `deno run -A
+ * bench/start_bench.ts [turns]`. The median must be below 400 ms.
  */
 const turns = Number(Deno.args[0] ?? 7);
 const cli = new URL("../cli.ts", import.meta.url).pathname;

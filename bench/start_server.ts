@@ -1,17 +1,17 @@
 import { endOnSignal } from "./attack/processes.ts";
 import { fillNotes } from "./notes_database.ts";
 
-/** A server of a benchmark in a process of its own. */
+/** A server of a benchmark in a separate process. */
 export interface BenchServer extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
-  /** That of its database. */
+  /** The path of the server's database. */
   readonly path: string;
-  /** The processor time that it has used, in seconds; null where the system does not report it. */
+  /** Returns the processor time so far, in seconds, or null if the system does not report it. */
   cpuSeconds(): number | null;
 }
 
-/** Starts a side of `http_server.ts`, over a database of its own or that of another server. */
+/** Starts a server of `http_server.ts` over a new database or that of another server. */
 export async function startServer(side: string, existingPath?: string): Promise<BenchServer> {
   const folder = existingPath === undefined ? await Deno.makeTempDir() : null;
   const path = existingPath ?? `${folder}/notes.db`;
@@ -30,7 +30,7 @@ export async function startServer(side: string, existingPath?: string): Promise<
   };
 }
 
-/** Starts another server of this folder, which prints its port. */
+/** Starts another server script of this folder, which prints its port. */
 export async function startScript(
   name: string,
   args: readonly string[],
@@ -39,7 +39,7 @@ export async function startScript(
   return { port: Number(started.printed), [Symbol.asyncDispose]: () => started.stop() };
 }
 
-/** Starts several workers of the command line over a database of their own. */
+/** Starts several workers of the command line over a separate database. */
 export async function startWorkers(count: number, balancer: string): Promise<BenchServer> {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/notes.db`;
@@ -56,7 +56,7 @@ export async function startWorkers(count: number, balancer: string): Promise<Ben
     pid: started.pid,
     path,
     cpuSeconds() {
-      // The first process passes the bytes, where the kernel does not.
+      // Without the kernel's balancing, the first process passes the bytes, so its time counts too.
       const pids = [started.pid, ...childrenOf(started.pid)];
       return pids.reduce((sum, pid) => sum + (cpuSecondsOfProcess(pid) ?? NaN), 0);
     },
@@ -73,7 +73,7 @@ interface Started {
   stop(): Promise<void>;
 }
 
-/** Starts a program, and waits until it prints what is asked for. */
+/** Starts a program, and waits until it prints the expected text. */
 async function start(
   args: readonly string[],
   wanted: RegExp,
@@ -141,7 +141,7 @@ export function cpuSecondsOfPostgres(database: string): number {
   return seconds;
 }
 
-/** The processor time of several servers; NaN where the system does not report it. */
+/** Returns the processor time of several servers, or NaN if the system does not report it. */
 export function cpuSecondsOf(servers: readonly BenchServer[]): number {
   return servers.reduce((sum, server) => sum + (server.cpuSeconds() ?? NaN), 0);
 }

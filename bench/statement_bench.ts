@@ -1,8 +1,8 @@
 /**
- * What `db.sql` costs beside the same statement by `db.query`, which neither binds by kind nor
- * decodes. Both run in turns, on a SQLite in memory, so that a slow moment slows both.
+ * The cost of `db.sql`, compared with `db.query`, which neither binds by column kind nor decodes.
+ * Both alternate on a SQLite in memory, so that other work affects both.
  *
- *     deno run -A bench/statement_bench.ts
+ * deno run -A bench/statement_bench.ts
  */
 import { openDatabase } from "../src/engines/open_database.ts";
 import { integer, text, timestamp } from "../src/schema/column_builder.ts";

@@ -1,7 +1,7 @@
 /**
- * How long `deno check` takes for programs over an `Api` of 200 resources with twelve fields each,
- * and for one that only imports the client. The modules are there already; each run has a text of
- * its own, because Deno remembers what it has checked.
+ * The time of `deno check` for programs over an `Api` of 200 resources with twelve fields each, and
+ * for a program that only imports the client. The modules are cached. Each run has a different
+ * text, because Deno remembers checked programs.
  */
 import { root } from "../tests/repository/module_graph.ts";
 import { scratchFolder } from "../tests/support/scratch.ts";
@@ -28,7 +28,7 @@ async function median(files: Readonly<Record<string, string>>): Promise<number> 
       cwd: folder.path,
     }).output();
     if (!success) throw new Error(new TextDecoder().decode(stderr));
-    // The first one fetches and prepares the modules.
+    // The first run downloads and prepares the modules, so it does not count.
     if (run > 0) times.push(performance.now() - start);
   }
   return times.sort((a, b) => a - b)[Math.floor(runs / 2)] ?? 0;

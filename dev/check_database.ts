@@ -1,9 +1,9 @@
 /**
- * Compares everything that the service answers over a database with plain SQL:
- * `deno task check-database DATABASE [--rows N] [--schema a,b]`, where DATABASE is a SQLite file or a URL of
- * Postgres. It only reads. For each resource: a walk through all pages, row for row; counts; both
- * orders of and filters by every column; rows by key; related rows along every relation; both forms
- * of an export. Ends with 1 where anything differs, and prints the paths of the requests.
+ * Compares all responses of the service over a database with plain SQL: `deno task check-database
+ * DATABASE [--rows N] [--schema a,b]`. DATABASE is a SQLite file or a URL of Postgres, and is only
+ * read. For each resource, compares all pages row by row, counts, orders and filters by every
+ * column, rows by key, related rows of every relation, and both forms of an export. The exit code
+ * is 1 if anything differs. Prints the paths of requests with differences.
  */
 import { parseArgs } from "node:util";
 import { checkDatabase } from "./check_database/check_database.ts";

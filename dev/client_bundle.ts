@@ -1,8 +1,8 @@
 /**
- * Writes the client as a script, for pages without a build step, into the module that the service
- * serves it from. A test of the repository fails where that is not what this writes.
+ * Bundles the client as a script for pages without a build step, into the module that serves it. A
+ * test of the repository fails if the module is outdated.
  *
- *     deno task client-bundle
+ * deno task client-bundle
  */
 import { build, type Plugin, stop } from "esbuild";
 import { gzipSync } from "node:zlib";
@@ -12,7 +12,7 @@ const root = new URL("../", import.meta.url);
 /** The module with the generated files. */
 export const bundleModule = new URL("src/service/client/bundled_client.ts", root);
 
-/** The files of the client, minified, by their paths below `/__service/`. */
+/** Returns the minified files of the client, by their paths below `/__service/`. */
 export async function bundleClient(): Promise<ReadonlyMap<string, string>> {
   const client = await bundle("exports/client.ts", [{
     name: "solver",

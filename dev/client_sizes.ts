@@ -1,34 +1,34 @@
 /**
- * The sizes of the client as a page loads it: bundled by esbuild, minified, compressed by gzip at
- * its best. Prints a line for each entry, and fails where one is over its limit.
+ * Measures the client as a page loads it: bundled by esbuild, minified, and compressed by gzip at
+ * its best level. Prints a line for each entry, and fails if an entry exceeds its limit.
  */
 import { build, stop } from "esbuild";
 import { gzipSync } from "node:zlib";
 
-/** A program that imports a part of the client, and how large it may be. */
+/** A program that imports a part of the client, and its maximum size. */
 export interface ClientEntry {
   readonly name: string;
-  /** What the program imports, from files of this repository. */
+  /** The imports of the program from files of this repository. */
   readonly program: string;
-  /** In bytes. */
+  /** The maximum size, in bytes. */
   readonly limit: number;
-  /** Packages that the page has anyway. */
+  /** Packages that the page loads in any case. */
   readonly external?: readonly string[];
-  /** A program that the page has anyway: its bytes do not count. */
+  /** A program that the page loads in any case, so its bytes do not count. */
   readonly beside?: string;
 }
 
 const core = `export { createClient, rsql } from "./exports/client.ts";`;
 const live = `export { createClient, rsql, liveList } from "./exports/client.ts";`;
 
-/** What a page loads, and what it loads later. */
+/** The programs that a page loads immediately, and those that it loads later. */
 export const clientEntries: readonly ClientEntry[] = [
   {
     name: "core",
     program: core,
     limit: 3_090,
   },
-  // Planned were 5,000 for this one and 7,000 for the next: docs/decisions/0034 says why not.
+  // The plan was 5,000 here and 7,000 below: docs/decisions/0034 explains these sizes.
   { name: "with live lists", program: live, limit: 6_138 },
   {
     name: "with live lists, shared tabs and the outbox",
@@ -56,7 +56,7 @@ export const clientEntries: readonly ClientEntry[] = [
   },
 ];
 
-/** The size of a bundled entry in bytes, with all that it imports at once. */
+/** Returns the size in bytes of a bundled entry with all its static imports. */
 export async function clientSize({ program, external = [], beside }: ClientEntry): Promise<number> {
   const size = await bundledSize(program, external);
   return beside === undefined ? size : size - await bundledSize(beside, external);

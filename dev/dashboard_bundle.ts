@@ -1,15 +1,15 @@
 /**
- * Writes the page of the dashboard, a script and a style sheet, into the module that the service
- * serves it from. A test of the repository fails where that is not what this writes.
+ * Bundles the dashboard's script and style sheet into the module that serves them. A test of the
+ * repository fails if the module is outdated.
  *
- *     deno task dashboard-bundle
+ * deno task dashboard-bundle
  */
 import { build, type Plugin, stop } from "esbuild";
 import { gzipSync } from "node:zlib";
 
 const root = new URL("../", import.meta.url).pathname;
 
-/** The files of the page, minified, by their names. */
+/** Returns the minified files of the dashboard, by name. */
 export async function bundleDashboard(): Promise<ReadonlyMap<string, string>> {
   const common = { absWorkingDir: root, bundle: true, minify: true, write: false } as const;
   const script = await build({
@@ -29,7 +29,7 @@ function textOf({ outputFiles = [] }: { outputFiles?: { readonly text: string }[
   return outputFiles.map(({ text }) => text).join("");
 }
 
-/** Finds the modules of Preact where Deno keeps them. */
+/** Finds the modules of Preact in Deno's cache. */
 async function preact(): Promise<Plugin> {
   const command = new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", "npm:preact@^10.27.0"],
@@ -61,7 +61,7 @@ interface NpmPackage {
   readonly localPath: string;
 }
 
-/** An operator is never asked for a proof of work. */
+/** The operator never has to solve a proof of work. */
 const withoutSolver: Plugin = {
   name: "solver",
   setup(build) {

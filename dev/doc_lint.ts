@@ -1,7 +1,6 @@
 /**
- * `deno doc --lint` of every export, without its complaint that the types of a package are not
- * exported here: `deno doc` follows the types of a package it reexports into that package, and
- * then demands comments of it.
+ * Runs `deno doc --lint` for every export, without its errors about types of other packages: `deno
+ * doc` follows such types into their packages and then requires comments there.
  */
 
 /** Types of packages that public types refer to, by package. */
@@ -10,7 +9,7 @@ const packageTypes: ReadonlyMap<string, readonly string[]> = new Map([
   ["solid-js", ["Accessor"]],
   ["vue", ["ShallowRef"]],
   ["@tanstack/db", ["CollectionConfig"]],
-  // Types of browsers, written out in src/api/web_platform.ts: not every runtime declares them.
+  // Types of browsers, declared in src/api/web_platform.ts. Some runtimes do not declare them.
   ["the web platform", ["IndexedDbFactory", "WebLocks"]],
 ]);
 
@@ -23,7 +22,7 @@ const { stderr } = new Deno.Command(Deno.execPath(), {
   stdout: "null",
 }).outputSync();
 const report = new TextDecoder().decode(stderr);
-// Every error begins with `error[code]: `; the last block is the total or another failure.
+// Every error begins with `error[code]: `. The last block is the total or another failure.
 const [, ...errors] = report.split(/^(?=error\[)/m);
 const excused = [...packageTypes.values()].flat();
 const remaining = errors.filter((error) => !excused.some((name) => refersTo(error, name)));

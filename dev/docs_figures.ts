@@ -1,6 +1,6 @@
 /**
- * Figures that code decides, in documents: `<!--get-files-->55<!--/-->`. Each figure is read from the
- * file that defines it.
+ * Writes figures that the code determines into documents: `<!--get-files-->55<!--/-->`. Each figure
+ * is read from the file that defines it.
  *
  * `deno task docs:figures` writes the documents, `--check` only compares.
  */
@@ -8,9 +8,9 @@ const root = new URL("../", import.meta.url);
 
 interface Source {
   readonly file: string;
-  /** Its first group is the figure. */
+  /** The pattern of the code. Its first group is the figure. */
   readonly pattern: RegExp;
-  /** Bytes become kB with two digits. */
+  /** True to show bytes as kB with two digits. */
   readonly isSize?: true;
 }
 
@@ -21,7 +21,7 @@ const sizeOf = (entry: string): Source => ({
   isSize: true,
 });
 
-/** The names of the figures, and where the code has them. */
+/** The names of the figures, and their places in the code. */
 const sources: Readonly<Record<string, Source>> = {
   "get-files": { file: "dev/files_touched.ts", pattern: /limits = \{ GET: (\d+)/ },
   "patch-files": { file: "dev/files_touched.ts", pattern: /PATCH: (\d+) \}/ },

@@ -46,7 +46,7 @@ export function withOptionTables(subject: Subject, pages: readonly string[]): re
   return sections.map((page) => page.map((section) => sectionWith(section, headings)).join(""));
 }
 
-/** The same string for a table whose columns are wider. */
+/** Returns an equal string for tables that differ only in the widths of their columns. */
 export function tidy(document: string): string {
   return document.replaceAll(/ +\|/g, " |").replaceAll(/-{3,}/g, "---");
 }
@@ -73,7 +73,7 @@ function sectionsOf(page: string, members: Members): readonly Section[] {
 function sectionWith({ lines, members, path }: Section, headings: ReadonlySet<string>): string {
   if (members === null) return lines.join("\n");
   const shown = new Set<string>();
-  /** After the first table. */
+  /** The index after the first table. */
   let end = -1;
   let hasDefaults = false;
   for (const [index, line] of lines.entries()) {
@@ -85,7 +85,7 @@ function sectionWith({ lines, members, path }: Section, headings: ReadonlySet<st
     if (option === undefined) throw new Error(`There is no option ${path} ${name}`);
     shown.add(name);
     const fact = hasDefaults ? factOf(option) : null;
-    // Names of headers have capitals in documents.
+    // Names of headers have capitals in documents but not in code.
     const isSaid = fact === null || fact.toLowerCase() === second?.toLowerCase();
     if (!isSaid) lines[index] = `| ${[first, fact, ...others].join(" | ")} |`;
     if (end < 0) end = lines.findIndex((line, at) => at > index && !line.startsWith("|"));
@@ -109,7 +109,7 @@ function cellsOf(line: string): readonly string[] {
   return line.startsWith("|") ? line.split("|").slice(1, -1).map((cell) => cell.trim()) : [];
 }
 
-/** Returns true if the first line of the table that a line is in has the title of options. */
+/** Returns true if the table that contains a line has the title of option tables. */
 function isInOptionTable(lines: readonly string[], index: number): boolean {
   let first = index;
   while (lines[first - 1]?.startsWith("|")) first--;
@@ -125,7 +125,7 @@ function membersAt([name, ...rest]: readonly string[], members: Members): Member
     : membersAt(rest, below);
 }
 
-/** The options inside of one: of a group its members, of several kinds those of each. */
+/** Returns the options inside an option: the members of a group, or those of each alternative. */
 function membersOf({ rules: { shape } }: Option<unknown>): Members {
   if (shape.kind === "group") return shape.members;
   if (shape.kind === "named" || shape.kind === "list") return membersOf(shape.each);
@@ -133,7 +133,7 @@ function membersOf({ rules: { shape } }: Option<unknown>): Members {
   return Object.assign({}, ...shape.options.map(membersOf));
 }
 
-/** A table may also have the options inside of those that it is about. */
+/** Finds a nested option, because a table may also contain options of its options. */
 function descendant(name: string, members: Members): Option<unknown> | undefined {
   for (const option of Object.values(members)) {
     const below = membersOf(option);
@@ -143,7 +143,7 @@ function descendant(name: string, members: Members): Option<unknown> | undefined
   return undefined;
 }
 
-/** Returns the cell of the column "unless set", or null if the description does not say it. */
+/** Returns the cell for the column "unless set", or null if the description has no such fact. */
 function factOf({ rules: { isRequired, defaultValue, shape } }: Option<unknown>): string | null {
   if (defaultValue === undefined) return isRequired === true ? "required" : null;
   if (typeof defaultValue === "boolean") return `\`${defaultValue}\``;

@@ -1,12 +1,12 @@
 /**
  * Counts the files of `src/` that a warm request runs: `deno task files-touched [--list]`. A file
- * counts when any of its functions ran between the request and its answer, by the coverage counters
- * of V8; functions that ran at import or at start do not count. Fails above the limits.
+ * counts if any of its functions ran during the request, by the coverage counters of V8. Functions
+ * that ran at import or at start do not count. Fails above the limits.
  */
 import { Session } from "node:inspector/promises";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../mod.ts";
 
-/** The most files that a request of each kind may run. `docs/architecture.md` quotes them. */
+/** The maximum number of files for a request of each kind. `docs/architecture.md` contains them. */
 const limits = { GET: 55, PATCH: 51 } as const;
 
 const authors = table("authors", { id: integer().primaryKey(), name: text().notNull() });
@@ -20,7 +20,7 @@ const notes = table("notes", {
 
 const db = await openDatabase("sqlite::memory:");
 await db.createTables([authors, notes]);
-// Made once: a scope is the user's code, which shall not count.
+// The scope is created once, because it is the user's code and must not count.
 const everyRow = all();
 const auth = { public: { read: true }, create: () => everyRow, update: () => everyRow };
 const authorResource = resource(authors, { id: authors.id, auth });
@@ -71,7 +71,7 @@ session.disconnect();
 await app.close();
 if (!isWithin) Deno.exit(1);
 
-/** Sends one request and gives the tag of the answer. */
+/** Sends one request. Returns the tag in the response. */
 async function send(
   method: string,
   path: string,
@@ -80,7 +80,7 @@ async function send(
   const headers = new Headers({ "content-type": "application/json" });
   if (ifMatch !== undefined) headers.set("if-match", ifMatch);
   const content = body === undefined ? null : new TextEncoder().encode(JSON.stringify(body));
-  // As every client over HTTP sends it.
+  // Every HTTP client sends this header.
   if (content !== null) headers.set("content-length", String(content.byteLength));
   const response = await app.fetch(
     new Request(`http://localhost/api${path}`, {
@@ -97,7 +97,7 @@ async function send(
 /** Returns the files that the sixth of six requests runs: earlier requests fill the caches. */
 async function filesTouchedBy(work: () => Promise<unknown>): Promise<readonly string[]> {
   for (let request = 1; request < 6; request++) await work();
-  // What the first one took of its turn of the event loop is over.
+  // Waits until the work that the first request left in its turn of the event loop is over.
   await new Promise((resolve) => setTimeout(resolve, 10));
   await session.post("Profiler.takePreciseCoverage");
   await work();

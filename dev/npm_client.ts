@@ -1,8 +1,8 @@
 /**
- * Packs the client as a package for npm: modules of JavaScript with their declarations, as
- * `deno pack` makes them of the sources of the client alone.
+ * Packs the client as an npm package: JavaScript modules with their declarations, as `deno pack`
+ * creates them from the sources of the client.
  *
- *     deno task npm-client
+ * deno task npm-client
  *
  * writes `npm-client/package`, and beside it the archive for `npm publish` or `npm install`.
  */
@@ -20,7 +20,7 @@ const entries = {
   "./tanstack-db": "./src/client/bindings/tanstack_db.ts",
 };
 
-/** What the bindings need, each only its own. */
+/** The packages that the bindings need. Each binding needs only its own package. */
 const peers = {
   "@tanstack/db": "^0.15.0",
   "react": ">=18",
@@ -28,15 +28,15 @@ const peers = {
   "vue": "^3.3.0",
 };
 
-/** The sources of the package: the client, and the protocol beneath it. */
+/** The sources of the package: the client, and the protocol that it uses. */
 const sources = ["exports/client.ts", "src/api", "src/client", "src/protocol"];
 
-/** Writes the package to a folder, and gives the path of the archive. */
+/** Writes the package to a folder. Returns the path of the archive. */
 export async function packNpmClient(folder: string): Promise<string> {
   const stage = await Deno.makeTempDir({ prefix: "npm-client-" });
   try {
     for (const source of sources) await copy(root + source, `${stage}/${source}`);
-    // The solver with checked options is for servers: it imports more than the protocol.
+    // The solver with option checks is for servers, and imports more than the protocol.
     await Deno.remove(`${stage}/src/client/pow/solve.ts`);
     await Deno.copyFile(`${root}deno.lock`, `${stage}/deno.lock`);
     await Deno.writeTextFile(`${stage}/deno.json`, JSON.stringify(await configuration()));
@@ -50,7 +50,7 @@ export async function packNpmClient(folder: string): Promise<string> {
   return await complete(folder);
 }
 
-/** A configuration for the sources of the client alone. */
+/** Returns a configuration for only the sources of the client. */
 async function configuration(): Promise<Readonly<Record<string, unknown>>> {
   const { version, license, imports } = await readJson(`${root}deno.json`);
   const names = [...Object.keys(peers), "@types/react"];
@@ -60,7 +60,7 @@ async function configuration(): Promise<Readonly<Record<string, unknown>>> {
   };
 }
 
-/** Adds what npm and bundlers want to know, and takes out what they need not. */
+/** Adds the metadata that npm and bundlers need, and removes all other metadata. */
 async function complete(folder: string): Promise<string> {
   const place = `${folder}/package`;
   await removeSources(place);
@@ -71,7 +71,7 @@ async function complete(folder: string): Promise<string> {
     description: "The typed client of resource-api: live lists, optimistic and offline writes",
     license,
     sideEffects: false,
-    // AbortSignal.any
+    // `AbortSignal.any` requires this version.
     engines: { node: ">=20.3" },
     peerDependencies: peers,
     peerDependenciesMeta: Object.fromEntries(optional),

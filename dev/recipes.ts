@@ -92,7 +92,7 @@ async function filesOfErrors(): Promise<Set<string>> {
   return new Set(errors.map(({ path }) => path.slice(real.length + 1)));
 }
 
-/** An error of the compiler. */
+/** An error that the compiler reports. */
 interface CompilerError {
   readonly path: string;
   readonly line: number;

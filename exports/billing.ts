@@ -16,7 +16,7 @@ export type {
   SubscriptionStatus,
 } from "../src/billing/billing_event.ts";
 export type { BillingResolvers, UserResolver } from "../src/billing/routes/billing_routes.ts";
-export type { ReceivedDelivery } from "../src/billing/webhook/delivery_log.ts";
+export type { ReceivedDelivery } from "../src/billing/webhook/recent_deliveries.ts";
 export type { WebhookCallbacks } from "../src/billing/webhook/webhook.ts";
 export {
   type CreditsLedgerOptions,

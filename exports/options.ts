@@ -41,7 +41,7 @@ export type {
 } from "../src/service/dashboard/dashboard_options.ts";
 export type { McpOptions } from "../src/mcp/mcp_options.ts";
 export type { OpenapiInfo, OpenapiOptions } from "../src/openapi/openapi_options.ts";
-export type { DocumentInfo, DocumentServer } from "../src/openapi/service_facts.ts";
+export type { DocumentInfo, DocumentServer } from "../src/openapi/openapi_input.ts";
 export type { AbuseProtectionOptions } from "../src/guard/abuse_protection_options.ts";
 export type {
   BudgetClassOptions,

@@ -1,6 +1,6 @@
 /**
- * The tag of `db.sql` statements, SQL fragments for custom operators, and the SQL dialects of
- * custom drivers.
+ * The tag `sql` for SQL statements, SQL fragments for custom operators, and the types of SQL
+ * dialects for custom drivers.
  *
  * @module
  */

@@ -1,10 +1,10 @@
 /**
- * An attacker in a process of its own: `attacker.ts PORT SECONDS CONNECTIONS NAME`. Prints `ready`
- * once it begins and at the end, as JSON, how often it got what.
+ * An attacker in a separate process: `attacker.ts PORT SECONDS CONNECTIONS NAME`. Prints `ready` at
+ * the start, and finally the number of each result as JSON.
  */
 import { type Attack, attacks, type Sent } from "./attacks.ts";
 
-/** How often the attacker got each status, or `closed` or `refused` without one. */
+/** The number of responses with each status; `closed` or `refused` for connections without one. */
 export type Got = Readonly<Record<string, number>>;
 
 const changeEveryMs = 200;
@@ -29,7 +29,7 @@ function count(what: string): void {
   got.set(what, (got.get(what) ?? 0) + 1);
 }
 
-/** One connection, until the process ends. */
+/** Sends requests on one connection until the process ends. */
 async function run(attack: Attack, port: number): Promise<never> {
   const { use, request } = attack;
   for (;;) {
@@ -59,7 +59,7 @@ async function ask({ method = "GET", path, headers = {}, body }: Sent, port: num
   return String(answer.status);
 }
 
-/** Does not look at the answer. */
+/** Sends a request and disconnects without reading the response. */
 async function leave({ path }: Sent, port: number) {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(encoder.encode(`${headOf(path)}\r\n`));
@@ -67,7 +67,7 @@ async function leave({ path }: Sent, port: number) {
   count("left");
 }
 
-/** Ends when the service closes the connection, or refuses. */
+/** Holds a connection until the service closes or refuses it. */
 async function hold(
   use: Exclude<Attack["use"], "reads" | "leaves" | "trickles">,
   { path }: Sent,
@@ -77,7 +77,7 @@ async function hold(
   const head = headOf(path);
   await connection.write(encoder.encode(use === "half-sent" ? head : `${head}\r\n`));
   if (use === "half-sent") count("open");
-  // `HTTP/1.1 200`, and nothing after it: a kernel takes what fits its buffers.
+  // Reads only `HTTP/1.1 200`. The kernel receives more bytes only while its buffers have room.
   const first = new Uint8Array(12);
   const length = await connection.read(first);
   if (length === null) return count("closed");
@@ -90,7 +90,7 @@ async function hold(
   count("ended");
 }
 
-/** Fails when the service closes the connection. */
+/** Sends a body slowly. Rejects when the service closes the connection. */
 async function trickle({ method, path, headers = {} }: Sent, port: number) {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   connection.setNoDelay(true);
@@ -105,7 +105,7 @@ async function trickle({ method, path, headers = {} }: Sent, port: number) {
   }
 }
 
-/** Without the empty line at its end. */
+/** Returns the request head without the empty line at its end. */
 function headOf(path: string): string {
   return `GET ${path} HTTP/1.1\r\nhost: bench\r\n`;
 }

@@ -1,6 +1,6 @@
 /** What strangers send, as one would come upon it: nothing here knows how the service defends. */
 
-/** One request. */
+/** One request of an attacker. */
 export interface Sent {
   readonly method?: string;
   readonly path: string;
@@ -8,33 +8,33 @@ export interface Sent {
   readonly body?: string;
 }
 
-/** What every connection of an attack does until its time is over. */
+/** How each connection of an attack behaves until the attack ends. */
 export type Use =
-  /** Reads each answer, then sends the next request. */
+  /** Reads each response, then sends the next request. */
   | "reads"
-  /** Reads the status and no more, so that the answer stays with the service. */
+  /** Reads only the status, so that the service keeps the rest of the response. */
   | "never reads"
-  /** Leaves a few milliseconds after each request. */
+  /** Disconnects a few milliseconds after each request. */
   | "leaves"
   /** Reads a stream that does not end. */
   | "streams"
-  /** Sends no more than the beginning of a request. */
+  /** Sends only the beginning of a request. */
   | "half-sent"
-  /** Sends a body that does not end, a byte at a time. */
+  /** Sends an endless body, one byte at a time. */
   | "trickles";
 
-/** An attack, which some connections carry out at once. */
+/** An attack that several connections carry out simultaneously. */
 export interface Attack {
   readonly name: string;
   readonly use: Use;
   readonly request: (turn: number) => Sent;
-  /** What a signed-in user changes during the attack, some times a second. */
+  /** Returns a change that a signed-in user sends several times per second during the attack. */
   readonly change?: (turn: number) => Sent;
-  /** Instead of one and fifty. */
+  /** The numbers of connections. Default: one and fifty. */
   readonly connections?: readonly number[];
   /** The limit of file descriptors of the service. */
   readonly descriptors?: number;
-  /** Others also send requests that cost a proof of work. */
+  /** Other clients also send requests that require a proof of work. */
   readonly othersWork?: true;
 }
 
@@ -43,7 +43,7 @@ const user = { ...json, "x-user": "mallory" };
 
 const get = (path: string) => () => ({ path });
 
-/** Of about 100 characters each: what they find begins at every letter of an article. */
+/** Returns patterns of about 100 characters, which match at every character of an article. */
 function patterns(operator: string, count: number): string {
   const one = (index: number) =>
     `body${operator}"%${"a".repeat(60)}_${"a".repeat(index)}b${index}%"`;
@@ -57,7 +57,7 @@ const unknownFields = JSON.stringify(
 
 const expandingInclude = "/api/essays?limit=99&include=author(include:essays)";
 
-/** A change of a row of `bytes` letters, each time another one. */
+/** Returns a change of a row to `bytes` characters, different in each turn. */
 const articleOf = (bytes: number) => (turn: number) => ({
   method: "PATCH",
   path: "/api/articles/3",

@@ -4,18 +4,18 @@ import { startPostgresCluster } from "../../tests/support/postgres_cluster.ts";
 import { onSignal } from "./processes.ts";
 import { type Content, fill } from "./tables.ts";
 
-/** The options that the benches of attacks and of dear reads share, for `parseArgs`. */
+/** The options for `parseArgs` that the benchmarks of attacks and of expensive reads share. */
 export const databaseOptions = {
   engines: { type: "string", default: "sqlite,postgres" },
   postgres: { type: "string" },
   verbose: { type: "boolean", default: false },
 } as const;
 
-/** What a run is to use. */
+/** The databases that a run uses. */
 export interface DatabaseOptions {
-  /** As `sqlite,postgres`. */
+  /** The engines, for example `sqlite,postgres`. */
   readonly engines: string;
-  /** An empty database; unset, a server is started. */
+  /** The URL of an empty database. If undefined, a server is started. */
   readonly postgres: string | undefined;
   readonly content: Content;
   /** The rows of the large table. */
@@ -28,7 +28,7 @@ export interface BenchDatabase {
   readonly url: string;
 }
 
-/** Calls `work` with one database after the other, and removes them all, also after a signal. */
+/** Calls `work` with each database in turn, and removes all databases, even after a signal. */
 export async function withDatabases(
   { engines, postgres, content, rows = 0 }: DatabaseOptions,
   work: (database: BenchDatabase) => Promise<void>,
@@ -38,7 +38,7 @@ export async function withDatabases(
     ? await startPostgresCluster()
     : null;
   let removing: Promise<void> | null = null;
-  // Once: a signal also ends the work, which then cleans up.
+  // The removal runs once: a signal also ends the work, which then removes the databases too.
   const remove = () => removing ??= removeAll();
   async function removeAll(): Promise<void> {
     if (cluster !== null && "stop" in cluster) await cluster.stop();

@@ -1,6 +1,6 @@
 /**
- * A server with nothing to do, in a process of its own: what its clients wait during an attack is
- * what the machine makes them wait, whose processors the database and the attackers share.
+ * An idle server in a separate process. The waits of its clients during an attack are those that
+ * the machine causes, because the database and the attackers use the same processors.
  */
 Deno.serve({
   port: 0,

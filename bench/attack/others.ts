@@ -1,27 +1,27 @@
 /**
- * Other clients of the service under attack, in a process of its own: `others.ts PORT SECONDS
- * [work]`. Every ten milliseconds it reads `/healthz`, each time on a new connection as the probes of
- * platforms do, and a row by its key on one that stays open; with `work`, five times a second, also a
- * row that costs a proof of work. Prints `ready`, and the figures as JSON at the end.
+ * Other clients of the attacked service, in a separate process: `others.ts PORT SECONDS [work]`.
+ * Every ten milliseconds they read `/healthz` on a new connection, as probes of platforms do, and a
+ * row by its key on an open connection. With `work`, they also read a row that requires a proof of
+ * work, five times per second. Prints `ready`, and finally the figures as JSON.
  */
 import { readAnswer } from "../load.ts";
 import { solve } from "../../src/client/pow/solve.ts";
 
-/** What one kind of request found. */
+/** The waits of clients for one kind of request. */
 export interface Waits {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
   readonly failures: number;
-  /** The first failure. */
+  /** The reason of the first failure. */
   readonly reason: string | null;
 }
 
-/** Of all kinds. */
+/** The waits of clients for all kinds of requests. */
 export interface OthersFigures {
   readonly healthz: Waits;
   readonly row: Waits;
-  /** Requests with a solved challenge that got anything but 200. */
+  /** Requests with a solved challenge. A status other than 200 is a failure. */
   readonly work: Waits | null;
 }
 
@@ -44,7 +44,7 @@ if (import.meta.main) {
 
 interface Watched {
   readonly path: string;
-  /** Whether the connection stays open. */
+  /** True if the connection stays open. */
   readonly isKept: boolean;
 }
 
@@ -69,12 +69,12 @@ async function watch(port: number, until: number, { path, isKept }: Watched): Pr
   });
 }
 
-/** Null, for a connection that is closed or was never opened. */
+/** Closes a connection. Returns null. */
 function closed(connection: Deno.TcpConn | null): null {
   try {
     connection?.close();
   } catch (error) {
-    // The time limit has closed it.
+    // The timeout has closed the connection.
     if (!(error instanceof Deno.errors.BadResource)) throw error;
   }
   return null;
@@ -99,8 +99,8 @@ async function watchWork(port: number, until: number): Promise<Waits> {
 }
 
 /**
- * Calls `ask` at every `intervalMs`. Where a call took longer, those that should have begun
- * in between count with the rest of its time: else a wait of seconds would be one of many samples.
+ * Calls `ask` every `intervalMs`. If a call takes longer, the calls that should have begun before
+ * its end count with its remaining time. Otherwise a long wait would be only one sample.
  */
 async function repeat(
   until: number,

@@ -1,28 +1,28 @@
 /** The processes of the benchmark: each ends with it, also when a signal ends it. */
 
-/** A child that says by lines on its standard output how far it is. */
+/** A child process that prints its progress in lines on the standard output. */
 export interface Process extends AsyncDisposable {
   readonly pid: number;
-  /** The next line; null once it has ended. */
+  /** Returns the next line, or null once the process has ended. */
   nextLine(): Promise<string | null>;
-  /** Whether it still runs. */
+  /** Returns true if the process is still running. */
   isAlive(): boolean;
 }
 
 export interface ProcessOptions {
-  /** Flags of V8, as `--max-old-space-size=1024`. */
+  /** Flags of V8, for example `--max-old-space-size=1024`. */
   readonly v8Flags?: string;
-  /** Yields to every other process, so that it takes no time from what is measured. */
+  /** True to run with low priority, so that the child takes no time from the measured processes. */
   readonly isNice?: boolean;
   /** The limit of file descriptors. */
   readonly descriptors?: number;
-  /** Shows its standard error. */
+  /** True to show the child's standard error. */
   readonly isVerbose?: boolean;
 }
 
 const running = new Set<Deno.ChildProcess>();
 
-/** Has a child end with the benchmark where `onSignal` ends that. */
+/** Kills the child when {@link onSignal} ends the benchmark. */
 export function endOnSignal(child: Deno.ChildProcess): void {
   running.add(child);
   child.status.then(() => running.delete(child));
@@ -66,7 +66,7 @@ export function startProcess(
       return line;
     },
     async [Symbol.asyncDispose]() {
-      // A service that is busy does not get to a SIGTERM.
+      // A busy service cannot handle a SIGTERM.
       if (isAlive) child.kill("SIGKILL");
       await child.status;
       await reader.cancel();
@@ -85,20 +85,20 @@ export function onSignal(work: () => void | Promise<void>): void {
   }
 }
 
-/** The resident memory of a process in MB, its peak or what it is now; 0 once it has ended. */
+/** Returns the peak or current resident memory of a process in MB, or 0 once it has ended. */
 export async function residentMb(pid: number, which: "peak" | "now"): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
   const name = which === "peak" ? "VmHWM" : "VmRSS";
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) / 1_000;
 }
 
-/** The time of processors that a process has used, in seconds. */
+/** Returns the processor time of a process, in seconds. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  // The name stands before, and may hold spaces.
+  // The name of the process precedes these fields, and may contain spaces.
   const fields = stat.split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / clockTicks;
 }
 
-/** Of a second, on every Linux that Deno runs on. */
+/** Clock ticks per second, on every Linux that Deno supports. */
 const clockTicks = 100;

@@ -1,6 +1,6 @@
 /**
- * The clients of `scan_bench.ts`: `scans.ts PORT wait|leave`. Sends all reads at once and prints, as
- * JSON, when each ended; those that leave do so after half a second.
+ * The clients of `scan_bench.ts`: `scans.ts PORT wait|leave`. Sends all reads at once and prints,
+ * as JSON, when each read ended. With `leave`, the clients disconnect after half a second.
  */
 
 /** How a read ended. */
@@ -42,7 +42,7 @@ async function scan(name: string, url: string, signal: AbortSignal): Promise<Sca
     await answer.arrayBuffer();
     status = String(answer.status);
   } catch {
-    // The signal, or a service that ended: what was asked for is when and how it ended.
+    // The signal or a service that has ended causes this error. Only its time and kind matter.
     status = signal.aborted ? "left" : "failed";
   }
   return { name, status, ms: performance.now() - startedAt };

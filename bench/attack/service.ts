@@ -1,6 +1,6 @@
 /**
- * The service under attack, in a process of its own: `service.ts DATABASE attacks|scans`, with the
- * default limits. It prints its port. A request with `x-user` is that user's.
+ * The attacked service in a separate process, with default limits: `service.ts DATABASE
+ * attacks|scans`. It prints its port. The header `x-user` names the user of a request.
  */
 import { openDatabase, serve } from "../../mod.ts";
 import { type Content, resourcesOf } from "./tables.ts";
@@ -19,7 +19,7 @@ await serve({
       await next();
     },
   },
-  // The command line gives one of these two.
+  // The cast is safe: the benchmarks pass only these two values.
   resources: resourcesOf(content as Content),
   onListen: ({ port }) => console.log(`port ${port}`),
 });

@@ -22,7 +22,7 @@ export async function startService(
   return await warmedUp(process);
 }
 
-/** Starts a server beside it that has nothing to do. */
+/** Starts an idle server in addition to the service. */
 export async function startIdleServer(): Promise<ServiceProcess> {
   return await warmedUp(startProcess("idle.ts", []));
 }
@@ -30,7 +30,7 @@ export async function startIdleServer(): Promise<ServiceProcess> {
 async function warmedUp(process: Process): Promise<ServiceProcess> {
   const port = (await process.nextLine())?.replace("port ", "");
   if (port === undefined) throw new Error("The service did not start; try --verbose");
-  // The first requests of a process compile what they run through.
+  // The first requests of a process are slower, because they compile the code that they run.
   await watchOthers([port, "1"]);
   return { process, port, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
 }
@@ -42,20 +42,20 @@ export async function watchOthers(args: readonly string[]): Promise<OthersFigure
   return await figuresOf(others);
 }
 
-/** The next line of a child, which is JSON of this type. */
+/** Returns the next line of a child as JSON of this type. */
 export async function figuresOf<Figures>(child: Process): Promise<Figures> {
   const line = await child.nextLine();
   if (line === null) throw new Error("A client of the benchmark ended; try --verbose");
   return JSON.parse(line);
 }
 
-/** Before → during (the longest), as in both tables. */
+/** Returns the waits before the attack and the longest waits during the attack, for the tables. */
 export function showWaits(before: Waits, during: Waits): string {
   const failures = during.failures === 0 ? "" : `, ${during.failures} failed`;
   return `${ms(before.p99)} → ${ms(during.p99)} (${ms(during.max)})${failures}`;
 }
 
-/** Of the idle server: at p99 (the longest). */
+/** Returns the waits of the idle server's clients: the p99 and the longest. */
 export function showIdle({ healthz }: OthersFigures): string {
   return `${ms(healthz.p99)} (${ms(healthz.max)})`;
 }
@@ -64,7 +64,7 @@ function ms(milliseconds: number): string {
   return milliseconds.toFixed(milliseconds < 10 ? 1 : 0);
 }
 
-/** A row of a Markdown table on the standard output. */
+/** Prints a row of a Markdown table to the standard output. */
 export function printRow(cells: readonly string[]): void {
   console.log(`| ${cells.join(" | ")} |`);
 }

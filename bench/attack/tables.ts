@@ -9,49 +9,49 @@ import {
   text,
 } from "../../mod.ts";
 
-/** Small rows, which another client reads by key. */
+/** Small rows that other clients read by key. */
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
 
 const authors = table("authors", { id: integer().primaryKey(), name: text().notNull() });
 
-/** All of one author. */
+/** Rows of one author. */
 const posts = table("posts", {
   id: integer().primaryKey(),
   authorId: integer().notNull().as("author_id"),
   title: text().notNull(),
 });
 
-/** All of one author: 2 MB, and few enough that each may include all. */
+/** Rows of one author: 2 MB in total, and few enough that each row may include all of them. */
 const essays = table("essays", {
   id: integer().primaryKey(),
   authorId: integer().notNull().as("author_id"),
   body: text().notNull(),
 });
 
-/** A megabyte each. */
+/** Rows of one megabyte each. */
 const books = table("books", { id: integer().primaryKey(), body: text().notNull() });
 
-/** 10 MB that match the beginning of any pattern of the letter a. */
+/** Rows of 10 MB in total. Each matches the beginning of any pattern of the letter a. */
 const articles = table("articles", { id: integer().primaryKey(), body: text().notNull() });
 
-/** 40 MB, every body another one. */
+/** Rows of 40 MB in total, with different bodies. */
 const documents = table("documents", {
   id: integer().primaryKey(),
   n: integer().notNull(),
   body: text().notNull(),
 });
 
-/** What a signed-in user writes. */
+/** Rows that a signed-in user writes. */
 const uploads = table("uploads", { id: integer().primaryKey(), body: text().notNull() });
 
-/** Of 5,000,000 rows, for `scan_bench.ts`. */
+/** The table of 5,000,000 rows for `scan_bench.ts`. */
 const readings = table("readings", {
   id: integer().primaryKey(),
   n: integer().notNull(),
   label: text().notNull(),
 });
 
-/** Whether the tables are those of the attacks or the large one. */
+/** The set of tables: those of the attacks, or the large table. */
 export type Content = "attacks" | "scans";
 
 /** The resources: anonymous clients may read, and a signed-in user may write. */
@@ -113,7 +113,7 @@ export async function fill(db: Database, content: Content, scannedRows: number):
     isPostgres
       ? `repeat('${word}', ${count})`
       : `replace(hex(zeroblob(${count})), '00', '${word}')`;
-  // In parts, because no statement may take longer than a quarter of a minute.
+  // The rows are inserted in parts, because a statement must not take longer than 15 seconds.
   const insert = async (into: string, count: number, values: string) => {
     for (let first = 1; first <= count; first += rowsOfInsert) {
       await run(

@@ -2,8 +2,8 @@ import { readAnswer } from "../load.ts";
 import { keyOf, type PeerRequest, type PeerRequests, rankOf } from "./peer.ts";
 
 /**
- * Sends each request once. Throws when an answer does not have the rows that it asks for: a peer
- * that answers something else must not be compared.
+ * Sends each request once. Throws if a response lacks the expected rows, because a peer with other
+ * responses must not be compared.
  */
 export async function checkAnswers(port: number, requests: PeerRequests): Promise<void> {
   const { get, list, create, patch } = requests;
@@ -13,7 +13,7 @@ export async function checkAnswers(port: number, requests: PeerRequests): Promis
   if (patch !== undefined) expect("patch", await answerTo(port, patch, 1), ["A title, 1"]);
 }
 
-/** The titles of the first published rows, two of three, in the order of rank and key. */
+/** Returns the titles of the first published rows, two of three, in the order of rank and key. */
 function titlesOver(rank: number, count: number): readonly string[] {
   const keys = Array.from({ length: 2 * count }, (_, index) => rank + 1 + index * 1_000);
   return keys.filter((key) => key % 3 !== 0).slice(0, count).map((key) => `Note number ${key}`);

@@ -14,12 +14,12 @@ import {
 import { sendJson, startPeer } from "./server.ts";
 
 const version = "12.4.1";
-// Its isolated-vm 5 does not compile with Node 24.
+// The isolated-vm 5 of Directus does not compile with Node 24.
 const node = "22";
 const path = "/items/notes";
 const adminToken = "a-token-for-the-benchmark";
 
-/** Directus on SQLite, with a Node of its own; its public role has the rights, nothing is cached. */
+/** Directus on SQLite with a separate Node. The public role has all rights, without caching. */
 export const directus: Peer = {
   name: "Directus",
   async prepare(place) {
@@ -50,13 +50,12 @@ export const directus: Peer = {
   },
 };
 
-/** Takes minutes: two packages are compiled where no binaries of theirs can be loaded. */
+/** Takes minutes, because two packages are compiled if their binaries cannot be downloaded. */
 async function install(folder: string): Promise<void> {
   const unfinished = `${folder}.unfinished`;
   if (await exists(unfinished)) await Deno.remove(unfinished, { recursive: true });
   await Deno.mkdir(unfinished, { recursive: true });
-  // Not every registry has the exact version of the pages for administrators, which take no part in
-  // the benchmark.
+  // Some registries lack the exact version of the administrator pages, which no request uses.
   const overrides = { "@directus/app": "^18.0.0" };
   await Deno.writeTextFile(`${unfinished}/package.json`, JSON.stringify({ overrides }));
   await npm(unfinished, ["install", "--ignore-scripts", `directus@${version}`, `node@${node}`]);
@@ -69,7 +68,7 @@ async function install(folder: string): Promise<void> {
   await Deno.rename(unfinished, folder);
 }
 
-/** The package of the own Node that has the headers to compile with. */
+/** Returns the folder of the installed Node package that contains the headers for compiling. */
 async function headersBelow(folder: string): Promise<string> {
   for await (const { name } of Deno.readDir(folder)) {
     if (await exists(`${folder}/${name}/include`)) return `${folder}/${name}`;
@@ -77,7 +76,7 @@ async function headersBelow(folder: string): Promise<string> {
   throw new Error(`No package in ${folder} has the headers of Node`);
 }
 
-/** Nothing is cached and nothing is written down unless these settings ask for it. */
+/** Returns the settings. Directus caches and logs nothing unless its settings say so. */
 function settings({ data, port }: PeerPlace, database: string) {
   return {
     HOST: "127.0.0.1",
@@ -93,7 +92,7 @@ function settings({ data, port }: PeerPlace, database: string) {
     EXTENSIONS_PATH: `${data}/extensions`,
     LOG_LEVEL: "error",
     TELEMETRY: "false",
-    // Else it refuses with 503 whatever keeps its one thread busy, as this load does.
+    // Otherwise Directus refuses this load with 503, because the load keeps its one thread busy.
     PRESSURE_LIMITER_ENABLED: "false",
     NODE_ENV: "production",
   };
@@ -116,7 +115,7 @@ async function createCollection(
   }
 }
 
-/** Without the record of every change that a collection has unless `accountability` is null. */
+/** `accountability: null` prevents that Directus records every change of the collection. */
 const collection = {
   collection: "notes",
   schema: {},

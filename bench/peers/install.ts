@@ -1,4 +1,4 @@
-/** Runs a command of npm in a folder. */
+/** Runs an npm command in a folder. */
 export async function npm(
   folder: string,
   args: readonly string[],
@@ -8,7 +8,7 @@ export async function npm(
   await runCommand(["npm", ...args, "--loglevel", "error", "--prefix", folder], { env });
 }
 
-/** Runs a command to its end. Throws with what it printed where it fails. */
+/** Runs a command to its end. If the command fails, throws an Error with its output. */
 export async function runCommand(
   [program, ...args]: readonly [string, ...string[]],
   options: { readonly cwd?: string; readonly env?: Record<string, string> } = {},
@@ -20,7 +20,7 @@ export async function runCommand(
   throw new Error(`${program} ${args.join(" ")}: ${printed}${new TextDecoder().decode(stderr)}`);
 }
 
-/** Whether a path is there. */
+/** Returns true if a path exists. */
 export async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }

@@ -5,7 +5,7 @@ import { getRequests, keyOf, noteOf, type Peer, postRequests, rankOf } from "./p
 
 const version = "0.17.4";
 
-/** json-server, which holds all rows in memory and writes the whole file for each change. */
+/** json-server, which keeps all rows in memory and writes the whole file after each change. */
 export const jsonServer: Peer = {
   name: "json-server",
   async prepare({ programs, data, notes, port }) {

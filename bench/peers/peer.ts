@@ -1,71 +1,68 @@
 import { rowsInTurn } from "../note_requests.ts";
 
-/** A service that others would choose in place of this one, as `peers_bench.ts` runs it. */
+/** A service that users could choose instead of this one, as `peers_bench.ts` runs it. */
 export interface Peer {
   readonly name: string;
-  /** Installs it, unless it is there, and prepares its database in `folder`. */
+  /** Installs the peer if it is missing, and prepares its database in `folder`. */
   prepare(place: PeerPlace): Promise<PreparedPeer>;
 }
 
-/** Where a peer lives. */
+/** The folders, data and port of a peer. */
 export interface PeerPlace {
   /** The folder for its programs, kept between runs. */
   readonly programs: string;
   /** The folder for its data, of one run. */
   readonly data: string;
-  /** A SQLite file with the table of `notes_database.ts`, filled. */
+  /** A filled SQLite file with the table of `notes_database.ts`. */
   readonly notes: string;
-  /** The port of 127.0.0.1 on which its server has to listen. */
+  /** The port of 127.0.0.1 at which the peer must listen. */
   readonly port: number;
 }
 
-/** A peer that can be started, with the same rows as all others. */
+/** A peer that can be started, with the same rows as all other peers. */
 export interface PreparedPeer {
   readonly version: string;
-  /** The command of its server. */
+  /** The command that starts the peer's server. */
   readonly command: readonly [program: string, ...args: readonly string[]];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly requests: PeerRequests;
 }
 
-/** The requests of the benchmark, as this peer spells them. */
+/** The requests of the benchmark in the syntax of this peer. */
 export interface PeerRequests {
-  /** One row by its key. */
+  /** Reads one row by its key. */
   readonly get: PeerRequest;
-  /** The first 20 rows with a status and over a rank, in the order of rank. */
+  /** Lists the first 20 rows with a status and above a rank, in the order of rank. */
   readonly list: PeerRequest;
-  /** One new row, which the answer shows. */
+  /** Creates one row, which the response contains. */
   readonly create: PeerRequest;
-  /**
-   * A new title of one row, refused where the row has another version than the request names.
-   * Absent where the peer has no such request.
-   */
+  /** Changes the title of a row. Fails if the row has another version. Absent if unsupported. */
   readonly patch?: PeerRequest;
 }
 
-/** A request that is sent over and over. */
+/** A request that is sent repeatedly. */
 export interface PeerRequest {
-  /** The status that every answer must have. */
+  /** The status that every response must have. */
   readonly status: number;
-  /** The bytes on the wire; `turn` counts up. */
+  /** Returns the request as it is sent. `turn` counts the requests. */
   text(turn: number): string;
 }
 
-/** How many rows there are: keys are 1 to this. */
+/** The number of rows, whose keys are 1 to this number. */
 export const rowCount = 100_000;
 
-/** A key of a row, another one each time. */
+/** Returns the key of a row, a different key in each turn. */
 export function keyOf(turn: number): number {
   return 1 + turn * 7919 % rowCount;
 }
 
-/** A rank over which there are rows. */
+/** Returns a rank that some rows exceed. */
 export function rankOf(turn: number): number {
   return turn % 900;
 }
 
-/** A row to create, without its version and the time. */
+/** Returns a row to create, without its version and its time. */
 export function noteOf(turn: number) {
   return {
     ownerId: "user-1",
@@ -76,7 +73,7 @@ export function noteOf(turn: number) {
   };
 }
 
-/** GETs of the paths; `headers` end with a line break each. */
+/** Returns GET requests for paths. Each of the `headers` ends with a line break. */
 export function getRequests(pathOf: (turn: number) => string, headers = ""): PeerRequest {
   return {
     status: 200,
@@ -84,7 +81,7 @@ export function getRequests(pathOf: (turn: number) => string, headers = ""): Pee
   };
 }
 
-/** POSTs of rows as JSON. */
+/** Returns POST requests with rows as JSON. */
 export function postRequests(
   path: string,
   rowOf: (turn: number) => unknown,
@@ -93,7 +90,7 @@ export function postRequests(
   return { status, text: (turn) => withJson("POST", path, headers, rowOf(turn)) };
 }
 
-/** PATCHes of all rows in their turn, with a version that is the row's. */
+/** Returns PATCH requests for all rows in rotation, each with the current version of its row. */
 export function patchRequests(
   spell: (
     row: number,

@@ -17,13 +17,13 @@ const version = "v0.40.4";
 const path = "/api/collections/notes/records";
 const admin = { identity: "bench@example.org", password: "a password for the benchmark" };
 
-/** PocketBase as it comes, built with Go; its collection is public, without rules to check. */
+/** PocketBase with default settings, built with Go. Its collection is public and has no rules. */
 export const pocketbase: Peer = {
   name: "PocketBase",
   prepare: (place) => prepare(place, {}),
 };
 
-/** The same, where it does not write each request into a database of its own. */
+/** PocketBase without the log of requests in a separate database. */
 export const pocketbaseWithoutLog: Peer = {
   name: "PocketBase, no log",
   prepare: (place) => prepare(place, { logs: { maxDays: 0 } }),
@@ -41,7 +41,7 @@ async function prepare(
       env: { GOBIN: folder, GOTOOLCHAIN: "auto" },
     });
   }
-  // It writes its migrations beside this folder.
+  // PocketBase writes its migrations next to this folder.
   const files = `${data}/pb_data`;
   const { identity, password } = admin;
   await runCommand([program, "superuser", "upsert", identity, password, "--dir", files]);
@@ -62,7 +62,7 @@ async function prepare(
   };
 }
 
-/** Ids have 15 characters. */
+/** Returns the id of a row. Ids of PocketBase have 15 characters. */
 function idOf(key: number): string {
   return `n${String(key).padStart(14, "0")}`;
 }
@@ -74,7 +74,7 @@ async function setUp(
 ): Promise<void> {
   await using _server = await startPeer({ command }, port);
   const url = `http://127.0.0.1:${port}/api`;
-  // An answer to a log-in has this member.
+  // The cast is safe: the response to a log-in has this member.
   const { token } = await sendJson(
     "POST",
     `${url}/collections/_superusers/auth-with-password`,

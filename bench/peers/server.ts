@@ -4,13 +4,11 @@ import type { PreparedPeer } from "./peer.ts";
 /** A server of a peer that accepts connections. */
 export interface PeerServer extends AsyncDisposable {
   readonly pid: number;
-  /** From the start of its process to its first accepted connection. */
+  /** The time from the start of the process to its first accepted connection, in milliseconds. */
   readonly startMs: number;
 }
 
-/**
- * Starts a server. Throws with what it printed when it ends, or does not listen within a minute.
- */
+/** Starts a server. Throws its output if the server ends or does not listen within a minute. */
 export async function startPeer(
   { command: [program, ...args], env = {}, cwd }: Omit<PreparedPeer, "version" | "requests">,
   port: number,
@@ -57,13 +55,13 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
-/** A port of 127.0.0.1 that nothing listens on. */
+/** Returns a free port of 127.0.0.1. */
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
 }
 
-/** Sends JSON to a server. Throws when the status is not that of success. */
+/** Sends JSON to a server. Throws if the status is no success. */
 export async function sendJson(
   method: "POST" | "PATCH",
   url: string,

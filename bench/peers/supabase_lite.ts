@@ -28,7 +28,7 @@ const schema = `CREATE TABLE notes (
 CREATE INDEX notes_by_rank ON notes (rank, id);
 `;
 
-/** Supabase Lite on SQLite, with a Node of its own. */
+/** Supabase Lite on SQLite, with a separate Node. */
 export const supabaseLite: Peer = {
   name: "Supabase Lite",
   async prepare({ programs, data, notes, port }) {
@@ -66,7 +66,7 @@ export const supabaseLite: Peer = {
           const { ownerId, ...others } = noteOf(turn);
           return { owner_id: ownerId, ...others };
         }, { headers: showsRow }),
-        // An object instead of a list is 406 where no row has this version.
+        // With this `Accept` header, the response is a 406 if no row has the version.
         patch: patchRequests((row, version) => ({
           path: `${path}?id=eq.${row}&version=eq.${version}`,
           headers: `${showsRow}accept: application/vnd.pgrst.object+json\r\n`,

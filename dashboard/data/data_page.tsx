@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type ResourceFacts, shownFields } from "../service/facts.ts";
+import { type ResourceDescription, shownFields } from "../service/facts.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
 import { messageOf, Problem } from "../parts/problem.tsx";
@@ -19,7 +19,7 @@ const maxLiveRows = 5_000;
 
 /** The rows of a resource. */
 export function DataPage({ resource, query }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly query: URLSearchParams;
 }) {
   const { mayWrite } = useRows();
@@ -77,7 +77,7 @@ function ofList({ items }: LiveRows) {
 }
 
 function Status({ resource, list, pages, live, count }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly list: ListQuery;
   readonly pages: RowPages;
   readonly live: LiveRows | null;

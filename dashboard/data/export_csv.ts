@@ -1,4 +1,4 @@
-import type { ResourceFacts } from "../service/facts.ts";
+import type { ResourceDescription } from "../service/facts.ts";
 import type { Rows } from "../service/resources.ts";
 import { CallError } from "../service/call.ts";
 import { withoutFormulas } from "./csv_formulas.ts";
@@ -8,7 +8,7 @@ import type { ListQuery } from "./list_query.ts";
 export async function exportCsv(
   { rows, resource, query, select }: {
     readonly rows: Rows;
-    readonly resource: ResourceFacts;
+    readonly resource: ResourceDescription;
     readonly query: ListQuery;
     readonly select: readonly string[];
   },

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type FieldFacts, isNumeric, type ResourceFacts } from "../service/facts.ts";
+import { type FieldFacts, isNumeric, type ResourceDescription } from "../service/facts.ts";
 import { keyOfRow, type Row } from "../service/resources.ts";
 import { gridWindow, rowHeight } from "./grid_window.ts";
 import { GridHead } from "./grid_head.tsx";
@@ -16,7 +16,7 @@ export interface GridRows {
 
 /** A table of rows, of which only those in view are in the document. */
 export function Grid({ resource, fields, rows, query, changed }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly fields: readonly FieldFacts[];
   readonly rows: GridRows;
   readonly query: ListQuery;

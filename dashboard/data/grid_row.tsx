@@ -1,4 +1,4 @@
-import { type FieldFacts, isNumeric, type ResourceFacts } from "../service/facts.ts";
+import { type FieldFacts, isNumeric, type ResourceDescription } from "../service/facts.ts";
 import { keyOfRow, keyText, type Row } from "../service/resources.ts";
 import { href } from "../shell/route.ts";
 import { CellValue } from "./cell.tsx";
@@ -6,7 +6,7 @@ import { ReferenceCell } from "./reference_cell.tsx";
 
 /** A row of the grid; one that is not in memory shows a gap. */
 export function GridRow({ resource, fields, row, index, isChanged }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly fields: readonly FieldFacts[];
   readonly row: Row | null;
   readonly index: number;
@@ -27,7 +27,7 @@ export function GridRow({ resource, fields, row, index, isChanged }: {
 }
 
 function Cell({ resource, field, row, isFirst }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly field: FieldFacts;
   readonly row: Row;
   readonly isFirst: boolean;

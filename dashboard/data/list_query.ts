@@ -1,5 +1,5 @@
 import { changeQuery } from "../shell/route.ts";
-import { type FieldFacts, type ResourceFacts, shownFields } from "../service/facts.ts";
+import { type FieldFacts, type ResourceDescription, shownFields } from "../service/facts.ts";
 
 /** Which rows a list has, in which order, and which fields: all of it is in the URL. */
 export interface ListQuery {
@@ -12,7 +12,7 @@ export interface ListQuery {
 }
 
 /** Reads the query of a list from the URL, its columns otherwise from what the browser remembers. */
-export function readListQuery({ path }: ResourceFacts, query: URLSearchParams): ListQuery {
+export function readListQuery({ path }: ResourceDescription, query: URLSearchParams): ListQuery {
   const columns = query.get("columns") ?? remembered(path);
   return {
     filter: query.get("filter") ?? "",
@@ -23,14 +23,20 @@ export function readListQuery({ path }: ResourceFacts, query: URLSearchParams): 
 }
 
 /** The fields that a query shows: all, where it names none of them. */
-export function fieldsOf(resource: ResourceFacts, { columns }: ListQuery): readonly FieldFacts[] {
+export function fieldsOf(
+  resource: ResourceDescription,
+  { columns }: ListQuery,
+): readonly FieldFacts[] {
   const all = shownFields(resource);
   const chosen = columns === null ? all : all.filter(({ name }) => columns.includes(name));
   return chosen.length === 0 ? all : chosen;
 }
 
 /** Shows these columns of a resource alone, from now on; null shows all. */
-export function chooseColumns({ path }: ResourceFacts, columns: readonly string[] | null): void {
+export function chooseColumns(
+  { path }: ResourceDescription,
+  columns: readonly string[] | null,
+): void {
   const text = columns?.join() ?? null;
   try {
     if (text === null) localStorage.removeItem(storageKey(path));

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { type FieldFacts, type ResourceFacts, shownFields } from "../service/facts.ts";
+import { type FieldFacts, type ResourceDescription, shownFields } from "../service/facts.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
 import { changeQuery } from "../shell/route.ts";
@@ -9,7 +9,7 @@ import { chooseColumns, type ListQuery } from "./list_query.ts";
 
 /** What can be done with a list: choose its columns, export it, follow it. */
 export function ListTools({ resource, fields, list, wantsLive, onLive }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly fields: readonly FieldFacts[];
   readonly list: ListQuery;
   readonly wantsLive: boolean;
@@ -46,7 +46,7 @@ export function ListTools({ resource, fields, list, wantsLive, onLive }: {
 }
 
 function ColumnMenu({ resource, fields }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly fields: readonly FieldFacts[];
 }) {
   const all = shownFields(resource);
@@ -77,7 +77,7 @@ function ColumnMenu({ resource, fields }: {
 }
 
 function ExportButton({ resource, fields, list }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly fields: readonly FieldFacts[];
   readonly list: ListQuery;
 }) {

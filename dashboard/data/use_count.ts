@@ -1,11 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ResourceFacts } from "../service/facts.ts";
+import type { ResourceDescription } from "../service/facts.ts";
 import { useRows } from "../service/use_rows.ts";
 import type { ListQuery } from "./list_query.ts";
 
 /** The number of rows of a list; null where it is not known. */
 export function useCount(
-  resource: ResourceFacts,
+  resource: ResourceDescription,
   { filter, withDeleted }: ListQuery,
 ): number | null {
   const { rows } = useRows();

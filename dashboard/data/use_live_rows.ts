@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { liveList, type LiveStatus } from "../../exports/client.ts";
-import type { ResourceFacts } from "../service/facts.ts";
+import type { ResourceDescription } from "../service/facts.ts";
 import { keyOfRow, type Row } from "../service/resources.ts";
 import { useRows } from "../service/use_rows.ts";
 import type { ListQuery } from "./list_query.ts";
@@ -16,7 +16,7 @@ export interface LiveRows {
 
 /** Follows the rows of a list; null while that is off. */
 export function useLiveRows(
-  resource: ResourceFacts,
+  resource: ResourceDescription,
   { filter, orderBy }: ListQuery,
   isOn: boolean,
 ): LiveRows | null {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { FieldFacts, ResourceFacts } from "../service/facts.ts";
+import type { FieldFacts, ResourceDescription } from "../service/facts.ts";
 import { shownFields } from "../service/facts.ts";
 import { useRows } from "../service/use_rows.ts";
 import { shownCharacters } from "../parts/format.ts";
@@ -10,7 +10,7 @@ const pageSize = 200;
 
 /** The rows of a list, read page by page. */
 export function usePages(
-  resource: ResourceFacts,
+  resource: ResourceDescription,
   list: ListQuery,
   fields: readonly FieldFacts[],
 ): RowPages {

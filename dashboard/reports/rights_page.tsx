@@ -1,4 +1,4 @@
-import { type ResourceFacts, useFacts } from "../service/facts.ts";
+import { type ResourceDescription, useFacts } from "../service/facts.ts";
 import { href } from "../shell/route.ts";
 import { type RecordColumn, RecordTable } from "../parts/record_table.tsx";
 import { Page } from "../parts/report_view.tsx";
@@ -8,7 +8,7 @@ const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
 /** Who may do what with each resource. */
 export function RightsPage() {
   const { resources } = useFacts();
-  const columns: readonly RecordColumn<ResourceFacts>[] = [
+  const columns: readonly RecordColumn<ResourceDescription>[] = [
     {
       name: "path",
       title: "resource",
@@ -16,7 +16,7 @@ export function RightsPage() {
     },
     ...accesses.map((access) => ({
       name: access,
-      show: ({ rights }: ResourceFacts) => <Right value={rights[access]} />,
+      show: ({ rights }: ResourceDescription) => <Right value={rights[access]} />,
     })),
     { name: "hidden", title: "hidden fields", show: hiddenFields },
   ];
@@ -33,11 +33,11 @@ export function RightsPage() {
   );
 }
 
-function Right({ value }: { readonly value: ResourceFacts["rights"]["read"] }) {
+function Right({ value }: { readonly value: ResourceDescription["rights"]["read"] }) {
   const look = value === "nobody" ? "quiet" : value.includes("everyone") ? "tag warn" : "tag";
   return <span class={look}>{value}</span>;
 }
 
-function hiddenFields({ fields }: ResourceFacts): string {
+function hiddenFields({ fields }: ResourceDescription): string {
   return fields.filter(({ hidden }) => hidden).map(({ name }) => name).join(", ") || "–";
 }

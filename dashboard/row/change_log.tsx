@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ResourceFacts } from "../service/facts.ts";
+import type { ResourceDescription } from "../service/facts.ts";
 import { keyText } from "../service/resources.ts";
 import { useReport } from "../service/use_report.ts";
 import { formatTime } from "../parts/format.ts";
@@ -23,7 +23,7 @@ const operations: Readonly<Record<string, string>> = {
 
 /** The recorded changes of a row, the newest first. */
 export function ChangeLog({ resource, rowKey, turn }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly rowKey: readonly string[];
   /** Reads them again where it has changed. */
   readonly turn: unknown;

@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import type { ResourceFacts } from "../service/facts.ts";
+import type { ResourceDescription } from "../service/facts.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
@@ -7,7 +7,7 @@ import { Problem } from "../parts/problem.tsx";
 
 /** Deletes a row, once that is confirmed; not one that has changed since it was read. */
 export function DeleteButton({ resource, rowKey, etag, onReload }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly rowKey: readonly string[];
   readonly etag: string | null;
   readonly onReload: () => void;

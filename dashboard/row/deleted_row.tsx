@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { type ResourceFacts, shownFields } from "../service/facts.ts";
+import { type ResourceDescription, shownFields } from "../service/facts.ts";
 import type { Row } from "../service/resources.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
@@ -8,7 +8,7 @@ import { CellValue } from "../data/cell.tsx";
 
 /** A row that is marked deleted, and can be restored. */
 export function DeletedRow({ resource, rowKey, value, onRestored }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly rowKey: readonly string[];
   readonly value: Row;
   readonly onRestored: () => void;

@@ -1,5 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
-import { type FieldFacts, isStored, type ResourceFacts, shownFields } from "../service/facts.ts";
+import {
+  type FieldFacts,
+  isStored,
+  type ResourceDescription,
+  shownFields,
+} from "../service/facts.ts";
 import { keyOfRow, keyText, type Row } from "../service/resources.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
@@ -12,7 +17,7 @@ import { createRow, type Saved, saveRow, type TaggedRow } from "./save_row.ts";
 
 /** The fields of a row as they are edited; a save sends those that were changed. */
 export function RowForm({ resource, rowKey, base, onReload }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   /** Null for a new row. */
   readonly rowKey: readonly string[] | null;
   readonly base: TaggedRow | null;
@@ -113,7 +118,7 @@ export function RowForm({ resource, rowKey, base, onReload }: {
 }
 
 /** The operator may write every field that is stored, but for the mark of deleted rows. */
-function isWritten(field: FieldFacts, { softDelete }: ResourceFacts): boolean {
+function isWritten(field: FieldFacts, { softDelete }: ResourceDescription): boolean {
   return isStored(field) && field.name !== softDelete;
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ResourceFacts } from "../service/facts.ts";
+import type { ResourceDescription } from "../service/facts.ts";
 import type { Row } from "../service/resources.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
@@ -21,7 +21,7 @@ type ReadRow =
 
 /** A row with all its fields, to be looked at and changed; without a key a new one. */
 export function RowPage({ resource, rowKey }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly rowKey: readonly string[] | null;
 }) {
   const { rows, mayWrite } = useRows();
@@ -37,7 +37,7 @@ export function RowPage({ resource, rowKey }: {
   }, [rows, rowKey?.join(), turn]);
 
   async function readAny(
-    resource: ResourceFacts,
+    resource: ResourceDescription,
     key: readonly string[],
     signal: AbortSignal,
   ): Promise<ReadRow> {
@@ -75,7 +75,7 @@ export function RowPage({ resource, rowKey }: {
 }
 
 function Shown({ resource, rowKey, read, reload }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly rowKey: readonly string[];
   readonly read: ReadRow;
   readonly reload: () => void;

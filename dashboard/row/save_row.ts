@@ -1,5 +1,5 @@
 import { ConflictError, ServiceError } from "../../exports/client.ts";
-import type { ResourceFacts } from "../service/facts.ts";
+import type { ResourceDescription } from "../service/facts.ts";
 import type { AnyClient, Row } from "../service/resources.ts";
 import { toError } from "../service/use_report.ts";
 import { isSame } from "./draft.ts";
@@ -22,7 +22,7 @@ export type Saved =
 /** Changes a row, unless it is another one than the operator has read. */
 export async function saveRow(
   client: AnyClient,
-  { etag: hasTags }: Pick<ResourceFacts, "etag">,
+  { etag: hasTags }: Pick<ResourceDescription, "etag">,
   { key, base, patch }: {
     readonly key: readonly string[];
     readonly base: TaggedRow;

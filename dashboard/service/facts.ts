@@ -1,15 +1,15 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { ServiceReport } from "../../src/service/dashboard/reports/service_report.ts";
-import type { ResourceFacts } from "../../src/service/dashboard/resource_facts.ts";
+import type { ResourceDescription } from "../../src/service/dashboard/resource_description.ts";
 
-export type { ResourceFacts };
+export type { ResourceDescription };
 
 /** What the service reports about itself. */
 export type ServiceFacts = ServiceReport;
 
 /** A field of a resource. */
-export type FieldFacts = ResourceFacts["fields"][number];
+export type FieldFacts = ResourceDescription["fields"][number];
 
 /** Where components find what the service reports about itself. */
 export const FactsContext = createContext<ServiceFacts | null>(null);
@@ -22,13 +22,13 @@ export function useFacts(): ServiceFacts {
 }
 
 /** A resource by its path or its name; null for one that the service does not have. */
-export function resourceNamed(facts: ServiceFacts, name: string): ResourceFacts | null {
+export function resourceNamed(facts: ServiceFacts, name: string): ResourceDescription | null {
   return facts.resources.find((one) => one.path === name) ??
     facts.resources.find((one) => one.name === name) ?? null;
 }
 
 /** The fields that the dashboard may show. */
-export function shownFields({ fields }: ResourceFacts): readonly FieldFacts[] {
+export function shownFields({ fields }: ResourceDescription): readonly FieldFacts[] {
   return fields.filter(({ hidden }) => !hidden);
 }
 

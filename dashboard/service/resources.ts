@@ -1,6 +1,6 @@
 import { type Client, createClient, type ResourceClient } from "../../exports/client.ts";
 import { root } from "./root.ts";
-import type { ResourceFacts } from "./facts.ts";
+import type { ResourceDescription } from "./facts.ts";
 
 /** A row of any resource. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -23,9 +23,9 @@ export type AnyClient = ResourceClient<AnyResource>;
 /** How the rows are read: as the operator, or with the rights of a user, by the token for that. */
 export interface Rows {
   /** The requests to a resource. */
-  of(resource: Pick<ResourceFacts, "path">): AnyClient;
+  of(resource: Pick<ResourceDescription, "path">): AnyClient;
   /** Where a resource is, for requests that are not the client's. */
-  urlOf(resource: Pick<ResourceFacts, "path">): string;
+  urlOf(resource: Pick<ResourceDescription, "path">): string;
   /** The headers of each request. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -55,7 +55,7 @@ function rowsAt(
 }
 
 /** The key of a row in a link, as in a URL of the service: the values of its fields. */
-export function keyOfRow({ key }: Pick<ResourceFacts, "key">, row: Row): readonly string[] {
+export function keyOfRow({ key }: Pick<ResourceDescription, "key">, row: Row): readonly string[] {
   return key.map((field) => String(row[field]));
 }
 

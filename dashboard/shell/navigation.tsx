@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { type ResourceFacts, type ServiceFacts, useFacts } from "../service/facts.ts";
+import { type ResourceDescription, type ServiceFacts, useFacts } from "../service/facts.ts";
 import { href } from "./route.ts";
 
 /** The pages beside those of the resources, and the part of the service that each needs. */
@@ -63,7 +63,7 @@ export function Navigation({ current }: { readonly current: string }) {
 }
 
 function ResourceLink({ resource, current }: {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceDescription;
   readonly current: string;
 }) {
   return (

@@ -2,24 +2,24 @@ import { checkResource } from "./check_resource.ts";
 import { openOracle } from "./oracle.ts";
 import { serve } from "./served.ts";
 
-/** How much of a database is compared. */
+/** The part of a database that is compared. */
 export interface CheckOptions {
-  /** The most rows of each table. */
+  /** The maximum number of rows of each table. */
   readonly maxRows: number;
-  /** Of Postgres; null for the first one of the search path. */
+  /** The Postgres schemas, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
-  /** Takes a line for each resource, and its first differences. */
+  /** Receives a line for each resource, and the first differences. */
   readonly print: (line: string) => void;
 }
 
 const maxShown = 10;
 
-/** URLs go to the folder above, and to that of the path, whether or not the dots are encoded. */
+/** URL parsing resolves `.` and `..`, even with encoded dots, so such a path has another target. */
 function hasDotSegment(path: string): boolean {
   return path.split("/").some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
 }
 
-/** Compares a service over a database with plain SQL; gives the differences. */
+/** Compares a service over a database with plain SQL. Returns the differences. */
 export async function checkDatabase(
   place: string,
   { maxRows, schemas, print }: CheckOptions,

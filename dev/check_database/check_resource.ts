@@ -10,24 +10,24 @@ import { findVarying, pairRows } from "./keyless_rows.ts";
 import { isSameValue } from "./same_value.ts";
 import type { Served } from "./served.ts";
 
-/** What is compared, and how much of it. */
+/** The service and the database to compare, and the limits of the comparison. */
 export interface CheckContext {
   readonly served: Served;
   readonly oracle: Oracle;
-  /** The most rows of a table that are walked. */
+  /** The maximum number of compared rows of a table. */
   readonly maxRows: number;
 }
 
-/** What the comparison of a resource came to. */
+/** The result of the comparison of one resource. */
 export interface Checked {
   readonly rows: number;
-  /** Each with the path of the request. */
+  /** The differences, each with the path of its request. */
   readonly differences: readonly string[];
   /** Filters and orders that the service refuses for the type of their field. */
   readonly refused: number;
-  /** True if a walk reaches all rows; else their export was compared. */
+  /** True if all pages were read. False if the rows of an export were compared instead. */
   readonly isWalked: boolean;
-  /** Columns of a view that have other values in each statement, which nothing can be compared with. */
+  /** Columns of a view whose values differ in each statement, so they cannot be compared. */
   readonly varying: readonly string[];
 }
 
@@ -38,7 +38,7 @@ interface Page {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Compares everything that a resource answers to reads with plain SQL. */
+/** Compares all responses of a resource to reads with plain SQL. */
 export async function checkResource(
   resource: ResourceSchema,
   context: CheckContext,
@@ -55,7 +55,7 @@ class ResourceCheck {
   readonly #differences: string[] = [];
   #refused = 0;
   #hasKeys: boolean;
-  /** Columns of a view whose values SQL itself does not give twice. */
+  /** Columns of a view for which SQL itself returns different values each time. */
   #varying: ReadonlySet<string> = new Set();
 
   constructor(resource: ResourceSchema, table: OracleTable, context: CheckContext) {
@@ -68,7 +68,7 @@ class ResourceCheck {
   async run(): Promise<Checked> {
     const { fields, path, primaryKey } = this.#resource;
     const cells = await this.#select([], this.#context.maxRows);
-    // Rows with NULL in their key are ordered by nothing else.
+    // The order of rows with NULL in their key is undefined.
     this.#hasKeys &&= cells.every((row) =>
       fields.every(({ name }, at) => !primaryKey.includes(name) || row[at] !== null)
     );
@@ -97,7 +97,7 @@ class ResourceCheck {
     };
   }
 
-  /** Some types of Postgres have no order, or no equality: there SQL says nothing to compare with. */
+  /** Some Postgres types have no order or no equality, so SQL cannot verify the service. */
   async #whereSqlCompares(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -107,20 +107,20 @@ class ResourceCheck {
     }
   }
 
-  /** All rows, row for row and value for value; null if the service refuses a further page. */
+  /** Reads and compares all rows. Returns null if the service refuses a further page. */
   async #walk(cells: readonly (readonly Cell[])[]): Promise<readonly Row[] | null> {
     const rows: Row[] = [];
     let cursor = "";
     do {
       const path = this.#path({ limit: "100", ...(cursor === "" ? {} : { cursor }) });
       const { status, text } = await this.#context.served.get(path);
-      // A list in an order of values that vary cannot continue, and says so.
+      // A list in the order of varying values cannot continue, and the error says so.
       if (status === 400 && cursor !== "" && text.includes("--key")) return null;
       if (status !== 200) {
         this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
         return rows;
       }
-      // The shape of a page, which the comparison shows to be so.
+      // The cast is safe: the comparison detects any other shape of a page.
       const page = parse(text) as Page;
       rows.push(...page.items);
       cursor = page.nextCursor ?? "";
@@ -135,7 +135,7 @@ class ResourceCheck {
     return walked;
   }
 
-  /** Without a key no order of SQL is that of a walk: the same rows, if it has all of them. */
+  /** Without a key, SQL has no comparable order. Therefore the rows are paired by their values. */
   #pair(rows: readonly Row[], cells: readonly (readonly Cell[])[]) {
     if (cells.length === this.#context.maxRows) return cells.map(() => null);
     const pairs = pairRows(rows, cells, { ...this.#resource, varying: this.#varying });
@@ -165,7 +165,7 @@ class ResourceCheck {
   #sameLines(walked: readonly Row[], exported: readonly Row[]): void {
     const rows = walked.map((row) => this.#written(row));
     const lines = exported.map((row) => this.#written(row));
-    // Values that vary change the order.
+    // Varying values change the order.
     if (this.#varying.size > 0) rows.sort(), lines.sort();
     const wrong = rows.findIndex((row, index) => row !== lines[index]);
     if (wrong >= 0) this.#differ(this.#resource.path, `NDJSON differs at line ${wrong}`);
@@ -177,7 +177,7 @@ class ResourceCheck {
     ));
   }
 
-  /** Both directions: the first page, by its keys. */
+  /** Compares the keys of the first page in both directions. */
   async #order({ name }: FieldSchema): Promise<void> {
     const { primaryKey } = this.#resource;
     if (!this.#hasKeys || this.#varying.has(name)) return;
@@ -197,7 +197,7 @@ class ResourceCheck {
     }
   }
 
-  /** By values that the table has. */
+  /** Compares filters by values that the table contains. */
   async #filter(
     { name }: FieldSchema,
     cells: readonly Cell[],
@@ -248,14 +248,14 @@ class ResourceCheck {
       const row = rows[index] ?? {};
       const path = pathOfKey(this.#resource, row);
       const { status, text } = await this.#context.served.get(path);
-      // The shape of a row, which the comparison shows to be so.
+      // The cast is safe: the comparison detects any other shape of a row.
       if (status !== 200 || this.#written(parse(text) as Row) !== this.#written(row)) {
         this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
       }
     }
   }
 
-  /** The related rows, by what SQL counts for each of some rows. */
+  /** Compares the related rows of some rows with the counts of SQL. */
   async #include(name: string, rows: readonly Row[]): Promise<void> {
     const relation = this.#resource.relations.find((one) => one.name === name);
     const table = this.#context.served.tables.get(relation?.path ?? "");
@@ -275,7 +275,7 @@ class ResourceCheck {
         values: [values[place] as string | number],
       }));
       const stored = await this.#context.oracle.count(table, where);
-      // A list has a limit of its own.
+      // The number of included rows has a separate limit.
       if (related.length === stored || related.length === mostRelated && stored > mostRelated) {
         continue;
       }
@@ -305,10 +305,10 @@ class ResourceCheck {
     return this.#resource.primaryKey.map((column) => ({ column, descending: false }));
   }
 
-  /** Null if the service refuses the request: for some types that is right. */
+  /** Returns null if the service refuses the request, which is correct for some types. */
   async #read(path: string): Promise<Page | null> {
     const { status, text } = await this.#context.served.get(path);
-    // The shape of a page, which the comparison shows to be so.
+    // The cast is safe: the comparison detects any other shape of a page.
     if (status === 200) return parse(text) as Page;
     if (status === 400) this.#refused++;
     else this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
@@ -324,5 +324,5 @@ class ResourceCheck {
   }
 }
 
-/** The most related rows of each row that an include gives. */
+/** The maximum number of related rows that an include returns for a row. */
 const mostRelated = 100;

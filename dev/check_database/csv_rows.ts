@@ -1,6 +1,6 @@
 import { parse } from "csv-parse/sync";
 
-/** The number of records in a CSV text, that of the names included. */
+/** Returns the number of records in a CSV string, including the header record. */
 export function csvRows(text: string): number {
   return parse(text, { relax_column_count: true }).length;
 }

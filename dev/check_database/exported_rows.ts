@@ -4,7 +4,7 @@ import { parse } from "./json.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The rows of an export as NDJSON, and what is wrong with either form, each of so many rows. */
+/** Returns the rows of an NDJSON export, and the errors of both export forms. */
 export async function exportedRows(
   path: string,
   { served, maxRows }: CheckContext,
@@ -16,7 +16,7 @@ export async function exportedRows(
   const count = Math.min(csvRows(csv.text) - 1, maxRows);
   const forms = [["NDJSON", ndjson.status, lines.length], ["CSV", csv.status, count]] as const;
   return {
-    // The shape of a line, which the comparison shows to be so.
+    // The cast is safe: the comparison detects any other shape of a line.
     exported: ndjson.status === 200 ? lines.map((line) => parse(line) as Row) : [],
     wrong: forms.filter(([, status, rows]) => status !== 200 || rows !== expected)
       .map(([form, status, rows]) => `${form} is ${status} with ${rows} rows, SQL has ${expected}`),

@@ -1,6 +1,6 @@
 import type { ResourceSchema } from "../../src/openapi/service_schema.ts";
 
-/** The operators of filters that SQL has, too. */
+/** The operators of filters that SQL also has. */
 export const comparisons = [["==", "="], ["!=", "<>"], ["<", "<"], [">=", ">="]] as const;
 
 /** Returns true if a value can be written in a filter. */
@@ -9,12 +9,12 @@ export function isPlain(value: unknown): boolean {
     String(value).length < 200;
 }
 
-/** A value as a filter writes it: a string in quotes. */
+/** Returns a value in the syntax of filters: a string in quotes. */
 export function literal(value: unknown): string {
   return typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value);
 }
 
-/** The path of the row with the key of this one. */
+/** Returns the path of the row with the same key as this row. */
 export function pathOfKey(
   { path, primaryKey, fields }: ResourceSchema,
   row: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Parses JSON without losing digits of whole numbers: those beyond a double are bigints. */
+/** Parses JSON without loss of digits: whole numbers beyond 2^53 become bigints. */
 export function parse(text: string): unknown {
   return parseWithSource(
     text,
@@ -10,16 +10,16 @@ export function parse(text: string): unknown {
   );
 }
 
-/** The JSON of a value, for comparisons. */
+/** Returns the JSON of a value for comparisons. */
 export function print(value: unknown): string {
   return JSON.stringify(value, (_name, part) => typeof part === "bigint" ? String(part) : part);
 }
 
-/** The third argument of a reviver is not in the library's types yet. */
+/** The library's types do not contain the third argument of a reviver yet. */
 type ParseWithSource = (
   text: string,
   revive: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
 ) => unknown;
 
-// As the type above says.
+// The cast is safe: the type above describes this function.
 const parseWithSource = JSON.parse as ParseWithSource;

@@ -7,7 +7,7 @@ import { isSameValue } from "./same_value.ts";
 type Row = Readonly<Record<string, unknown>>;
 type Cells = readonly Cell[];
 
-/** Each row of an answer with the row of SQL that it is, whatever their order; null if there is none. */
+/** Returns each row of a response with its row of SQL, in any order. Null if a row has no pair. */
 export function pairRows(
   rows: readonly Row[],
   stored: readonly Cells[],
@@ -30,10 +30,7 @@ export function pairRows(
   });
 }
 
-/**
- * The columns whose values are not the same in two answers of SQL: of a view without a key by two
- * plans for all its rows, because rows have no other order.
- */
+/** Returns the columns whose values differ between two results of SQL, by two query plans. */
 export async function findVarying(
   { fields }: ResourceSchema,
   table: OracleTable,

@@ -1,4 +1,4 @@
-/** The other side of the comparison: plain SQL by the library of the database, and nothing of ours. */
+/** Plain SQL by the library of the database, without code of the service. */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import postgres from "postgres";
 
@@ -8,7 +8,7 @@ export interface OracleTable {
   readonly name: string;
 }
 
-/** A stored value; of Postgres its text. */
+/** A stored value. A value of Postgres is its text form. */
 export type Cell = null | number | bigint | string | Uint8Array;
 
 /** A condition on one column. */
@@ -23,12 +23,12 @@ export interface Selection {
   readonly table: OracleTable;
   readonly columns: readonly string[];
   readonly where: readonly Condition[];
-  /** A column, or one with a `-` before it, by an array of both. */
+  /** The columns of the order with their directions. */
   readonly order: readonly { readonly column: string; readonly descending: boolean }[];
   readonly limit: number;
 }
 
-/** What the database itself says. */
+/** The results of plain SQL. */
 export interface Oracle {
   select(selection: Selection): Promise<readonly (readonly Cell[])[]>;
   count(table: OracleTable, where: readonly Condition[]): Promise<number>;
@@ -44,7 +44,7 @@ export async function openOracle(place: string): Promise<Oracle> {
   return openSqlite(place.replace(/^(node-)?sqlite:(\/\/)?/, ""));
 }
 
-/** Returns true if SQL does not compare values: those of a type without an order, or by an application's collation. */
+/** Returns true if SQL cannot compare values, because of their type or a custom collation. */
 export function isIncomparable(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === undefinedFunction ||
     error instanceof Error && /no such collation/.test(error.message);
@@ -55,7 +55,7 @@ const undefinedFunction = "42883";
 function openSqlite(path: string): Oracle {
   const db = new DatabaseSync(path, { readOnly: true });
   const nameOf = ({ name }: OracleTable) => quote(name);
-  // The service distinguishes strings that are equal, whatever the collation of the column, and orders by it.
+  // The service distinguishes strings that a collation treats as equal, and orders by both.
   const condition = ({ column, operator, values }: Condition) =>
     written(
       operator === "<" || operator === ">=" ? quote(column) : `${quote(column)} COLLATE BINARY`,
@@ -66,7 +66,7 @@ function openSqlite(path: string): Oracle {
     const statement = db.prepare(text);
     statement.setReadBigInts(true);
     statement.setReturnArrays(true);
-    // With arrays the rows have no other form, which the types of the library do not say.
+    // The cast is safe: with arrays, rows have this form, but the library's types do not say so.
     return statement.all(...values as SQLInputValue[]) as unknown as Cell[][];
   }
   return {
@@ -114,7 +114,7 @@ async function openPostgres(url: string): Promise<Oracle> {
     });
   }
   async function run(text: string, values: readonly Cell[]) {
-    // Values are bound as strings, and cast by the statement.
+    // The cast is safe: values are bound as strings, and the statement casts them.
     const rows = await client.unsafe(text, values as string[]).values();
     return rows.map((row) => [...row] as Cell[]);
   }
@@ -125,7 +125,7 @@ async function openPostgres(url: string): Promise<Oracle> {
         nameOf(table)
       } AS t${whereOf(await conditionsOf(table, where))}${
         orderOf(order.map(({ column, descending }) =>
-          // Without the table it would be the text of the select list.
+          // Without the table, the name would refer to the string in the select list.
           `t.${quote(column)}${descending ? " DESC" : ""} NULLS LAST`
         ))
       } LIMIT ${limit}`;
@@ -141,7 +141,7 @@ async function openPostgres(url: string): Promise<Oracle> {
 }
 
 function written(operand: string, operator: Condition["operator"], places: readonly string[]) {
-  // IS NULL is also true of a composite that is there and has only NULLs.
+  // `IS NULL` is also true for a composite value whose members are all NULL.
   if (operator === "IS NULL") return `${operand} IS NOT DISTINCT FROM NULL`;
   return operator === "IN"
     ? `${operand} IN (${places.join(", ")})`

@@ -2,11 +2,11 @@ import { Buffer } from "node:buffer";
 import type { Cell } from "./oracle.ts";
 
 /**
- * Returns true if a value of an answer is a stored one, by the type of the field; null if the type has
- * no form that plain SQL shows as well.
+ * Returns true if a value in a response equals a stored value, by the type of the field. Returns
+ * null if plain SQL has no comparable form of the type.
  */
 export function isSameValue(value: unknown, cell: Cell, type: string): boolean | null {
-  // The document null is sent as NULL is.
+  // The service sends the JSON document `null` like NULL.
   if (value === null && type === "json" && cell === "null") return true;
   if (value === null || cell === null) return value === null && cell === null;
   const stored = cell instanceof Uint8Array ? Buffer.from(cell).toString("base64") : String(cell);
@@ -15,11 +15,11 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
     case "text":
     case "uuid":
     case "date":
-      // A cast of an inet to text adds the mask of a host, which its output leaves out.
+      // A cast of an inet to text adds the mask of a host, which the output of an inet omits.
       return [stored, stored.replace(/\/(?:32|128)$/, "")].includes(sent) ||
         sent.toLowerCase() === stored.toLowerCase() && type === "uuid";
     case "any":
-      // SQLite writes whole numbers of doubles as 1.0, and its strings are no numbers.
+      // SQLite prints whole doubles as 1.0, and strings of SQLite are not numbers.
       return typeof value === "string" ? sent === stored : Number(sent) === Number(stored);
     case "integer":
     case "bigint":
@@ -27,7 +27,7 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
     case "real":
       return sent === stored || Number(sent) === Number(stored);
     case "decimal":
-      // A double has no more digits than it shows; those of a string all count.
+      // A double has only the digits that it shows, but all digits of a string count.
       return withoutZeros(sent) === withoutZeros(stored) ||
         typeof cell === "number" && Number(sent) === cell;
     case "boolean":
@@ -35,7 +35,7 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
     case "bytes":
       return sent === stored || stored === `\\x${Buffer.from(sent, "base64").toString("hex")}`;
     case "json":
-      // An array, a composite and an hstore of Postgres have notations of their own as strings.
+      // Arrays, composites and hstores of Postgres have separate notations as strings.
       if (Array.isArray(value) && /^(?:\[[\d:[\]-]+=)?\{/.test(stored)) return null;
       if (isObject(value) && /^\(.*\)$/s.test(stored)) return sameMembers(value, stored);
       if (isObject(value) && isHstore(stored)) return sameMap(value, stored);
@@ -51,7 +51,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The members of a composite, `(1,"a ""b""",)`, where each is a number or a string; else null. */
+/** Compares the members of a composite, `(1,"a ""b""",)`. Null unless all are simple values. */
 function sameMembers(value: Readonly<Record<string, unknown>>, stored: string): boolean | null {
   const members = Object.values(value);
   if (members.some((member) => typeof member === "object" && member !== null)) return null;
@@ -89,7 +89,7 @@ function sameJson(value: unknown, text: string): boolean {
     return JSON.stringify(value) === JSON.stringify(JSON.parse(text)) ||
       sorted(value) === sorted(JSON.parse(text));
   } catch {
-    // A string that is no document is sent as a string.
+    // A string that is no JSON document is sent as a string.
     return value === text;
   }
 }
@@ -114,7 +114,7 @@ function isMoment(sent: string, stored: string): boolean {
   return !Number.isNaN(moment) && momentsOf(stored).includes(moment);
 }
 
-/** The moments that a stored timestamp may mean: a string in UTC, or seconds or milliseconds. */
+/** Returns the possible times of a stored timestamp: a string in UTC, seconds or milliseconds. */
 function momentsOf(stored: string): readonly number[] {
   if (/^-?[\d.]+$/.test(stored)) return [Number(stored) * 1_000, Number(stored)];
   const iso = stored.replace(" ", "T").replace(/(\.\d{3})\d+/, "$1").replace(/\+00(:00)?$/, "Z");

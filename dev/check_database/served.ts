@@ -6,18 +6,18 @@ import type { ServiceSchema } from "../../src/openapi/service_schema.ts";
 import { requireTableInfo } from "../../src/resource/define/resource_definition.ts";
 import type { OracleTable } from "./oracle.ts";
 
-/** The service over a database, as the command line serves it without `--write`. */
+/** The service over a database, as the command line serves the database without `--write`. */
 export interface Served {
   readonly schema: ServiceSchema;
   /** The table of a resource by its path. */
   readonly tables: ReadonlyMap<string, OracleTable>;
-  /** How many requests were sent. */
+  /** The number of requests that were sent. */
   requests: number;
   get(path: string, accept?: string): Promise<Answer>;
   close(): Promise<void>;
 }
 
-/** An answer of the service, with its body as a string. */
+/** A response of the service, with its body as a string. */
 export interface Answer {
   readonly status: number;
   readonly text: string;

@@ -1,17 +1,17 @@
 import { isSource, projectPath } from "./project_path.ts";
 
-/** The kinds of columns whose names nothing else has. Others are also types of JSON or shapes. */
+/** The kinds of columns with unambiguous names. Other kinds are also types of JSON or shapes. */
 const kinds: ReadonlySet<unknown> = new Set([
   ...["integer", "bigint", "real", "decimal", "timestamp", "date", "uuid", "bytes"],
 ]);
 
 const message = "A new kind of columns would be missing here, and nothing would say so";
-const hint = "Use a fact of src/schema/kinds/kind_facts.ts, a Record<ColumnKind, …>, " +
+const hint = "Use a property of src/schema/kinds/kind_properties.ts, a Record<ColumnKind, …>, " +
   "or a switch with all kinds and no default.";
 
 /**
- * A list of several column kinds is complete for the compiler: a fact of each kind, a record of all
- * kinds, or a `switch` without a default. One kind alone may be named.
+ * Requires that a list of several column kinds is complete for the compiler: a fact of each kind, a
+ * record of all kinds, or a `switch` without a default. One kind alone may be named.
  */
 export const completeKinds: Deno.lint.Rule = {
   create(context) {
@@ -39,7 +39,7 @@ export const completeKinds: Deno.lint.Rule = {
   },
 };
 
-/** Returns the term before the operator: of `a || b || c` the term b. */
+/** Returns the last term before the operator: for `a || b || c`, the term b. */
 function lastTerm(node: Deno.lint.Node): Deno.lint.Node {
   return node.type === "LogicalExpression" ? node.right : node;
 }

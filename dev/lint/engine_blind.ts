@@ -1,18 +1,18 @@
 import { isIn, isSource, projectPath } from "./project_path.ts";
 
-/** The names of engines, as types, databases and traces have them. */
+/** The names of engines in types, databases and traces. */
 const engines: ReadonlySet<unknown> = new Set(["sqlite", "postgres", "postgresql"]);
 
 /**
- * Places that name engines. Drizzle declares a table for one engine. The dialect declares the type of
- * the names, and the certified operators are a table over that type.
+ * The files and folders that may name engines. Drizzle declares a table for one engine. The dialect
+ * declares the type of the names, and the certified operators are a table over that type.
  */
 const knowing = [
   ...["src/engines/", "src/schema/drizzle/"],
   ...["src/sql/dialect.ts", "src/sql/certified_operators.ts"],
 ];
 
-/** Differences between engines are members of the Dialect and the DatabaseEngine. */
+/** Requires that differences between engines are members of the Dialect or the DatabaseEngine. */
 export const engineBlind: Deno.lint.Rule = {
   create(context) {
     const path = projectPath(context.filename);

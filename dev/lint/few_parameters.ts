@@ -2,7 +2,7 @@ import { isSource, projectPath } from "./project_path.ts";
 
 const maxParameters = 4;
 
-/** A caller reads named fields, not the fifth position. */
+/** Limits the parameters of an exported function. Named fields are easier to read. */
 export const fewParameters: Deno.lint.Rule = {
   create(context) {
     if (!isSource(projectPath(context.filename))) return {};

@@ -1,9 +1,8 @@
 import { isIn, isSource, projectPath } from "./project_path.ts";
 
 /**
- * Time, chance, the environment and the console come in through the Runtime, so that a test can
- * move the clock, fix the random bytes and read what was observed. `systemRuntime`, which reads the
- * machine, is for the ways into the package only: anywhere else it would be a way around this rule.
+ * Requires that time, randomness, the environment and the console come from the Runtime, so that
+ * tests can control them. Only the entry points of the package may use `systemRuntime`.
  */
 export const noAmbient: Deno.lint.Rule = {
   create(context) {
@@ -79,7 +78,7 @@ export const noAmbient: Deno.lint.Rule = {
   },
 };
 
-/** Where time and chance come from: the Runtime of the service, and the environment of the client. */
+/** The sources of time and randomness: the service's Runtime, and the client's environment. */
 const ambientFiles: readonly string[] = [
   "src/runtime/",
   "src/app/serve.ts",
@@ -92,9 +91,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["src/app/app.ts", "src/app/track_mutations.ts", "src/engines/open_database.ts", "src/cli/"],
     ...["src/billing/open_billing.ts", "src/billing/ledger/open_credits_ledger.ts"],
   ],
-  // A driver that is opened without an app has no Runtime; it waits, and leaves nothing to chance.
+  // A driver that is opened without an app has no Runtime. It needs a clock, but no randomness.
   systemClock: ["src/engines/sqlite/driver/", "src/engines/postgres/driver/"],
-  // A database is opened before the app, which has the Runtime.
+  // A database is opened before the app, and only the app has the Runtime.
   environment: ["src/db/file_permission.ts"],
 };
 

@@ -1,6 +1,6 @@
 import { isSource, projectPath } from "./project_path.ts";
 
-/** A catch translates a known error, or observes it and continues by contract, or does not exist. */
+/** Forbids an empty catch. A catch translates a known error, or observes it and continues. */
 export const noEmptyCatch: Deno.lint.Rule = {
   create(context) {
     if (!isSource(projectPath(context.filename))) return {};

@@ -1,6 +1,6 @@
 import { isSource, projectPath } from "./project_path.ts";
 
-/** Two apps in one process share nothing: state lives in what `createApp` builds. */
+/** Forbids state in modules, because two apps in one process must share nothing. */
 export const noModuleState: Deno.lint.Rule = {
   create(context) {
     if (!isSource(projectPath(context.filename))) return {};
@@ -24,8 +24,8 @@ export const noModuleState: Deno.lint.Rule = {
 };
 
 /**
- * A collection that starts empty is meant to be filled, unless its declared type forbids that; one
- * made from values is a constant table.
+ * An empty collection is meant to be filled, unless its declared type forbids that. A collection
+ * with initial values is a constant table.
  */
 function isMutableCollection({ id, init }: Deno.lint.VariableDeclarator): boolean {
   if (init?.type !== "NewExpression" || init.callee.type !== "Identifier") return false;

@@ -1,6 +1,6 @@
 const root = new URL("../../", import.meta.url).pathname;
 
-/** The path from the root, `src/db/driver.ts`; `deno lint` passes absolute ones. */
+/** Returns the path from the root, such as `src/db/driver.ts`, for an absolute path. */
 export function projectPath(filename: string): string {
   return filename.startsWith(root) ? filename.slice(root.length) : filename;
 }

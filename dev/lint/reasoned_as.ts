@@ -1,20 +1,20 @@
 import { isSource, projectPath } from "./project_path.ts";
 
-/** `as` overrules the compiler, so the line above says why the compiler cannot know. */
+/** Requires a reason above each `as`: why the compiler cannot know the type. */
 export const reasonedAs: Deno.lint.Rule = {
   create(context) {
     if (!isSource(projectPath(context.filename))) return {};
     const lines = context.sourceCode.text.split("\n");
 
     function check(node: Deno.lint.TSAsExpression | Deno.lint.TSTypeAssertion): void {
-      // `x as unknown as Row` is one claim.
+      // `x as unknown as Row` counts as one cast.
       if (isConst(node.typeAnnotation) || node.parent.type === "TSAsExpression") return;
       const first = lineOf(statementAround(node).range[0]);
       const last = lineOf(node.range[1]);
       for (let line = last; line >= first; line--) {
         if (isComment(lines[line - 1])) return;
       }
-      // One reason covers successive lines: the columns of a row, read one by one.
+      // One reason is sufficient for successive lines, such as the columns of one row.
       let line = first - 1;
       while (line > 0 && / as (?!const\b)/.test(lines[line] ?? "")) line--;
       if (isComment(lines[line])) return;
@@ -25,7 +25,7 @@ export const reasonedAs: Deno.lint.Rule = {
       });
     }
 
-    /** The nearest statement around the expression, above which a comment would be. */
+    /** Returns the nearest statement around the expression. Its comment precedes the statement. */
     function statementAround(node: Deno.lint.Node): Deno.lint.Node {
       const ancestors = context.sourceCode.getAncestors(node);
       return ancestors.findLast((ancestor) =>

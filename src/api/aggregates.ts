@@ -54,7 +54,7 @@ export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> =
   ? { [Name in keyof Group]: Group[Name] }
   : never;
 
-/** The member `count` of a group. It exists if it was requested, or if no other metric was. */
+/** The member `count` of a group, if the count or no metric at all was requested. */
 export type CountOfGroup<Count, Metrics> = [Count] extends [never]
   ? [Metrics] extends [never] ? { count: number } : unknown
   : [Count] extends [true] ? { count: number }

@@ -14,7 +14,7 @@ export interface ApiResource {
   readonly relations: object;
   /** True if the rows of the resource have ETags. */
   readonly etag: boolean;
-  /** The input and output of its procedures, by their names. */
+  /** The inputs and outputs of the resource's procedures, by the names of the procedures. */
   readonly procedures: object;
   /** The operations that no body type reveals, such as `delete`. Default: all of these. */
   readonly operations?: ApiOperation;

@@ -3,7 +3,7 @@ import { createCredentials } from "../auth/credentials.ts";
 import { createUserParser } from "../auth/user.ts";
 import { type AppObservability, openObservability } from "./app_observability.ts";
 import type { AppConfig, OpenConfig } from "./config.ts";
-import { openConfiguredDatabase } from "../engines/drizzle/open_configured_database.ts";
+import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import type { TableOfDriver } from "../db/tables/check_tables.ts";
@@ -40,7 +40,7 @@ import { systemRuntime } from "../runtime/system_runtime.ts";
 import { openAppOutbox } from "../search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts";
-import { routersOf } from "../service/auth_routes.ts";
+import { authRoutersOf } from "../service/auth_routes.ts";
 import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
 import { pagesOf } from "./app_pages.ts";
@@ -57,9 +57,9 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   /** Returns the response to one request. Never rejects. `info` describes the connection. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
   /**
-   * The routes of the app. A program can add routes, and these routes see the `user`. Another Hono
-   * app can mount all routes: `parent.route("/v1", app.hono)`. `hono.fetch` is the `fetch` of the
-   * app.
+   * The Hono app with all routes. A program can add routes, which read the user by `c.get("user")`.
+   * Another Hono app mounts all routes by `parent.route("/v1", app.hono)`. `hono.fetch` is the
+   * `fetch` of the app.
    */
   readonly hono: Hono<AppEnv>;
   /** Makes `/readyz` respond with 503, so that a load balancer sends its requests elsewhere. */
@@ -79,9 +79,8 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
    */
   upkeep(): Promise<void>;
   /**
-   * Indexes all rows for search again, and removes from the indexes the rows that no longer exist.
-   * Call it after writes that bypassed the service. Rejects if the database or the search engine
-   * fails.
+   * Indexes all rows for search again, and removes rows that no longer exist from the indexes. Call
+   * it after writes that bypassed the service. Rejects if the database or the search engine fails.
    */
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
@@ -138,7 +137,7 @@ export async function createApp<const Definition extends ResourceDefinition>(
   const worker = await requireSoleWorker(resolved, runtime);
   let config: OpenConfig | null = null;
   try {
-    config = await openConfiguredDatabase(given, runtime);
+    config = await openDrizzleOfConfig(given, runtime);
     const app = await open(config, resolved, runtime);
     return { ...app, close: () => app.close().finally(() => worker?.release()) };
   } catch (error) {
@@ -166,7 +165,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/** Throws if several workers have no secret: each would have a different random secret. */
+/** Throws if several workers have no secret, because each would use a different random secret. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
@@ -179,7 +178,7 @@ async function requireSoleWorker(
     "Cannot start several workers of one process without a secret: each would have a random one, " +
       `and refuse what the others have sealed (set ${missingSecrets.join(" and ")})`,
   );
-  // `deno serve` prints no error of a worker that fails.
+  // `deno serve` does not print the error of a failed worker, so the service reports it.
   observe({ kind: "worker_refused", error });
   throw error;
 }
@@ -213,7 +212,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   await readTables(resources, { ...known, roleRights }, runtime.observe);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
-  const authRoutes = routersOf(routers, resolved, table);
+  const authRoutes = authRoutersOf(routers, resolved, table);
   await hubs.open(resources);
   await searchIndexes.start();
   const databases = databasesOf(config);
@@ -271,7 +270,7 @@ async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> 
   await Promise.all(parts.map((part) => part.close?.()));
 }
 
-/** The time in which `drain` ends all live streams, in ms. A listener waits longer for requests. */
+/** Time in which `drain` ends all live streams, in ms. Other requests have more time to finish. */
 const drainWindowMs = 5_000;
 
 function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {

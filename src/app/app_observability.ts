@@ -7,7 +7,10 @@ import type { HonoApp } from "../service/hono_app.ts";
 import { createObservationCounter } from "../service/observability/observation_counter.ts";
 import { observeRequests } from "../service/observability/observe_requests.ts";
 import { ServerTiming } from "../service/observability/server_timing.ts";
-import { type MeasuredParts, registerPartMetrics } from "../service/observability/part_metrics.ts";
+import {
+  type MeasuredComponents,
+  registerComponentMetrics,
+} from "../service/observability/component_metrics.ts";
 import { registerProcessMetrics } from "../service/observability/process_metrics.ts";
 import { RequestMetrics } from "../service/observability/request_metrics.ts";
 import { openTracing, type Tracing } from "../service/observability/open_telemetry.ts";
@@ -21,17 +24,17 @@ export interface AppObservability {
   readonly metrics: Metrics | null;
   /** The runtime of the app. The metrics count its observations. */
   readonly runtime: Runtime;
-  /** Returns the configuration, with databases that metrics and spans observe if they are on. */
+  /** Returns the configuration. Its databases are observed if metrics or spans are on. */
   watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
   /** Returns a `fetch` that observes requests, or the app's `fetch` if nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Registers the metrics of these components of the app. */
-  measure(parts: MeasuredParts): void;
+  measure(parts: MeasuredComponents): void;
   /** Stops all measurements. */
   close(): void;
 }
 
-/** Opens the observability that the configuration of an app asks for. */
+/** Opens the metrics, spans and logs that the configuration of an app enables. */
 export function openObservability(
   { observability }: ResolvedConfig,
   runtime: Runtime,
@@ -39,7 +42,7 @@ export function openObservability(
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
-  // Metrics count requests separately. Observations of requests would count them twice.
+  // This observer is not the observer of metrics, which would count each request a second time.
   const observe = observability.requests ? runtime.observe : null;
   const timing = observability.serverTiming ? new ServerTiming(clock) : null;
   const transactions = registry === null ? null : createTransactionMetrics(registry, clock);
@@ -75,7 +78,7 @@ export function openObservability(
       return fetch;
     },
     measure(parts) {
-      if (registry !== null) stops.push(registerPartMetrics(registry, parts));
+      if (registry !== null) stops.push(registerComponentMetrics(registry, parts));
     },
     close() {
       for (const stop of stops) stop();
@@ -83,7 +86,7 @@ export function openObservability(
   };
 }
 
-/** The runtime may be an instance of a class. Copying its own properties would omit methods. */
+/** A spread would omit the methods of a runtime that is an instance of a class. */
 function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
   const { clock, random, cron } = runtime;
   return {

@@ -1,6 +1,6 @@
 import type { Driver } from "../db/driver.ts";
 import type { AppStore } from "../kv/open_key_value_store.ts";
-import type { ServiceFacts } from "../openapi/service_facts.ts";
+import type { OpenapiInput } from "../openapi/openapi_input.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -11,7 +11,7 @@ import { worksWithoutStore } from "../service/health.ts";
 import { createMetricsPages } from "../service/observability/metrics_page.ts";
 import {
   createServicePages,
-  requireFreePages,
+  requireFreePagePaths,
   type ServicePage,
 } from "../service/service_pages.ts";
 
@@ -19,7 +19,7 @@ import {
 export interface AppPagesDependencies {
   readonly table: RouteTable;
   readonly databases: ReadonlySet<Driver>;
-  readonly facts: ServiceFacts;
+  readonly facts: OpenapiInput;
   readonly isDraining: () => boolean;
   readonly searchIndexes: Pick<SearchIndexes, "check">;
   readonly resolved: ResolvedConfig;
@@ -46,6 +46,6 @@ export function pagesOf(
     ...createClientPages(),
     ...createMetricsPages(resolved.observability.metrics, resolved.isProduction),
   ];
-  requireFreePages(pages, table);
+  requireFreePagePaths(pages, table);
   return pages;
 }

@@ -15,13 +15,13 @@ import { ReceivingBodyLimiter } from "../resource/http/receiving_bodies.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
-import type { BodyRoutes } from "../service/body_routes.ts";
+import type { BodyReadingOptions } from "../service/body_reading_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
 import { createAuthentication, identifying } from "../service/authentication.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
-import { createFail } from "../service/failures.ts";
+import { createErrorResponder } from "../service/failures.ts";
 import { createHonoApp, type HonoApp } from "../service/hono_app.ts";
 import type { Middleware } from "../service/middleware.ts";
 import { createRouteFinder } from "../service/observability/route_finder.ts";
@@ -49,7 +49,7 @@ export interface AppRoutesDependencies {
 /** The routes of an app, and the body reader for further routes of its Hono app. */
 export interface AppRoutes {
   readonly routes: Pick<HonoApp, "hono" | "fetch">;
-  readonly bodies: BodyRoutes;
+  readonly bodies: BodyReadingOptions;
 }
 
 /** Creates the routes of an app: its Hono app, with every handler that a request passes. */
@@ -66,7 +66,7 @@ export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
   const queues = { turns, largeBodies, slowRoutes };
   const answering = { ...queues, limits, guard, idempotency, trustedProxies, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
-  const fail = createFail(responder, runtime);
+  const fail = createErrorResponder(responder, runtime);
   const app = createHonoApp({
     table,
     pages,

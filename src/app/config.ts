@@ -19,10 +19,7 @@ import type { Database } from "../db/database.ts";
 
 /** The configuration of an app. */
 export interface AppConfig {
-  /**
-   * The database of resources without `db`. The service opens the file or server of a Drizzle
-   * database.
-   */
+  /** The default database. For a Drizzle database, the service opens its own connections. */
   readonly db: Database | DrizzleDatabase;
   /** The tables that are served; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];
@@ -31,21 +28,20 @@ export interface AppConfig {
   /**
    * The path below which clients see this app, if a parent's `mount("/v1", app.fetch)` or a proxy
    * removes that path from the requests. `Location` headers and the `type` of problems begin with
-   * this path. Leave the option unset for `parent.route("/v1", app.hono)`, where the app sees the
-   * path.
+   * this path. Leave the option unset for `parent.route("/v1", app.hono)`, which keeps the path.
    */
   readonly mountedAt?: string | undefined;
   /**
-   * The secret that seals cursors. In a list, the first secret seals new cursors and every secret
-   * opens cursors, so secrets can be rotated. Default: the environment variable `SERVICE_SECRET`.
-   * If neither is set, the secret is random and the service logs a notice. In production the start
+   * The secret that encrypts page cursors. In a list, the first secret encrypts and every secret
+   * decrypts, so secrets can be rotated. Default: the environment variable `SERVICE_SECRET`. If
+   * neither is set, the secret is random and the service logs a notice. In production the start
    * fails instead.
    */
   readonly secret?: string | readonly string[] | undefined;
   /**
-   * The store of limits, keys and balances: the path of a file, `:memory:`, an `https://` URL of KV
-   * Connect, a `Deno.Kv` or a {@link KeyValue}. Default: the memory of the process, with a warning
-   * when something is stored there for the first time.
+   * The store of rate limits, sessions and credits: the path of a file, `:memory:`, an `https://`
+   * URL of KV Connect, a `Deno.Kv` or a {@link KeyValue}. Default: the memory of the process, with
+   * a warning when something is stored there for the first time.
    */
   readonly kv?: KeyValueOption | undefined;
   /** Budgets, proof of work and CAPTCHAs. Default: none of them. */
@@ -96,7 +92,7 @@ export interface AppConfig {
   readonly maxAnswerBytes?: number | undefined;
   /** The timeout of one query of a read, in milliseconds. Default: 5,000. */
   readonly queryTimeoutMs?: number | undefined;
-  /** How changes are recorded for live streams, and how long they are kept. */
+  /** How changes are recorded for live streams, and how long recorded changes are kept. */
   readonly changes?: ChangesOptions | undefined;
   /** The search engine of `GET /search`, such as `sqliteSearch()`. Default: no search. */
   readonly search?: SearchAdapter | undefined;
@@ -132,11 +128,11 @@ export interface AuthOptions {
    */
   readonly recheckMs?: number | undefined;
   /**
-   * The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch`. A Hono app shares the
-   * context of the service's own Hono app.
+   * The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch`. The context of a Hono
+   * app contains the variables of the service's app, such as `user`.
    */
   readonly routes?: Router | undefined;
-  /** Middleware that sets the user with `c.set("user", { id })`. Runs after `use`. */
+  /** Middleware that sets the user with `c.set("user", { id })`. Runs after the authenticators. */
   readonly middleware?: Middleware | undefined;
 }
 

@@ -1,13 +1,13 @@
 import type { Authenticator, Router } from "../auth/authenticator.ts";
 import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
-import { changesOptions } from "../db/changes/changes_options.ts";
+import { changesOptionDescriptions } from "../db/changes/changes_options.ts";
 import { appDatabaseOption } from "../db/require_database.ts";
 import { abuseProtectionOptionDescriptions } from "../guard/abuse_protection_options.ts";
 import { idempotencyOptionRules } from "../idempotency/idempotency_options.ts";
 import { keyValueOptionRule } from "../kv/key_value_option.ts";
 import { listenOptionDescriptions, type ListenOptions } from "../listen/listener.ts";
-import { mcpOption } from "../mcp/mcp_options.ts";
-import { openapiOption } from "../openapi/openapi_options.ts";
+import { mcpOptionDescription } from "../mcp/mcp_options.ts";
+import { openapiOptionDescription } from "../openapi/openapi_options.ts";
 import { type Described, group, listOf } from "../options/option.ts";
 import {
   callback,
@@ -23,13 +23,13 @@ import { envOptionDescription } from "../runtime/production.ts";
 import { describeSecretOption } from "../runtime/resolve_secrets.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { isTableLike } from "../schema/table_like.ts";
-import { searchOutboxOptions } from "../search/outbox/search_outbox_options.ts";
+import { searchOutboxOptionDescriptions } from "../search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "../search/search_adapter.ts";
-import { corsOption } from "../service/cors.ts";
+import { corsOptionDescription } from "../service/cors.ts";
 import type { Middleware } from "../service/middleware.ts";
-import { dashboardOption } from "../service/dashboard/dashboard_options.ts";
-import { observabilityOption } from "../service/observability/observability_options.ts";
-import { securityHeadersOption } from "../service/responder.ts";
+import { dashboardOptionDescription } from "../service/dashboard/dashboard_options.ts";
+import { observabilityOptionDescription } from "../service/observability/observability_options.ts";
+import { securityHeadersOptionDescription } from "../service/responder.ts";
 
 const path = textLike(
   '"" or a path like "/api", with no slash at the end',
@@ -58,21 +58,21 @@ export const serviceOptionDescriptions = group(
       typeof given === "function" ? "is a function: write auth: { middleware }" : null
     ).default({}),
     middleware: listOf("functions", callback<Middleware>()).default([]),
-    cors: corsOption,
+    cors: corsOptionDescription,
     health: flag().default(true),
-    openapi: openapiOption,
-    mcp: mcpOption,
-    observability: observabilityOption,
-    adminUI: dashboardOption,
-    securityHeaders: securityHeadersOption,
+    openapi: openapiOptionDescription,
+    mcp: mcpOptionDescription,
+    observability: observabilityOptionDescription,
+    adminUI: dashboardOptionDescription,
+    securityHeaders: securityHeadersOptionDescription,
     bodyLimit: whole({ from: 1 }).default(1024 * 1024),
     bodyTimeoutMs: timerMs().default(10_000),
     maxFields: whole({ from: 1 }),
     maxAnswerBytes: whole({ from: 1 }).default(16 * 1024 * 1024),
     queryTimeoutMs: timerMs().default(5_000),
-    changes: changesOptions,
+    changes: changesOptionDescriptions,
     search: searchOption(),
-    searchOutbox: searchOutboxOptions,
+    searchOutbox: searchOutboxOptionDescriptions,
     subscribe: group(
       {
         maxPerUser: whole({ from: 1 }).default(10),

@@ -142,7 +142,7 @@ export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] exte
       | Omit<InferredChange<Target, Type>, "disconnect" | "set">
   : InferredNested<Target> | Omit<InferredChange<Target, Type>, "disconnect">;
 
-/** The changes that a body may request for a relation to one of these resources. */
+/** The changes of related rows that a request body may contain, as a type. */
 export type InferredChange<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
   : Type extends "hasMany" | "manyToMany" ? {
       readonly connect?: readonly InferredKey<Target["options"]["id"], Target["row"]>[];

@@ -34,8 +34,8 @@ export async function openAuthenticators(
   };
   const opened: Authenticator[] = [];
   for (const given of auth?.use ?? []) {
-    // Only this package creates definitions, and their `open` accepts these dependencies. The
-    // parameter is `never`, so that the types of the dependencies are not public.
+    // Only this package creates definitions, so their `open` accepts these dependencies. The
+    // parameter of `open` is `never`, so that the types of the dependencies are not public.
     opened.push(isDefinition(given) ? await given.open(parts as never) : given);
   }
   return opened;

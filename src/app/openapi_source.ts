@@ -4,7 +4,7 @@ import type { Authenticator } from "../auth/authenticator.ts";
 import type { AppConfig } from "./config.ts";
 import { openapiDocument } from "../openapi/openapi_document.ts";
 import { describeService, type ServiceSchema } from "../openapi/service_schema.ts";
-import type { DescribedRoute, ServiceFacts } from "../openapi/service_facts.ts";
+import type { DescribedRoute, OpenapiInput } from "../openapi/openapi_input.ts";
 import { captchaHeaders } from "../protocol/captcha_headers.ts";
 import { type JsonSchema, routeDescriptionOf } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
@@ -24,7 +24,7 @@ export interface OpenapiSourceDependencies {
 /** Returns the properties of an app that its schema and its OpenAPI document describe. */
 export function openapiSource(
   { config, resolved, resources, authenticators, hono }: OpenapiSourceDependencies,
-): ServiceFacts {
+): OpenapiInput {
   const { auth, abuseProtection } = config;
   const own = auth?.middleware === undefined ? {} : { bearer: { type: "http", scheme: "bearer" } };
   const schemes = authenticators.map(({ securitySchemes }) => securitySchemes ?? {});
@@ -34,7 +34,7 @@ export function openapiSource(
     info: resolved.openapi.info,
     servers: resolved.openapi.servers,
     hasAuthentication: authenticators.length > 0 || auth?.middleware !== undefined,
-    // Custom middleware has unknown credentials. The OpenAPI document assumes bearer tokens.
+    // The service does not know how middleware finds a user. The document assumes bearer tokens.
     securitySchemes: authenticators.length === 0 ? own : Object.assign({}, ...schemes),
     isIdempotent: resolved.idempotency !== null,
     challengesByWork: abuseProtection?.pow !== undefined,
@@ -46,7 +46,7 @@ export function openapiSource(
 
 /** Returns the methods `schema` and `openapi` of an app. */
 export function schemaMethods(
-  facts: ServiceFacts,
+  facts: OpenapiInput,
   prefix: string,
 ): { schema(): ServiceSchema; openapi(): JsonSchema } {
   return {

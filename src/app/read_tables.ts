@@ -13,13 +13,13 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 export interface KnownOfTables {
   /** The columns that indexes begin with. */
   readonly indexed: Set<ColumnInfo>;
-  /** The tables whose definitions say how a conflict is resolved. */
+  /** The tables whose definitions contain `ON CONFLICT` (SQLite). */
   readonly conflicting: Set<TableInfo>;
   /** The tables in which no trigger or rule changes a row after the statement that wrote it. */
   readonly final: Set<TableInfo>;
 }
 
-/** Returns the sets before the tables are read. */
+/** Returns empty sets, which {@link readTables} fills. */
 export function unreadTables(): KnownOfTables {
   return { indexed: new Set(), conflicting: new Set(), final: new Set() };
 }

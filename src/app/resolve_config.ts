@@ -31,7 +31,7 @@ import type { SecurityHeaders } from "../service/responder.ts";
 export interface ResolvedConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];
-  /** The environment variables of the secrets that are not set and are therefore random. */
+  /** The environment variables of missing secrets, for which the app uses random secrets. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
   /** True if the app serves its descriptions below `/__service`. */

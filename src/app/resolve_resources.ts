@@ -31,11 +31,11 @@ export interface ResolveResourcesDependencies {
   readonly hubs: LiveHubs;
   readonly searchIndexes: SearchIndexes;
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
-  /** The first columns of indexes. The set is filled after the database was queried. */
+  /** The columns that indexes begin with. The set is filled when the tables are read. */
   readonly indexed: ReadonlySet<ColumnInfo>;
-  /** The tables with rules for violated constraints. The set is filled together with `indexed`. */
+  /** The tables that are defined with `ON CONFLICT`. The set is filled together with `indexed`. */
   readonly conflicting: ReadonlySet<TableInfo>;
-  /** The tables in which no trigger changes a written row later, known together with `indexed`. */
+  /** The tables in which no trigger changes a written row later. Filled together with `indexed`. */
   readonly final: ReadonlySet<TableInfo>;
   /** The rights of the database roles, which are read together with `indexed`. */
   readonly roleRights: RoleRights;
@@ -54,7 +54,7 @@ export interface ResolvedResources {
   readonly imports: ImportsFromCode;
 }
 
-/** Returns the resources of an app. Relations find resources after all resources are resolved. */
+/** Resolves the resources of an app. A relation looks up its resource when all are resolved. */
 export function resolveResources(
   config: ParsedConfig,
   { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }:

@@ -52,7 +52,7 @@ export async function serveApp(
     const server = listen(app, {
       ...options,
       onListen(server) {
-        // Signal handlers come first, because a parent may send a signal when the service listens.
+        // Signal handlers come first, because `onListen` may make a parent process send a signal.
         superviseProcess(server, options, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
@@ -68,7 +68,7 @@ export async function serveApp(
 
 function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: Runtime): void {
   let isStopping = false;
-  // A supervisor sends SIGTERM to replace a process. A keyboard sends SIGINT to stop a process.
+  // By default, only a stop by SIGTERM waits for load balancers. A keyboard sends SIGINT.
   const stopByTerm = () => stopBySignal(drainMs ?? termDrainMs);
   const stopByHand = () => stopBySignal(drainMs ?? 0);
   const handlers = stopSignals().map((signal) =>
@@ -111,10 +111,10 @@ function stopSignals(): readonly Deno.Signal[] {
   return Deno.build.os === "windows" ? ["SIGINT", "SIGBREAK"] : ["SIGINT", "SIGTERM"];
 }
 
-/** Load balancers that ask every one or two seconds see the 503 of `/readyz` in this time. */
+/** Time after SIGTERM in milliseconds, in which load balancers see the 503 of `/readyz`. */
 const termDrainMs = 3_000;
 
-/** Signals within this time, in ms, count once: a process group and a parent may send both. */
+/** Signals within this time, in ms, count once: a process group and a parent may both send one. */
 const sameSignalMs = 100;
 
 /** Exits the process. Otherwise an open stream or a forgotten timer would keep it alive. */

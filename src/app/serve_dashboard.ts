@@ -42,9 +42,9 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const audit = new OperatorAudit(clock, observe);
   const users = new WeakMap<Request, User | null>();
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
-  // If the dashboard shows the service as a user sees it, the user's limits do not count.
+  // Requests that view the service as a user do not count against the limits of that user.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // An empty path suffices here, because responses to reads contain paths only in problems.
+  // The mount path can be empty, because responses to reads contain it only in problems.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,

@@ -3,13 +3,13 @@ import type { ResolvedConfig } from "./resolve_config.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { BodyRoutes } from "../service/body_routes.ts";
+import type { BodyReadingOptions } from "../service/body_reading_options.ts";
 import type { HonoApp } from "../service/hono_app.ts";
 import { mountLive } from "../service/live/mount_live.ts";
 import type { Responder } from "../service/responder.ts";
 
 /** The dependencies of {@link serveLive}. */
-export interface LiveRoutesDependencies extends BodyRoutes {
+export interface LiveRoutesDependencies extends BodyReadingOptions {
   readonly table: RouteTable;
   readonly hubs: LiveHubs;
   readonly resolved: ResolvedConfig;

@@ -1,23 +1,23 @@
 import type { Hono } from "@hono/hono";
 import type { User } from "../auth/user.ts";
-import type { AnswerMcp, McpParts } from "../mcp/mcp_call.ts";
-import type { ServiceFacts } from "../openapi/service_facts.ts";
+import type { AnswerMcp, McpHandlerDependencies } from "../mcp/mcp_call.ts";
+import type { OpenapiInput } from "../openapi/openapi_input.ts";
 import { describeService } from "../openapi/service_schema.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { mountMcp } from "../service/describe/mount_mcp.ts";
-import type { BodyRoutes } from "../service/body_routes.ts";
+import type { BodyReadingOptions } from "../service/body_reading_options.ts";
 import type { AppEnv } from "../service/middleware.ts";
 
 /** The dependencies of {@link serveMcp}. */
 export interface McpDependencies {
-  readonly facts: ServiceFacts;
+  readonly facts: OpenapiInput;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
   readonly parseUser: (value: unknown) => User | null;
   /** The requests that MCP tools have sent. */
   readonly ofTools: WeakSet<Request>;
-  readonly bodies: BodyRoutes;
+  readonly bodies: BodyReadingOptions;
   readonly hono: Hono<AppEnv>;
   fetch(request: Request, info?: unknown): Promise<Response>;
 }
@@ -29,7 +29,9 @@ export async function serveMcp(
   const { mcp, mountedAt, bodyLimit, trustedOrigins } = resolved;
   if (mcp === null) return;
   // The cast is safe: the module exports this function.
-  const { createMcp } = await import(creator) as { createMcp(parts: McpParts): AnswerMcp };
+  const { createMcp } = await import(creator) as {
+    createMcp(parts: McpHandlerDependencies): AnswerMcp;
+  };
   const answer = createMcp({
     options: mcp,
     schema: describeService(facts, ""),
@@ -49,5 +51,5 @@ export async function serveMcp(
   });
 }
 
-/** A variable, so that the import is not analyzed: only services with MCP have the package. */
+/** The path is a variable, so tools do not analyze the import. Only MCP needs the package. */
 const creator = "../mcp/create_mcp.ts";

@@ -3,7 +3,7 @@ import type { User } from "./user.ts";
 
 /** The result of identifying a request: the user, and the time at which the credential expires. */
 export interface Identification {
-  /** The user. Return one object for one credential, because streams are grouped by this object. */
+  /** The user. Return one object for each credential, because streams are grouped by it. */
   readonly user: User;
   /** Time at which the credential expires, in milliseconds since 1970. Undefined if unknown. */
   readonly expiresAt?: number | undefined;

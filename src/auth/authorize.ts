@@ -6,7 +6,7 @@ import type { User } from "./user.ts";
 
 declare const granted: unique symbol;
 
-/** The right to access some rows. Only {@link authorize} creates grants. All queries need one. */
+/** A query needs this right to access some rows. Only {@link authorize} creates grants. */
 export interface Grant {
   readonly [granted]: true;
   readonly access: Access;
@@ -18,11 +18,10 @@ export interface Grant {
 }
 
 /**
- * Authorizes an access to rows. Without a rule, access is denied. Rules for `public` come first,
- * and grant every caller all rows or some rows. If these rules grant nothing, a caller without a
- * user gets a 401, and for a user the scope decides. Without a scope, or if the scope returns
- * `none()`, the access fails with 403. An error of a scope propagates, so the request ends without
- * a grant.
+ * Authorizes an access to rows. First, the option `public` may grant every caller all rows or some
+ * rows. If it grants nothing, a caller without a user gets a 401, and for a user the scope decides.
+ * Without a scope, or if the scope returns `none()`, the access fails with 403. An error of a scope
+ * propagates, so the request ends without a grant.
  */
 export function authorize(
   access: Access,
@@ -56,7 +55,7 @@ export function requireAccess(access: Access, user: User | null, policy: AccessP
   if (!policy.scopes.has(access)) throw forbidden(access);
 }
 
-/** Returns the user of a request, or throws a 401. `action` completes "Cannot …". */
+/** Returns the user of a request, or throws a 401. In its message, `action` follows "Cannot". */
 export function requireUser(action: string, user: User | null): User {
   if (user !== null) return user;
   throw new Problem("unauthorized", `Cannot ${action}: this needs a user`);

@@ -21,17 +21,14 @@ export type ScopeResult<Of = AnyTable> = Filter<Of> | FilterText | ScopeText;
  */
 export type ScopeText = string;
 
-/**
- * A scope: returns the rows that a user may access. Never called without a user. If it throws,
- * access is denied.
- */
+/** Returns the rows that a user may access. If the function throws, access is denied. */
 export type ScopeFunction<U extends User = User, Of = AnyTable> = (
   user: U,
 ) => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
  * A public scope: returns the rows that every caller may access, even without a user. Called for
- * each request. If it throws, access is denied.
+ * each request. If the function throws, access is denied.
  */
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 

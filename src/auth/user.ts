@@ -14,7 +14,7 @@ export interface User {
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Creates the parser of users. A numeric id makes a user anonymous, and is reported once. */
+/** Creates the parser of users. A user with a numeric id is anonymous, and is reported once. */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;
   return (value) => {

@@ -60,9 +60,8 @@ export interface BillingOperationsOptions {
 }
 
 /**
- * The billing operations at the provider. They throw a 501 `billing-unsupported` for operations
- * that the provider does not offer. They throw a 502 `billing-failed` if the provider refuses or
- * does not respond.
+ * The billing operations at the provider. They throw a 501 `billing-unsupported` if the provider
+ * does not offer them, and a 502 `billing-failed` if it refuses or does not respond.
  */
 export class BillingOperations {
   readonly #options: BillingOperationsOptions;

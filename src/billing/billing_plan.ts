@@ -29,7 +29,7 @@ function shortText() {
 }
 
 /** The description of the option `plans`. */
-export const plansOption = listOf(
+export const plansOptionDescription = listOf(
   "plans, { key, priceId, … }",
   group(
     {

@@ -12,7 +12,7 @@ import { envOptionDescription, isInProduction } from "../runtime/production.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { describeSecretOption, findSecrets } from "../runtime/resolve_secrets.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
-import { type BillingPlan, BillingPlans, plansOption } from "./billing_plan.ts";
+import { type BillingPlan, BillingPlans, plansOptionDescription } from "./billing_plan.ts";
 import type { BillingSubscription } from "./billing_event.ts";
 import { CheckoutCodes } from "./checkout_codes.ts";
 import {
@@ -31,7 +31,7 @@ import {
 } from "./routes/billing_routes.ts";
 import { AccountLinks } from "./webhook/account_links.ts";
 import { DeliveryClaims } from "./webhook/delivery_claims.ts";
-import { DeliveryLog, type ReceivedDelivery } from "./webhook/delivery_log.ts";
+import { type ReceivedDelivery, RecentDeliveries } from "./webhook/recent_deliveries.ts";
 import { NewestSubscriptions } from "./webhook/newest_subscription.ts";
 import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
 
@@ -39,10 +39,7 @@ import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
 export interface BillingOptions extends WebhookCallbacks {
   /** The payment provider: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
   readonly provider: BillingProvider;
-  /**
-   * The store of balances and handled events, for instance a path, `:memory:` or a `Deno.Kv`. The
-   * app may use the same store.
-   */
+  /** Store of balances and events, such as a path or `:memory:`. The app may use the same store. */
   readonly kv: KeyValueOption;
   /** The plans that users can buy. Prices without a plan grant no credits. */
   readonly plans?: readonly BillingPlan[] | undefined;
@@ -72,11 +69,11 @@ export interface BillingOptions extends WebhookCallbacks {
 }
 
 /** The descriptions of the options of {@link openBilling}. */
-export const billingOptions = group(
+export const billingOptionDescriptions = group(
   {
     provider: objectWith<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
     kv: keyValueOptionRule().required(),
-    plans: plansOption,
+    plans: plansOptionDescription,
     autoGrantCredits: flag().default(true),
     grantOnZeroAmount: flag().default(false),
     resolvers: group(
@@ -170,7 +167,10 @@ export interface Billing {
  * ```
  */
 export async function openBilling(options: BillingOptions): Promise<Billing> {
-  const read = billingOptions.read(options, { subject: "Cannot open billing", path: "" });
+  const read = billingOptionDescriptions.read(options, {
+    subject: "Cannot open billing",
+    path: "",
+  });
   const { kv, runtime = systemRuntime(consoleObserver()) } = read;
   const plans = new BillingPlans(read.plans);
   requireSecret(read, runtime);
@@ -189,11 +189,11 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     // If the provider does not respond, the state in the latest delivery counts as the newest.
     return await provider.getSubscription(id).catch(() => null);
   });
-  const { secret: given } = read;
+  const { secret: given, resolvers, rateLimit } = read;
   const secrets = findSecrets({ given, option: "secret", variable: "SERVICE_SECRET" }, runtime);
   const codes = new CheckoutCodes({ provider: provider.name, secrets, store: kept, random });
   const operations = new BillingOperations({ provider, plans, anyPrice, codes, random });
-  const log = new DeliveryLog(clock);
+  const log = new RecentDeliveries(clock);
   const webhook = new Webhook({
     provider,
     credits,
@@ -208,7 +208,6 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     onEvent,
     resolveAccount,
   });
-  const { resolvers, rateLimit } = read;
   const accountOf: UserResolver = resolvers.account ?? (({ id }) => id);
   const routes = createBillingRoutes({
     operations,

@@ -3,7 +3,7 @@ import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { CliRights } from "./cli_rights.ts";
 
 /** The contents of the banner, which the command line prints when the service starts. */
-export interface BannerFacts {
+export interface BannerContents {
   readonly version: string;
   /** The text after "Serving" in the banner, for example `shop.db, read-only`. */
   readonly subject: string;
@@ -28,7 +28,7 @@ export interface BannerFacts {
 }
 
 /** Returns the banner: the resources, their address, the token and a working example command. */
-export function banner(facts: BannerFacts): string {
+export function banner(facts: BannerContents): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
   const { paths, rights } = facts;
   const shown = paths.length <= maxPaths
@@ -58,7 +58,7 @@ const maxLines = 30;
 
 /** Formats the resources in columns below their common URL. Columns are read downwards. */
 function resourceColumns(
-  { paths, indexPath, width }: BannerFacts,
+  { paths, indexPath, width }: BannerContents,
   url: string,
 ): readonly string[] {
   const start = paths.every((path) => path.startsWith(indexPath)) ? indexPath : "";

@@ -7,7 +7,7 @@ import type { Random } from "../runtime/runtime.ts";
 export interface CliRights {
   /** The bearer token that callers need, or null if no request needs a token. */
   readonly token: string | null;
-  /** True if reads need the token as well as writes. */
+  /** True if reads also need the token. Writes always need the token. */
   readonly readsNeedToken: boolean;
   /** True if only clients on this machine may send requests. See {@link dnsRebindingGuard}. */
   readonly localOnly: boolean;

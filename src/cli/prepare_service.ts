@@ -5,7 +5,7 @@ import type { ServeCommand } from "./serve_arguments.ts";
 import { additionsByPath } from "./database/additions.ts";
 import { decideCliRights } from "./cli_rights.ts";
 import type { CliService } from "./cli_service.ts";
-import { openConfiguredDatabase } from "../engines/drizzle/open_configured_database.ts";
+import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
 /** The options of {@link prepareService}. */
@@ -39,7 +39,7 @@ export async function prepareService(
     }
     const config = await loadConfiguration(path);
     return {
-      config: await openConfiguredDatabase({ runtime, ...config }, runtime),
+      config: await openDrizzleOfConfig({ runtime, ...config }, runtime),
       subject: path,
       rights: null,
       exampleQuery: "?limit=3",

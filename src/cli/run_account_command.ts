@@ -1,5 +1,5 @@
 import type { ServiceConfig } from "../app/config.ts";
-import { openConfiguredDatabase } from "../engines/drizzle/open_configured_database.ts";
+import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { openDatabase } from "../engines/open_database.ts";
 import { type Account, type Accounts, setAccountDisabled } from "../identity/accounts/account.ts";
 import { normalEmail, normalExistingEmail } from "../identity/signups/normal_email.ts";
@@ -107,7 +107,7 @@ async function withAccounts(
   }
   const db = config === null
     ? await openDatabase("sqlite::memory:")
-    : (await openConfiguredDatabase(config, runtime)).db;
+    : (await openDrizzleOfConfig(config, runtime)).db;
   try {
     await work(await definition.openAdministration({ store, db, runtime }));
   } finally {

@@ -2,7 +2,7 @@ import process from "node:process";
 import { type App, createApp } from "../app/app.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import type { Server } from "../listen/listener.ts";
-import { banner, type BannerFacts } from "./banner.ts";
+import { banner, type BannerContents } from "./banner.ts";
 import type { CliService } from "./cli_service.ts";
 import { reportFailure } from "./report_failure.ts";
 
@@ -32,7 +32,7 @@ function indexPathOf({ config }: CliService): string {
 /** Returns the banner of a service. The banner shows the address that clients can reach. */
 export function bannerOf(
   { service, app }: OpenService,
-  start: Pick<BannerFacts, "version" | "host" | "port">,
+  start: Pick<BannerContents, "version" | "host" | "port">,
 ): string {
   const { subject, rights, accountsIn, streams, exampleQuery } = service;
   const paths = app.resources.map((resource) => resource.url);

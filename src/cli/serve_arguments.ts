@@ -4,7 +4,7 @@ import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 import { type DeclaredKeys, readDeclaredKeys } from "./database/declared_keys.ts";
 import { readSchemaNames, wrongSchemas } from "./database/schema_names.ts";
-import { serveOptions as options } from "./serve_options.ts";
+import { serveOptionDescriptions as options } from "./serve_options.ts";
 
 /**
  * The arguments of the command that serves a database, a configuration file or the demonstration.

@@ -4,7 +4,7 @@ import { defaultStore } from "./account_arguments.ts";
 const { port, host } = listenOptionDescriptions;
 
 /** Every option of the command line, with its type and its text in `--help`. */
-export const serveOptions = {
+export const serveOptionDescriptions = {
   port: {
     type: "string",
     short: "p",
@@ -19,10 +19,7 @@ export const serveOptions = {
       "than the loopback reading needs the printed token",
     ],
   },
-  public: {
-    type: "boolean",
-    says: ["reading needs no token, whatever the address and the name"],
-  },
+  public: { type: "boolean", says: ["reading needs no token, whatever the address and the name"] },
   write: {
     type: "boolean",
     says: ["open DATABASE for writing; writes need the printed token"],
@@ -116,7 +113,9 @@ export const serveOptions = {
 } as const;
 
 /** The section of `--help` about the options of the command that serves. */
-export const serveOptionsHelp: string = Object.entries(serveOptions).map(helpOf).join("\n");
+export const serveOptionsHelp: string = Object.entries(serveOptionDescriptions).map(helpOf).join(
+  "\n",
+);
 
 interface ShownOption {
   readonly short?: string;

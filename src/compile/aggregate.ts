@@ -1,4 +1,4 @@
-import { averageDigits } from "../plan/aggregate_schema.ts";
+import { averageDigits } from "../plan/aggregate_columns.ts";
 import type { AggregatePlan, Metric } from "../plan/plan.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { unreachable } from "../problem/unreachable.ts";
@@ -44,7 +44,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** Returns the time check after the sort of an aggregate. The check in WHERE runs before it. */
+/** Returns the time check that runs after the sort by groups. The check in WHERE runs before. */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }

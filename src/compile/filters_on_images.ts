@@ -12,10 +12,7 @@ import {
 } from "../sql/fragment.ts";
 import { compileFilterOnRows } from "./where.ts";
 
-/**
- * The input of a statement that evaluates filters on row images. A row image consists of values,
- * and its row need not exist in the table.
- */
+/** The input of a statement that evaluates filters on row images, whose rows may not exist. */
 export interface FiltersOnImages {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];

@@ -186,7 +186,7 @@ export function orderedRanges(
   return [...equals, beyond, ...nulls];
 }
 
-/** Returns the range whose first key is NULL, or its rows after a position in the other keys. */
+/** Returns the range of rows with NULL in the first key, or the part of it after a position. */
 function withoutFirst(
   rest: readonly OrderKey[],
   after: readonly SqlValue[] | null,
@@ -203,14 +203,12 @@ function within(outer: Fragment, ranges: readonly OrderedRange[]): readonly Orde
   }));
 }
 
-/** Returns the order for rows whose first key is not NULL. */
 function known(order: readonly OrderKey[]): readonly OrderKey[] {
   const [first, ...rest] = order;
   if (first === undefined || !mayBeNull(first)) return order;
   return [{ ...first, withoutNulls: true }, ...rest];
 }
 
-/** Returns true if a row may have NULL in the column of the key. */
 function mayBeNull({ column, withoutNulls }: OrderKey): boolean {
   return !column.notNull && withoutNulls !== true;
 }

@@ -13,7 +13,7 @@ import {
   notEqualOperator,
   outOperator,
 } from "../filter/operators/value_operators.ts";
-import { readActions, type ReferenceOptions } from "../schema/column_options.ts";
+import { readForeignKeyActions, type ReferenceOptions } from "../schema/column_options.ts";
 import type { ConditionWriter, SqlCondition } from "../schema/table_constraints.ts";
 import type { ColumnLike } from "../schema/table_like.ts";
 import type { ForeignKeyPart, TablePart } from "../schema/table_part.ts";
@@ -64,7 +64,12 @@ export function foreignKey(
   options: ReferenceOptions = {},
 ): ForeignKeyPart {
   requireColumns("a foreign key", columns);
-  return Object.freeze({ kind: "foreignKey", columns, references, actions: readActions(options) });
+  return Object.freeze({
+    kind: "foreignKey",
+    columns,
+    references,
+    actions: readForeignKeyActions(options),
+  });
 }
 
 /**

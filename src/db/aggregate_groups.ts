@@ -1,4 +1,4 @@
-import { kindFacts } from "../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import { shortestDecimal, withScale } from "../schema/kinds/decimal_kind.ts";
@@ -35,10 +35,7 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/**
- * Returns true if the plan may use faster metrics, which can be inexact. Metrics that a comparison
- * uses must be exact.
- */
+/** Returns true if metrics may be inexact, because no comparison of the plan uses them. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;
@@ -105,7 +102,7 @@ function decodeValue(
  * column without a scale get their shortest form, because `1.5` and `1.50` are equal.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
-  const isOpen = kindFacts[column.kind].arithmetic === "decimal" && column.scale === null;
+  const isOpen = kindProperties[column.kind].arithmetic === "decimal" && column.scale === null;
   return isOpen && typeof value === "string" ? shortestDecimal(value) : value;
 }
 

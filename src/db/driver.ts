@@ -77,8 +77,8 @@ export interface Driver extends Connection {
    */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
-   * Runs `work`, which changes tables, in a separate transaction. Absent if an ordinary transaction
-   * can change tables. In SQLite the transaction enforces no foreign keys, so that a table can be
+   * Runs `work`, which changes tables, in a transaction. Absent if an ordinary transaction can
+   * change tables. In SQLite the transaction enforces no foreign keys, so that a table can be
    * rebuilt.
    */
   restructure?<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
@@ -102,7 +102,7 @@ export interface Driver extends Connection {
   renewConnections?(): void;
   /** Returns the use of the driver's pool of connections. Absent if the driver has no pool. */
   poolUsage?(): PoolUsage;
-  /** Sets the observer of errors that fail no request. */
+  /** Sets the observer of errors that make no request fail. */
   observeBy?(observe: Observer): void;
   /** Waits for running work, then closes the database. */
   close(): Promise<void>;
@@ -132,8 +132,7 @@ export interface DriverThreads {
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.
-   * A lost connection is opened again. If `isAlone` is true, more commits may follow that send no
-   * signal.
+   * Reconnects after a loss. If `isAlone` is true, more commits may follow without a signal.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

@@ -9,7 +9,7 @@ function refused(advice: string) {
 const ofSqlite = refused("belongs to SQLite: a Postgres has what its CREATE statements make");
 
 /** The description of the options that every driver has. */
-export const driverOptions = {
+export const driverOptionDescriptions = {
   readOnly: flag().default(false),
   raisedMessages: flag().default(true),
   waitLimitMs: timerMs().default(5_000),
@@ -53,7 +53,7 @@ export const sqliteAdditions = {
 
 /** Options of the SQLite driver, with any library. */
 export interface SqliteOptions extends SqliteAdditions {
-  /** Opens a file of another program without changing the file at all, even its journal mode. */
+  /** True to open another program's file without changing anything, not even its journal mode. */
   readonly readOnly?: boolean | undefined;
   /** True if clients see the messages that triggers and functions raise. Default: true. */
   readonly raisedMessages?: boolean | undefined;
@@ -64,8 +64,8 @@ export interface SqliteOptions extends SqliteAdditions {
 }
 
 /** The description of the options of the SQLite driver. */
-export const sqliteOptions = group(
-  { ...driverOptions, ...sqliteAdditions } satisfies Described<SqliteOptions>,
+export const sqliteOptionDescriptions = group(
+  { ...driverOptionDescriptions, ...sqliteAdditions } satisfies Described<SqliteOptions>,
 ).required();
 
 /** The beginning of messages about the options of a driver. */

@@ -15,8 +15,7 @@ import type { SimpleView } from "./views/simple_view.ts";
 export interface IntrospectOptions {
   /**
    * Postgres schemas, or `*` for all that the role may use. Default: the first schema of the search
-   * path. Tables of the first schema keep their names. Tables of other schemas are served as
-   * `schema.table`.
+   * path. Tables of the first schema keep their names. Other tables are served as `schema.table`.
    */
   readonly schemas?: readonly string[] | undefined;
   /**
@@ -27,7 +26,7 @@ export interface IntrospectOptions {
 }
 
 /** The description of the options of introspection. */
-export const introspectOptions = group(
+export const introspectOptionDescriptions = group(
   {
     schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
     keys: mapOf(listOf("names of columns", textLike("the name of a column", /./)).required()),
@@ -174,7 +173,6 @@ function completeDraft(
   });
 }
 
-/** Returns the foreign keys whose target tables are served. */
 function foreignKeysOf(
   keys: readonly ForeignKeyDraft[],
   draft: TableDraft,
@@ -233,10 +231,7 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/**
- * Parses the DEFAULT clause of a column. A constant is better than SQL, because the service can
- * then return a new row without a query.
- */
+/** Parses a DEFAULT clause. With a constant, the service can return new rows without a query. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
@@ -246,8 +241,8 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // Only the database determines what `TRUE` or `9.50` means in a string column. SQLite stores 1 and
-  // 9.5.
+  // Only the database determines what `TRUE` or `9.50` means in a string column: 1 and 9.5 in
+  // SQLite.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
   // The number is a timestamp in the format of the column's rows, which is not known yet.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;

@@ -11,8 +11,8 @@ export type RetryRuntime = Pick<Runtime, "random">;
 /** Options of {@link transact}. */
 export interface TransactOptions {
   /**
-   * True if the work has one writing statement, which needs no transaction with another statement.
-   * It then runs on the driver's connection for lone writes. If the work had two writing statements, a retry would repeat the first.
+   * True if the work has one writing statement only, so it needs no transaction and uses the
+   * connection for lone writes. With two such statements, a retry would repeat the first.
    */
   readonly isAutocommit?: boolean;
 }

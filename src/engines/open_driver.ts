@@ -4,7 +4,7 @@ import type { Observer } from "../runtime/observation.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Driver } from "../db/driver.ts";
 import {
-  driverOptions,
+  driverOptionDescriptions,
   openingPlace,
   type SqliteAdditions,
   sqliteAdditions,
@@ -27,7 +27,7 @@ export interface OpenDatabaseOptions extends SqliteAdditions {
 /** The checks and defaults of the options for opening a database. */
 export const openDatabaseOptionRules = group(
   {
-    ...driverOptions,
+    ...driverOptionDescriptions,
     ...sqliteAdditions,
     observe: callback<Observer>(),
   } satisfies Described<OpenDatabaseOptions>,

@@ -4,10 +4,7 @@ import { openDatabase } from "./open_database.ts";
 import { uninstallApplicationName } from "./postgres/installed/uninstall_from_server.ts";
 import { uninstallFromFile } from "./sqlite/installed/uninstall_from_file.ts";
 
-/**
- * Uninstalls the service from the database of a URL. Returns a clause that completes the message of
- * the command, or an empty string.
- */
+/** Uninstalls the service from the database of a URL. Returns the end of the success message. */
 export async function uninstallFromUrl(url: string, announce: Announce): Promise<string> {
   if (/^(?:node-)?sqlite:/i.test(url)) {
     const path = url.replace(/^[a-z-]+:(?:\/\/)?/i, "");

@@ -169,9 +169,9 @@ export function like<Of = AnyTable>(
 export interface FilterText {
   /** Distinguishes a filter text from a resolved filter. */
   readonly kind: "text";
-  /** The string. Each value is replaced by its index between two of {@link placeholder}. */
+  /** The string. Each value is replaced by its index between two {@link placeholder} characters. */
   readonly text: string;
-  /** The values, by the indexes of the placeholders. */
+  /** The values of the placeholders, by index. */
   readonly values: readonly unknown[];
 }
 

@@ -36,7 +36,7 @@ export function canonicalFilterText(filter: Filter): string {
   }
 }
 
-/** Returns the key of a group. Its strings are delimited, so two groups never share a key. */
+/** Returns the key of a group. The strings of its terms are delimited, so the key is unique. */
 function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
   // A manually built group may contain a group of the same kind, or have only one term.
   const flat = kind === "and" ? and(...terms) : or(...terms);

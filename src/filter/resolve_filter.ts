@@ -21,7 +21,7 @@ export interface FilterContext {
   mayFilter(column: ColumnInfo): boolean;
   /** True if the client uses the safe form of numbers, in which keys may be strings. */
   readonly safeNumbers?: boolean;
-  /** The columns that a message may suggest if a filter may use them. Absent if there are none. */
+  /** The columns that a message may suggest if they are filterable. Absent without such columns. */
   readonly readable?: readonly ColumnInfo[];
   /** Returns the relation with a name, or null. Absent if filters may not follow relations. */
   follow?(name: string): FilterableRelation | null;

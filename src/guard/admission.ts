@@ -52,7 +52,6 @@ export class Admission implements IdempotentAdmission, Debit {
   #powGates: readonly PowGate[];
   #captchaAction: string | undefined;
 
-  /** Creates the admission without taking tokens. */
   constructor(options: AdmissionOptions, protection: OperationProtection, guarded: GuardedRequest) {
     const { user } = guarded;
     this.#options = options;
@@ -142,7 +141,7 @@ export class Admission implements IdempotentAdmission, Debit {
   /** Returns the error to throw. A Problem gets headers with the remaining budget. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    // The client has caused the abort by disconnecting, so it still pays for the request.
+    // A client that disconnects has caused the failure itself, so the client pays for the request.
     const isOurs = status >= 500 && !this.#guarded.request.signal.aborted &&
       !(error instanceof ChargedProblem);
     if (isOurs || status === 428 || status === 429) this.refund();
@@ -193,7 +192,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Carries out the verdict on the request. A passed challenge leads to another verdict. */
+  /** Serves, challenges or refuses the request. A passed challenge leads to another verdict. */
   #enforce(): MaybePromise<void> {
     const verdict = decideAdmission(this.#facts);
     switch (verdict.kind) {
@@ -229,7 +228,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Marks the gates as passed. Later calls of {@link charge} only take budget. */
+  /** Marks the gates as passed. Later calls of {@link charge} only take tokens. */
   #pass(): void {
     this.#budget?.markPaid();
     this.#facts.hasPowGate = false;

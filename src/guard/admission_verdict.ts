@@ -26,7 +26,7 @@ export interface AdmissionInput {
 export type AdmissionVerdict =
   /** Serves the request. `floor` takes only the remaining tokens, after a solved challenge. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
-  /** Challenges the client. `gate` and `overflow` may have different difficulties. */
+  /** Challenges the client: `gate` for a gate of the operation, `overflow` for missing tokens. */
   | {
     readonly kind: "challenge";
     readonly by: "pow" | "captcha";

@@ -39,7 +39,7 @@ export interface Guard {
     options: ProtectionOptions,
     target: ProtectedResource,
   ): ReadonlyMap<Access, OperationProtection>;
-  /** Returns the protection of a resource's procedure, or null if it has none. */
+  /** Returns the protection of a resource's procedure, or null for an unprotected procedure. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
@@ -66,7 +66,7 @@ export interface GuardOptions {
   /** The key-value store, which is opened when the first record is stored. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
-  /** The requests that MCP tools send. They have the budget class `mcp`, if it is configured. */
+  /** The requests that MCP tools send. Their budget class is `mcp` if the configuration has it. */
   readonly ofTools?: Pick<WeakSet<Request>, "has">;
 }
 

@@ -22,7 +22,7 @@ export interface CostOptions {
   readonly read?: number | undefined;
   /** Cost of a POST, and of each item of `POST /batch` and of upserts. */
   readonly create?: number | undefined;
-  /** Cost of a PATCH, PUT or restore, and of each row in such a batch. */
+  /** Cost of a PATCH, PUT or restore, and of each row in a batch of updates. */
   readonly update?: number | undefined;
   /** Cost of a DELETE, and of each row in a batch of deletes. */
   readonly delete?: number | undefined;
@@ -30,11 +30,11 @@ export interface CostOptions {
 
 /** The option that makes a resource always require proof of work. */
 export interface PowGateOptions {
-  /** Leading zero bits of a solution. Default: the value of `abuseProtection.pow`. */
+  /** Leading zero bits of a solution. Default: `abuseProtection.pow.difficulty`. */
   readonly difficulty?: number | undefined;
   /** Operations that require proof of work. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
-  /** Trust hook that may reduce the difficulty. Default: the hook of `abuseProtection.pow`. */
+  /** Hook that may reduce the difficulty. Default: `abuseProtection.pow.trust`. */
   readonly trust?: Trust | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface ProtectionOptions {
   readonly overflow?: "captcha" | undefined;
 }
 
-/** Describes an option for the cost of one item. */
+/** The description of an option that is the cost of one item. */
 export const costOptionDescription = number({ from: 0 }).fitting(
   `0, or a number from ${minTokenAmount} on`,
   (cost) => cost === 0 || cost >= minTokenAmount,

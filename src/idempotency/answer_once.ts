@@ -17,7 +17,7 @@ import {
 } from "./stored_response.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** A request with an Idempotency-Key, which is executed once. Repetitions have equal members. */
+/** A request with an Idempotency-Key, which is executed once. A repetition has equal members. */
 export interface IdempotentRequest {
   readonly key: string;
   /** Identifies the caller. A caller never receives the response to another caller. */
@@ -55,7 +55,7 @@ export interface IdempotentWork {
   execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
   /** Throws if the caller has lost the right to the operation. */
   authorize(): Promise<void>;
-  /** Counts a stored response as being sent. Throws if too many are being sent. */
+  /** Counts a stored response among the responses in flight. Throws if there are too many. */
   send(reply: Reply): void;
 }
 
@@ -128,7 +128,7 @@ export function inFlightProblem(): Problem {
   );
 }
 
-/** Returns the claim of a request, as JSON, in which all parts are distinct. */
+/** Returns the claim of a request. Hashes JSON, in which no part can be mistaken for another. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
   // If the caller may read fewer fields than before, the stored response does not match any more.
@@ -211,10 +211,7 @@ async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<R
   }
 }
 
-/**
- * Stores a response or releases the key. The request is executed already. An error of the store is
- * only reported, and the client still receives its response.
- */
+/** Stores a response or releases the key. An error of the store is only reported. */
 async function storeOutcome(
   outcome: StoredResponse | "release",
   claim: IdempotencyClaim,

@@ -5,7 +5,7 @@
  * store fails.
  */
 export interface IdempotencyStore {
-  /** Claims a key. Fails if another request with this key is running or has finished. */
+  /** Claims a key. Returns the stored record if another request has this key or has finished. */
   claim(claim: IdempotencyClaim): Promise<ClaimResult>;
   /** Returns what {@link claim} would find, without claiming. Null if the claim would succeed. */
   find(claim: IdempotencyClaim): Promise<FoundKeyRecord | null>;
@@ -34,7 +34,7 @@ export interface IdempotencyClaim {
   readonly share: string;
 }
 
-/** The result of claiming a key. A found fingerprint is that of the first request with the key. */
+/** The result of claiming a key. The fingerprint belongs to the first request with the key. */
 export type ClaimResult = { readonly kind: "claimed" } | FoundKeyRecord;
 
 /** The claim or the response that a store has found under an idempotency key. */

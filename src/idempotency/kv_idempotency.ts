@@ -24,10 +24,9 @@ export interface KvIdempotencyOptions {
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
-  /** Owners whose claims were released while the store did not respond. They must not renew. */
+  /** Owners whose claims were released while the store failed. Their claims must not be renewed. */
   readonly #releasedOwners = boundedMap<string, true>(10_000);
 
-  /** Creates the store object without calling the store. */
   constructor(options: KvIdempotencyOptions) {
     this.#options = options;
   }
@@ -65,7 +64,7 @@ export class KvIdempotency implements IdempotencyStore {
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
-      // The parts expire after the record, so a reader that finds the record can read the parts.
+      // The parts of the response expire last, so a reader of the record can read the parts.
       const expireInMs = keepMs + partMarginMs;
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs, share }] });
     }
@@ -118,7 +117,7 @@ export class KvIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Runs `change` if the claim still holds the key and no response is stored. */
+  /** Runs `change` if the claim is still valid for the key and no response is stored. */
   async #whileClaimed(
     claim: IdempotencyClaim,
     change: (key: KeyValueKey, versionstamp: string | null) => Promise<boolean>,
@@ -169,10 +168,7 @@ function keyOf({ id }: IdempotencyClaim): KeyValueKey {
   return ["idempotency", id];
 }
 
-/**
- * Returns the store key of a part of a response. The owner separates the parts of two requests that
- * both believe that they hold the same idempotency key.
- */
+/** Returns the store key of a part of a response. The owner keeps claims of one key apart. */
 function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];
 }

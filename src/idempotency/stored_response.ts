@@ -71,7 +71,7 @@ function withoutBody(answer: StoredAnswer): StoredAnswer {
   return { status, headers, body: typeof body === "string" ? body : null };
 }
 
-/** Returns the approximate size of a stored response in bytes, which is that of its JSON. */
+/** Returns the approximate size of a stored response as JSON, in bytes. */
 function sizeOf({ headers, body }: StoredAnswer): number {
   return Buffer.byteLength(JSON.stringify(headers)) + Buffer.byteLength(body ?? "");
 }

@@ -38,12 +38,11 @@ export class TableIdempotency implements IdempotencyStore {
   #preparation: Promise<void> | null = null;
   #nextPurgeAt = 0;
 
-  /** Creates the store object without any statement. */
   constructor(options: TableIdempotencyOptions) {
     this.#options = options;
   }
 
-  /** Creates the table if it does not exist. The first claim calls this too. */
+  /** Creates the table if it does not exist. The first claim also calls this method. */
   async prepare(): Promise<void> {
     this.#preparation ??= asStoreErrors(() =>
       createTables(this.#options.driver, [tableInfoOf(records)], [index])
@@ -233,7 +232,7 @@ interface Found {
   readonly answer: string | null;
 }
 
-/** Returns the condition that a claim still holds the key, and that no response is stored. */
+/** Returns the condition that a claim is still valid, and that no response is stored. */
 function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
   return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
 }

@@ -42,7 +42,6 @@ export class CredentialCache {
   /** The reads in progress, by the string of the credential. */
   readonly #reading = new Map<string, Promise<Identification | null>>();
 
-  /** Creates an empty cache. */
   constructor(options: CredentialCacheOptions) {
     this.#options = options;
   }
@@ -78,7 +77,7 @@ export class CredentialCache {
     return reading;
   }
 
-  /** Reads a credential for a stream. Records no use, and does not share a request's read. */
+  /** Reads a credential again for a stream, without recording a use of the credential. */
   async #renew(text: string): Promise<User | null> {
     const state = await this.#options.read(text, false);
     return this.#learn(text, state, this.#known.get(text)?.readAt ?? -Infinity)?.user ?? null;
@@ -104,7 +103,7 @@ export class CredentialCache {
   }
 }
 
-/** Returns true if two users are equal. Their members must be in the same order. */
+/** Returns true if two users have equal members in the same order. */
 function isSameUser(left: User, right: User): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

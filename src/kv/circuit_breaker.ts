@@ -21,7 +21,7 @@ export interface StartedOperation {
 export class CircuitBreaker {
   readonly #clock: Clock;
   readonly #probe: () => Promise<unknown>;
-  /** Operations without a response, in order of sending. A response also removes earlier ones. */
+  /** Operations without a response, oldest first. A response also removes older operations. */
   readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;
@@ -31,16 +31,15 @@ export class CircuitBreaker {
   #probedAt = -Infinity;
   #openProbes = 0;
 
-  /** Creates a circuit breaker without sending an operation. */
   constructor(clock: Clock, probe: () => Promise<unknown>) {
     this.#clock = clock;
     this.#probe = probe;
   }
 
   /**
-   * Returns null if an operation may be sent now. Otherwise returns a promise. After it resolves,
-   * the caller must call this function again. Rejects with a `StoreError` if the store does not
-   * respond. In this case, the operation was not sent.
+   * Returns null if an operation may be sent now. Otherwise returns a promise. After the promise
+   * resolves, the caller must call this function again. Rejects with a `StoreError` if the store
+   * does not respond. In this case, the operation was not sent.
    */
   waitUntilReady(deadline: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;

@@ -10,10 +10,7 @@ export interface KvRecord {
   readonly claimId: string | null;
 }
 
-/**
- * Encodes a value as a record of a Deno KV. The record itself contains its expiry, because the
- * store only promises not to delete it earlier.
- */
+/** Encodes a record with its expiry, because Deno KV may delete the record later than that. */
 export function encodeRecord(
   { value, expireInMs }: KeyValueMutation & { readonly kind: "set" },
   now: number,

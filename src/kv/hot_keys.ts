@@ -37,7 +37,6 @@ export class HotKeys {
   #isScheduled = false;
   #cancelTimer: (() => void) | null = null;
 
-  /** Starts nothing before the first change. */
   constructor(store: KeyValue, options: HotKeysOptions) {
     this.#store = store;
     this.#options = options;

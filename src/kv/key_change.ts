@@ -11,10 +11,9 @@ export interface KeyChange<Result> {
     | null
     | undefined;
   /**
-   * Related records, which are written in the commit of the hot key. Only changes that also set the
-   * hot key's record may read and write related records, so the hot key's versionstamp changes
-   * whenever they change. No other commit may overwrite the first related record, which proves the
-   * commit if an acknowledgement is lost.
+   * Related records, written in the same commit. A change may read or write related records only if
+   * it also sets the hot key's record, so the check of the hot key covers them. No other commit may
+   * overwrite the first related record, because it proves the commit after a lost acknowledgement.
    */
   readonly beside?: readonly KeyValueMutation[] | undefined;
 }

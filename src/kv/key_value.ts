@@ -21,8 +21,8 @@ export interface KeyValue {
 }
 
 /**
- * A key of a key-value store. Its parts are ordered: bytes, strings by code point, integers
- * (bigint), numbers, false, true. A key precedes the keys that begin with it.
+ * A key of a key-value store. Keys are sorted by their parts: bytes, then strings by code point,
+ * integers (bigint), numbers, false, true. A key precedes the keys that begin with it.
  */
 export type KeyValueKey = readonly KeyValueKeyPart[];
 
@@ -96,7 +96,8 @@ export type KeyValueMutation =
     readonly expireInMs?: number | undefined;
     /**
      * Name of the client whose record this is. A store of limited size reserves a part of its space
-     * for such records. To make room, the store drops the oldest record of the largest share.
+     * for such records. To make room, the store drops the oldest record of the client with the most
+     * bytes.
      */
     readonly share?: string | undefined;
     /** True for records that may use additional space, which other records cannot use. */

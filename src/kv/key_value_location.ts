@@ -1,6 +1,6 @@
 import { isLoopback } from "../protocol/loopback.ts";
 
-/** Throws a plain Error for a path or URL with a {@link storeLocationMistake}. */
+/** Throws a plain Error for a path or URL in which {@link storeLocationMistake} finds a mistake. */
 export function requireStoreLocation(kv: string): void {
   const mistake = storeLocationMistake(kv);
   if (mistake !== null) throw new Error(`Cannot open the key-value store: kv ${mistake}`);
@@ -22,9 +22,9 @@ export function storeLocationMistake(kv: string): string | null {
 }
 
 /**
- * Returns the mistake of a path that ends like the name of a file that SQLite creates next to a
- * database, such as `-wal`. SQLite reads and deletes such a file when the database next to it is
- * opened. Returns null for any other path.
+ * Returns an error message for a path that ends like a companion file of a SQLite database, such as
+ * `-wal`. SQLite reads and deletes such a file when it opens the database next to the file. Returns
+ * null for any other path.
  */
 export function companionFileMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];

@@ -16,8 +16,9 @@ import { StoreError } from "./store_error.ts";
 /**
  * Creates a {@link KeyValue} in the memory of this process, which other processes cannot see. A
  * store that contains `maxBytes` refuses commits that add records, so that clients cannot fill the
- * memory of a service. Records with a share may use half of the memory. They are dropped to make
- * room for other records with a share, and for reserved records, which have an additional eighth.
+ * memory of a service. Records with a `share` may use half of `maxBytes`. They are dropped to make
+ * room for other records with a `share`, and for reserved records. Reserved records may use an
+ * additional eighth.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);

@@ -11,7 +11,7 @@ import type { SchemaObject } from "../runtime/files/deno_kv_tables.ts";
 export function readSqliteFileSchema(path: string): readonly SchemaObject[] {
   const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });
   const isAtRest = !existsSync(`${path}-wal`) && !existsSync(`${path}-journal`);
-  // Without a journal, the file contains all data, and `immutable` prevents other files next to it.
+  // Without a journal, the file contains all data. `immutable` makes SQLite create no other files.
   const database = open(isAtRest ? `${pathToFileURL(path)}?immutable=1` : path);
   try {
     const rows = database.prepare(

@@ -1,10 +1,7 @@
-/**
- * The records of each client in a store of limited size. The client that fills the store makes room
- * with its own records.
- */
+/** The records of each client in a limited store, which drops records of the largest client. */
 export class RecordShares {
   readonly #shares = new Map<string, Share>();
-  /** The names of clients' shares by the number of digits of their bytes, to find a large share. */
+  /** The names of shares by the bit length of their sizes, to find a large share quickly. */
   readonly #byMagnitude: readonly Set<string>[] = Array.from({ length: 33 }, () => new Set());
   #bytes = 0;
 

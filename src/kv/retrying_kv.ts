@@ -52,9 +52,9 @@ export class RetryingKv {
   }
 
   /**
-   * Runs an operation, repeatedly while another process holds the lock, in which case nothing was
-   * done. Nothing was done either if the promise rejects with a `StoreError`. After any other
-   * error, the operation may have been done, or may still be in progress.
+   * Runs an operation, and retries while another process holds the lock. If the promise rejects
+   * with a `StoreError`, nothing was done. After any other error, the operation may have been done,
+   * or may still be in progress.
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {

@@ -3,15 +3,12 @@ import { type ClaimedFile, claimFile } from "../runtime/files/claimed_files.ts";
 import { companionFileMistake } from "./key_value_location.ts";
 import { denoKvObjectNames } from "../runtime/files/deno_kv_tables.ts";
 
-/** Claims the file of a store. Throws an Error if this process has it open as a database. */
+/** Claims the file of a store. Throws an Error if this process uses the file as a database. */
 export function claimStoreFile(path: string): ClaimedFile {
   return claimFile(path, "Deno KV");
 }
 
-/**
- * Requires that a file is a store or empty: Deno KV would add its tables to any database. Throws an
- * Error that names the file's content.
- */
+/** Throws an Error unless a file is a store or empty: Deno KV would add tables to any database. */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
   // The path is already the target of any symbolic link.
   const mistake = companionFileMistake(path);

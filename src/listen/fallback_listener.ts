@@ -34,7 +34,7 @@ export function createFallbackListener(
       try {
         return listenForHealth({ ...options, maxWaiting: reserve.size / 2 });
       } catch {
-        // The failure of the listener has already been observed.
+        // The failure of the listener has already been reported.
         await sleep(listenAgainInMs);
       }
     }

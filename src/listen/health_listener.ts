@@ -15,7 +15,7 @@ export interface HealthListenerOptions {
     readonly port: number;
     readonly reusePort: boolean;
   };
-  /** Number of connections on which the listener waits at the same time. */
+  /** Maximum number of connections whose requests the listener waits for. */
   readonly maxWaiting: number;
   /** Responds to a request for `/healthz`. */
   readonly answer: (

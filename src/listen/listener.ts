@@ -10,10 +10,7 @@ export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
   /** Called when the listener begins to stop. From now on `/readyz` responds with 503. */
   announceStop?(): void;
-  /**
-   * Called when the listener accepts no more connections and closes each connection after its
-   * response. The app must end its streams.
-   */
+  /** Called when the listener accepts no more connections. The app must end its streams. */
   drain(): void;
   /** Called when the listener begins to accept connections. */
   warmUp?(): void;
@@ -32,7 +29,7 @@ export interface ListenOptions {
    * `--unstable-net`.
    */
   readonly reusePort?: boolean | undefined;
-  /** Called once when connections are accepted, instead of the observation of the start. */
+  /** Called once when connections are accepted. If absent, the observer receives `listening`. */
   readonly onListen?: ((server: Server) => void) | undefined;
   /** Maximum time for requests in flight after `stop()`, in milliseconds. Default: 10,000. */
   readonly stopDeadlineMs?: number | undefined;
@@ -214,7 +211,7 @@ function openSocket(address: Address, { answer, runtime }: Serving): Socket {
     ...address,
     // Suppresses Deno's message in the output of every test and every container.
     onListen() {},
-    // The app handles its failures. The response to another error must show no stack trace.
+    // The app handles its own errors. Responses to other errors must show no stack trace.
     onError(error) {
       if (!(error instanceof ResponseAborted)) {
         runtime.observe({ kind: "request_failed", method: "?", path: "?", error });

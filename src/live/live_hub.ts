@@ -36,7 +36,7 @@ export interface LiveHubOptions extends OpenedLogOptions {
   readonly quota: StreamQuota;
   /** Memory for aggregates, shared with the hubs of other databases. */
   readonly groupMemory: GroupMemory;
-  /** The columns that are never recorded. */
+  /** The columns that the change log never records. */
   readonly excluded: ReadonlySet<ColumnInfo>;
   readonly credentials: Pick<Credentials, "of">;
   /** Interval between rechecks of the credentials of open streams, in milliseconds. */
@@ -127,10 +127,7 @@ export class LiveHub {
     await (await this.#opened.log()).purge();
   }
 
-  /**
-   * Opens a stream of rows. Resolves with null for a part of a multiplexed stream. Throws a 429 or
-   * a 503 before the stream opens.
-   */
+  /** Opens a stream of rows, or resolves with null for a multiplexed part. Throws a 429 or 503. */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
@@ -146,7 +143,7 @@ export class LiveHub {
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
-      // If policies have changed since a shared result was read, reading the log calls `hide`.
+      // Reading the log calls `hide` if policies have changed since a shared result was read.
       await context.log.end();
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
@@ -207,7 +204,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends all streams evenly over a time, so that their clients do not reconnect simultaneously. */
+  /** Ends all streams within this time, spread so that their clients reconnect one by one. */
   async drain(windowMs: number): Promise<void> {
     this.#isClosing = true;
     const steps = Math.max(1, Math.floor(windowMs / drainStepMs));
@@ -223,9 +220,7 @@ export class LiveHub {
     }
   }
 
-  /**
-   * Ends the current and future streams of these tables, until the next call names other tables.
-   */
+  /** Ends the current and future streams of these tables. Each call replaces the set of tables. */
   hide(tables: ReadonlySet<TableInfo>): void {
     this.#hidden = tables;
     this.revoke(tables);
@@ -238,7 +233,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends all streams immediately, and reads nothing more. */
+  /** Ends all streams immediately, and stops all reads of the change log. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const cancel of this.#cancelTimers) cancel();

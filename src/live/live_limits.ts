@@ -11,16 +11,15 @@ export interface LiveLimits {
   readonly maxConcurrentReads: number;
   /** The maximum number of aggregates that are read at the same time. */
   readonly maxConcurrentAggregates: number;
-  /** The number of waiting reads at which new streams are refused. */
+  /** The number of waiting reads at which the service refuses new streams. */
   readonly maxWaitingReads: number;
   /** The maximum number of groups of an aggregate that is maintained in memory. */
   readonly maxGroupsInMemory: number;
   /** Limits of the memory for the groups of live aggregates. */
   readonly groupMemory: GroupMemoryLimits;
   /**
-   * The approximate limit of bytes that are sent together. These are a page, the changes that a
-   * client has missed, the events of one commit, or the result of an aggregate. A single row may be
-   * larger.
+   * The approximate limit for the bytes of one send: a page, the changes that a client has missed,
+   * the events of one commit, or the result of an aggregate. A single row may be larger.
    */
   readonly maxEventBytes: number;
   /** Size above which a row is not sent, in bytes. */

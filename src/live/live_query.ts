@@ -11,10 +11,7 @@ export interface LiveQuery {
   readonly resource: string;
   readonly table: TableInfo;
   readonly reader: RowReader;
-  /**
-   * The conjunction of the scope, the filter of the request, and the condition that the row is not
-   * deleted.
-   */
+  /** The scope, the filter of the request, and the condition "not deleted", combined with "and". */
   readonly filter: Filter;
   readonly view: LiveView;
 }

@@ -14,7 +14,7 @@ export interface LiveView {
   readonly key: string;
   /** A key that is equal for views that differ only in the rights to included rows. */
   readonly shape: string;
-  /** True if rows and their ids use the safe form of numbers. */
+  /** True if rows and their ids use the safe form for numbers beyond 2^53. */
   readonly safeNumbers: boolean;
   /** The included relations. */
   readonly shown: readonly ShownRelation[];
@@ -35,7 +35,7 @@ export interface ShownRelation {
   readonly filter: Filter;
   /** The filter of the link table of a `manyToMany` relation. */
   readonly links: Filter;
-  /** True if an index finds the rows that include a related row, by keys that are never NULL. */
+  /** True if an index can find the rows that include a related row, by keys that are never NULL. */
   readonly isIndexed: boolean;
   /** The relations that the included rows include in turn. */
   readonly shown: readonly ShownRelation[];

@@ -12,15 +12,11 @@ export interface OpenedLogOptions extends StreamContextOptions {
   openLog(): Promise<ChangeLog>;
 }
 
-/**
- * The change log of a hub, and the context that its streams share. The log and the context are
- * opened once on demand, and again after a failure.
- */
+/** The change log of a hub and the context of its streams, opened on demand and after failures. */
 export class OpenedLog {
   readonly #options: OpenedLogOptions;
   #log: Promise<ChangeLog> | null = null;
   #context: Promise<StreamContext> | null = null;
-  /** The feed of the context, or null until the context is open. */
   #feed: ChangeFeed | null = null;
 
   /** Opens nothing yet. */

@@ -1,10 +1,7 @@
 import { randomDelayBetween } from "../runtime/jitter.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/**
- * Runs the upkeep of live streams repeatedly, until the returned function is called. An error is
- * reported, and the next run tries again.
- */
+/** Repeats the upkeep of live streams until the returned function is called. Reports errors. */
 export function repeatUpkeep(
   runtime: Runtime,
   intervalMs: number,

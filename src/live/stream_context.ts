@@ -38,7 +38,7 @@ export interface StreamContextOptions {
   readonly limits: LiveLimits;
 }
 
-/** Opens the context of live streams: starts the feed, and creates the other shared parts. */
+/** Opens the context of live streams: starts the feed, and creates the other shared objects. */
 export async function openStreamContext(
   log: ChangeLog,
   options: StreamContextOptions,
@@ -78,7 +78,7 @@ export async function openStreamContext(
   };
 }
 
-/** Checks a decision of memory in the database. If the results differ, the streams start over. */
+/** Checks a decision of memory in the database. If it was wrong, the streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,
@@ -89,7 +89,7 @@ async function checkDecision(
   try {
     if (!await matcher.check(table, image, filter)) dispatcher.recompile(table);
   } catch (error) {
-    // If the check fails, the decision in memory may still be right.
+    // A failed check does not show that the decision in memory was wrong.
     runtime.observe({ kind: "live_upkeep_failed", error });
   }
 }

@@ -7,13 +7,13 @@ import {
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { ServiceSchema } from "../openapi/service_schema.ts";
-import type { AnswerMcp, McpCall, McpParts } from "./mcp_call.ts";
+import type { AnswerMcp, McpCall, McpHandlerDependencies } from "./mcp_call.ts";
 import { runTool, type ToolArguments, type ToolContext, type ToolResource } from "./run_tool.ts";
 import { filterGrammar, toolDefinitions, type ToolName } from "./tool_definitions.ts";
 import { sendAs, ToolRefusal } from "./tool_request.ts";
 
 /** Creates the function that responds to MCP clients, with a server object per request. */
-export function createMcp(parts: McpParts): AnswerMcp {
+export function createMcp(parts: McpHandlerDependencies): AnswerMcp {
   const resources = toolResources(parts.schema);
   const { schema: { basePath }, mountedAt, maxRequestBytes: maxRequestBodySize } = parts;
   const calls = new WeakMap<object, McpCall>();
@@ -36,7 +36,10 @@ export function createMcp(parts: McpParts): AnswerMcp {
 }
 
 /** Serves the client that started this process. `call` is the caller of all requests. */
-export function serveMcpOverStdio(parts: McpParts, call: McpCall): { close(): Promise<void> } {
+export function serveMcpOverStdio(
+  parts: McpHandlerDependencies,
+  call: McpCall,
+): { close(): Promise<void> } {
   const { schema: { basePath }, mountedAt } = parts;
   const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
   const context = {
@@ -57,7 +60,7 @@ interface ServedCall extends McpCall {
 
 function serverFor(
   call: ServedCall,
-  { options, version, observe }: McpParts,
+  { options, version, observe }: McpHandlerDependencies,
 ): McpServer {
   const server = new McpServer({ name: "resource-api", version });
   // The type requires all tool names as keys, so no other key exists.

@@ -1,4 +1,4 @@
-import type { DocumentInfo } from "../openapi/service_facts.ts";
+import type { DocumentInfo } from "../openapi/openapi_input.ts";
 import { filterGrammar } from "./tool_definitions.ts";
 
 /** Returns the content of `/llms.txt`, which describes the service to language models. */

@@ -2,7 +2,7 @@ import type { ServiceSchema } from "../openapi/service_schema.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { ResolvedMcp } from "./mcp_options.ts";
 
-export interface McpParts {
+export interface McpHandlerDependencies {
   readonly options: ResolvedMcp;
   readonly schema: ServiceSchema;
   readonly version: string;

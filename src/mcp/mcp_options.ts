@@ -5,7 +5,7 @@ import { flag, textLike } from "../options/option_kinds.ts";
 export interface McpOptions {
   /** Offers tools that write, delete and call procedures. Default: false. */
   readonly write?: boolean | undefined;
-  /** Host names at which clients may reach the service, in addition to the loopback. */
+  /** Host names at which clients may reach the service, in addition to those of this machine. */
   readonly hosts?: readonly string[] | undefined;
 }
 
@@ -16,7 +16,7 @@ const members = {
 } satisfies Described<McpOptions>;
 
 /** The description of the option `mcp`. */
-export const mcpOption = either(flag(), group(members)).default(false);
+export const mcpOptionDescription = either(flag(), group(members)).default(false);
 
 /** The options of MCP with their defaults. */
 export interface ResolvedMcp {

@@ -1,7 +1,7 @@
 /** Maximum number of characters in one response of a tool. */
 const maxCharacters = 20_000;
 
-/** Maximum length of a string, or 80 characters if the response is still too long. */
+/** Maximum characters of one string; 80 if the response is still too long. */
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
@@ -11,10 +11,7 @@ export interface ToolPage {
   readonly nextCursor: string | null;
 }
 
-/**
- * Returns a page within the size limit, with fewer rows if necessary. The cursor of the page
- * continues after its last row. `read` reads the given number of rows.
- */
+/** Returns a page with as many rows as the size limit allows. `read(n)` reads n rows. */
 export async function fitRows(
   limit: number,
   read: (count: number) => Promise<ToolPage>,

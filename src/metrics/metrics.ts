@@ -108,7 +108,7 @@ export function createMetrics(): Metrics {
       return family("histogram", name, options, () => new Histogram(buckets));
     },
     onRead(update) {
-      // A separate function for each call, so that one function can be added twice.
+      // A new function for each call, so that the caller may add the same `update` twice.
       const entry = () => update();
       updates.add(entry);
       return () => void updates.delete(entry);

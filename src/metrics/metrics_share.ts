@@ -9,7 +9,6 @@ export class MetricsShare {
   readonly #metrics: Metrics;
   readonly #ends: (() => void)[] = [];
 
-  /** Creates a share that adds nothing yet. */
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
   }

@@ -62,10 +62,7 @@ export class Gauge {
 
 /** The share of one of several sources in a gauge. */
 export interface GaugeShare {
-  /**
-   * The value of the share, initially 0. If the value cannot be measured, it is NaN. The gauge is
-   * NaN while any share is NaN.
-   */
+  /** The value of the share, initially 0. While a share is NaN (unknown), the gauge is NaN. */
   value: number;
   /** Removes the share. */
   end(): void;

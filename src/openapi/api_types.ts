@@ -1,4 +1,4 @@
-import { type KindFacts, kindFacts } from "../schema/kinds/kind_facts.ts";
+import { type KindProperties, kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { RelationMember } from "../resource/write/nested/relation_members.ts";
 import type { FieldSchema } from "./fields.ts";
 import { propertyName, schemaType } from "./schema_type.ts";
@@ -156,7 +156,7 @@ function writtenType(
   return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
-/** Returns the operations that have no body types. `subscribe` enables live lists. */
+/** Returns the operations without body types. With `subscribe`, the client offers live lists. */
 function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],
@@ -213,8 +213,8 @@ function columnType({ type, wide, enum: values, schema }: FieldSchema): string {
   }
 }
 
-function jsonOf({ type }: Pick<FieldSchema, "type">): KindFacts["json"] {
-  return type === "any" || type === "computed" ? "any" : kindFacts[type].json;
+function jsonOf({ type }: Pick<FieldSchema, "type">): KindProperties["json"] {
+  return type === "any" || type === "computed" ? "any" : kindProperties[type].json;
 }
 
 function relationType({ type, path }: RelationSchema, names: TypeNames): string {

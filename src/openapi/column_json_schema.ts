@@ -3,7 +3,7 @@ import { isAny } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 
 /** Returns the JSON Schema of a column's values in responses. */
-export function answeredColumn(column: ColumnInfo): JsonSchema {
+export function responseColumnSchema(column: ColumnInfo): JsonSchema {
   const { kind } = column;
   if (isAny(column)) return numberOrText;
   const limits = kind === "text" && column.enumValues === null ? {} : enumOf(column);
@@ -11,7 +11,7 @@ export function answeredColumn(column: ColumnInfo): JsonSchema {
 }
 
 /** Returns the JSON Schema of a column's values in bodies. */
-export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
+export function bodyColumnSchema(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
   const { kind } = column;
   if (isAny(column)) return numberOrText;
   switch (kind) {
@@ -26,13 +26,9 @@ export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
         mayBeNull,
       );
     case "text":
-      return nullable({
-        type: "string",
-        ...enumOf(column),
-        ...limitsOfText(column),
-      }, mayBeNull);
+      return nullable({ type: "string", ...enumOf(column), ...limitsOfText(column) }, mayBeNull);
     case "json":
-      return nullable(structureOf(column, sentColumn), mayBeNull);
+      return nullable(structureSchema(column, bodyColumnSchema), mayBeNull);
     case "timestamp":
     case "date":
       return nullable({ ...plainType(column), ...limitsInWords(column) }, mayBeNull);
@@ -82,8 +78,8 @@ function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   return words.length === 0 ? {} : { description: `Must be ${words.join(" and ")}.` };
 }
 
-/** Returns the JSON Schema of a list or object column. A column of documents accepts any value. */
-export function structureOf(
+/** Returns the JSON Schema of a list or object column. Empty (any value) for other columns. */
+export function structureSchema(
   { databaseType }: ColumnInfo,
   memberOf: (column: ColumnInfo, mayBeNull: boolean) => JsonSchema,
 ): JsonSchema {
@@ -109,7 +105,7 @@ export function structureOf(
 }
 
 /** Returns the JSON Schema of one key column's value in a path. */
-export function keySegment({ primaryKey }: { readonly primaryKey: readonly ColumnInfo[] }): {
+export function keySegmentSchema({ primaryKey }: { readonly primaryKey: readonly ColumnInfo[] }): {
   readonly schema: JsonSchema;
   readonly description: string;
 } {
@@ -133,7 +129,7 @@ const plainInteger: JsonSchema = { type: "integer", format: "int64" };
 /** The alternative form of an integer in a body, for clients whose numbers are doubles. */
 const digits: JsonSchema = { type: "string", pattern: "^-?[0-9]{1,18}$" };
 
-/** An integer as a string of digits in the safe form of JSON. */
+/** An integer. In the safe form, which clients can request, it is a string of digits. */
 const safeString: JsonSchema = {
   description:
     "With Accept: application/json;numbers=safe it is a string of digits, which bodies always take.",
@@ -161,7 +157,7 @@ function plainType(column: ColumnInfo): JsonSchema {
     case "decimal":
       return { type: "string", format: "decimal" };
     case "json":
-      return structureOf(column, answeredColumn);
+      return structureSchema(column, responseColumnSchema);
     case "text":
       return { type: "string" };
   }

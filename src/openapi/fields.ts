@@ -4,7 +4,7 @@ import { mayWrite } from "../resource/write/values/parse_fields.ts";
 import { isAny, isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../schema/kind.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
-import { answeredColumn, structureOf } from "./column_json_schema.ts";
+import { responseColumnSchema, structureSchema } from "./column_json_schema.ts";
 
 /** The description of a field that responses may contain. */
 export interface FieldSchema {
@@ -59,7 +59,7 @@ export function fieldsOf(resource: Resource): readonly FieldSchema[] {
 }
 
 /** Returns true if the body that creates a row must contain this writable column. */
-export function mustSend(column: ColumnInfo, resource: Resource): boolean {
+export function isRequiredOnCreate(column: ColumnInfo, resource: Resource): boolean {
   if (!isRequired(column) || column.default !== null || resource.generated.has(column)) {
     return false;
   }
@@ -74,11 +74,11 @@ function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
     type: isAny(column) ? "any" : kind,
     ...(column.isWide ? { wide: true } : {}),
     nullable: !notNull,
-    required: isWritten && mustSend(column, resource),
+    required: isWritten && isRequiredOnCreate(column, resource),
     ...rulesOf(column),
     ...(kind !== "json" || isDocument(column)
       ? {}
-      : { schema: structureOf(column, answeredColumn) }),
+      : { schema: structureSchema(column, responseColumnSchema) }),
     ...(isWritten ? {} : { readOnly: true }),
     ...(isWritten && isFixed(column, resource) ? { createOnly: true } : {}),
     ...(resource.varyingFields.has("readable") ? { perUser: true } : {}),
@@ -104,7 +104,7 @@ function inJson(limit: unknown): unknown {
   return typeof limit === "bigint" ? Number(limit) : limit;
 }
 
-/** Returns true if updates must not change the column. A body may then only repeat its value. */
+/** Returns true if updates must not change the column. A body may repeat the stored value. */
 function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
   return column.primaryKey || fields.immutable.has(column);
 }

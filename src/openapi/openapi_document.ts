@@ -5,10 +5,10 @@ import { alternatives } from "./operation_headers.ts";
 import { operationDocument } from "./operation_document.ts";
 import { ProblemResponses, problemSchema } from "./problem_responses.ts";
 import { rowSchemas } from "./row_schemas.ts";
-import type { DescribedRoute, ServiceFacts } from "./service_facts.ts";
+import type { DescribedRoute, OpenapiInput } from "./openapi_input.ts";
 
 /** Returns the OpenAPI 3.0 document. `prefix` is the path at which the app is mounted. */
-export function openapiDocument(facts: ServiceFacts, prefix: string): JsonSchema {
+export function openapiDocument(facts: OpenapiInput, prefix: string): JsonSchema {
   const { info, servers, resources, securitySchemes } = facts;
   const names = componentNames(resources);
   const problems = new ProblemResponses();
@@ -55,7 +55,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
 type Paths = Iterable<readonly [path: string, item: JsonSchema]>;
 
 function resourcePaths(
-  facts: ServiceFacts,
+  facts: OpenapiInput,
   names: ComponentNames,
   problems: ProblemResponses,
 ): Paths {
@@ -75,7 +75,7 @@ function resourcePaths(
 
 function otherPaths(
   routes: readonly DescribedRoute[],
-  facts: ServiceFacts,
+  facts: OpenapiInput,
   problems: ProblemResponses,
 ): Paths {
   return [...Map.groupBy(routes, ({ path }) => path)].map(([path, ofPath]) => [
@@ -92,7 +92,7 @@ function otherPaths(
 function routeDocument(
   { id, tag, summary, body, bodyType, answers, problems: slugs, needsUser, parameters }:
     RouteDescription,
-  { securitySchemes }: ServiceFacts,
+  { securitySchemes }: OpenapiInput,
   problems: ProblemResponses,
 ): JsonSchema {
   const responses = Object.entries(answers).map(([status, answer]) => [

@@ -1,6 +1,6 @@
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
-import type { DocumentInfo, DocumentServer } from "./service_facts.ts";
+import type { DocumentInfo, DocumentServer } from "./openapi_input.ts";
 
 /** The options of the OpenAPI document and the other descriptions below `/__service`. */
 export interface OpenapiOptions {
@@ -32,14 +32,11 @@ const members = {
     description: text(),
     license: group({ name: text().required(), url: url() }).default(noAssertion),
   }).default({}),
-  servers: listOf(
-    "servers",
-    group({ url: url().required(), description: text() }),
-  ),
+  servers: listOf("servers", group({ url: url().required(), description: text() })),
 } satisfies Described<OpenapiOptions>;
 
 /** The description of the option `openapi`. */
-export const openapiOption = either(flag(), group(members)).default(true);
+export const openapiOptionDescription = either(flag(), group(members)).default(true);
 
 /** The options of the OpenAPI document with their defaults. */
 export interface ResolvedOpenapi {
@@ -50,9 +47,7 @@ export interface ResolvedOpenapi {
 }
 
 /** Returns the document's options with their defaults. Also works if the option is `false`. */
-export function resolveOpenapi(
-  option: boolean | ReturnType<typeof readGroup>,
-): ResolvedOpenapi {
+export function resolveOpenapi(option: boolean | ReturnType<typeof readGroup>): ResolvedOpenapi {
   const { ui, info, servers } = typeof option === "boolean" ? readGroup({}) : option;
   return { ui, info, servers: servers ?? null };
 }

@@ -4,16 +4,16 @@ import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { pascalName } from "./component_names.ts";
-import { keySegment } from "./column_json_schema.ts";
-import { problemsOf } from "./operation_problems.ts";
+import { keySegmentSchema } from "./column_json_schema.ts";
+import { possibleProblems } from "./operation_problems.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
 import { describeProcedure } from "./procedure_schema.ts";
 import { queryParameters } from "./parameters.ts";
-import { changedRelations } from "./relation_bodies.ts";
-import { namedItem, schemaRef } from "./row_schemas.ts";
-import type { ServiceFacts } from "./service_facts.ts";
-import { requestHeaders, securityOf } from "./operation_headers.ts";
-import { successOf } from "./operation_success.ts";
+import { relationsInUpdateBody } from "./relation_bodies.ts";
+import { schemaRef, writeIdSchema } from "./row_schemas.ts";
+import type { OpenapiInput } from "./openapi_input.ts";
+import { requestHeaders, securityRequirements } from "./operation_headers.ts";
+import { successResponses } from "./operation_success.ts";
 
 /** A route of a resource, with the resource's name in component names. */
 export interface NamedRoute {
@@ -25,7 +25,7 @@ export interface NamedRoute {
 /** Returns the OpenAPI operation object of a route. */
 export function operationDocument(
   { route, resource, name }: NamedRoute,
-  facts: ServiceFacts,
+  facts: OpenapiInput,
   problems: ProblemResponses,
 ): JsonSchema {
   const { endpoint } = route;
@@ -42,12 +42,12 @@ export function operationDocument(
       ? `${operationProperties[endpoint.name].summary} (${resource.name})`
       : `Calls ${procedure} (${resource.name})`,
     tags: [name],
-    security: securityOf(route, resource, facts),
+    security: securityRequirements(route, resource, facts),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: { required: true, content: body } }),
     responses: {
-      ...successOf({ route, resource, name }, procedure, facts),
-      ...problems.of(problemsOf(route, resource, facts)),
+      ...successResponses({ route, resource, name }, procedure, facts),
+      ...problems.of(possibleProblems(route, resource, facts)),
     },
   };
 }
@@ -63,7 +63,7 @@ function operationId(operation: OperationName, name: string, procedure: string |
 }
 
 function idParameter({ table }: Resource): JsonSchema {
-  return { name: "id", in: "path", required: true, ...keySegment(table) };
+  return { name: "id", in: "path", required: true, ...keySegmentSchema(table) };
 }
 
 /** Returns the body schema for each media type of a route, or null for a route without a body. */
@@ -82,7 +82,7 @@ function bodyOf(
   procedure: string | null,
 ): JsonSchema | null {
   const { batch, procedures } = resource;
-  const isNested = Object.keys(changedRelations(resource)).length > 0;
+  const isNested = Object.keys(relationsInUpdateBody(resource)).length > 0;
   const filter = {
     type: "string",
     minLength: 1,
@@ -131,7 +131,7 @@ function bodyOf(
 
 /** Returns the schema of one new row. It includes the client's write id if streams contain it. */
 function createdItem(create: JsonSchema, resource: Resource): JsonSchema {
-  const members = namedItem(resource);
+  const members = writeIdSchema(resource);
   return Object.keys(members).length === 0
     ? create
     : { allOf: [create, { type: "object", properties: members }] };

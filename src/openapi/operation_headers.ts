@@ -4,13 +4,13 @@ import type { Resource } from "../resource/model/resource.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
-import type { ServiceFacts } from "./service_facts.ts";
+import type { OpenapiInput } from "./openapi_input.ts";
 
 /** Returns the header parameters that requests of a route may have. */
 export function requestHeaders(
   route: Route,
   resource: Resource,
-  facts: ServiceFacts,
+  facts: OpenapiInput,
 ): readonly JsonSchema[] {
   const { endpoint, method } = route;
   return [
@@ -56,7 +56,7 @@ function conditionHeaders({ endpoint }: Route, resource: Resource): readonly Jso
 function challengeHeaders(
   { endpoint }: Route,
   resource: Resource,
-  { challengesByWork, captchaHeader }: ServiceFacts,
+  { challengesByWork, captchaHeader }: OpenapiInput,
 ): readonly JsonSchema[] {
   const protection = endpoint.protection(resource);
   if (protection === undefined || protection.isStream) return [];
@@ -81,10 +81,10 @@ function shownName(name: string): string {
 /**
  * Returns the authentication schemes that a route accepts. An empty list means anonymous access.
  */
-export function securityOf(
+export function securityRequirements(
   { endpoint, path }: Route,
   { policy, procedures }: Resource,
-  { securitySchemes }: ServiceFacts,
+  { securitySchemes }: OpenapiInput,
 ): readonly JsonSchema[] {
   const isOpen = endpoint.name === "procedure"
     ? procedures.get(path.slice("/rpc/".length))?.public === true
@@ -99,7 +99,7 @@ export function securityOf(
  * sufficient, an empty requirement is the first.
  */
 export function alternatives(
-  schemes: ServiceFacts["securitySchemes"],
+  schemes: OpenapiInput["securitySchemes"],
   isOpen: boolean,
 ): readonly JsonSchema[] {
   const named = Object.keys(schemes).map((name) => ({ [name]: [] }));

@@ -3,13 +3,13 @@ import type { Resource } from "../resource/model/resource.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
-import type { ServiceFacts } from "./service_facts.ts";
+import type { OpenapiInput } from "./openapi_input.ts";
 
 /** Returns the codes of the problems that a route of a resource may respond with. */
-export function problemsOf(
+export function possibleProblems(
   { endpoint, method, path }: Route,
   resource: Resource,
-  facts: ServiceFacts,
+  facts: OpenapiInput,
 ): readonly ProblemSlug[] {
   const { name, takesBody } = endpoint;
   const isWrite = method !== "GET";
@@ -50,7 +50,7 @@ function isPublic(accesses: Route["endpoint"]["accesses"], { policy }: Resource)
   return accesses.every((access) => policy.public.has(access) || policy.publicScopes.has(access));
 }
 
-function writeProblems({ isIdempotent }: ServiceFacts): readonly ProblemSlug[] {
+function writeProblems({ isIdempotent }: OpenapiInput): readonly ProblemSlug[] {
   return [
     "conflict",
     "query-too-expensive",
@@ -63,10 +63,7 @@ function writeProblems({ isIdempotent }: ServiceFacts): readonly ProblemSlug[] {
   ];
 }
 
-function tagProblems(
-  name: Route["endpoint"]["name"],
-  resource: Resource,
-): readonly ProblemSlug[] {
+function tagProblems(name: Route["endpoint"]["name"], resource: Resource): readonly ProblemSlug[] {
   const { etag } = resource;
   const isUpsert = name === "create" && etag !== null && mayUpsert(resource);
   const { conditional } = operationProperties[name];
@@ -79,7 +76,7 @@ function tagProblems(
 function protectionProblems(
   { endpoint }: Route,
   resource: Resource,
-  { challengesByWork }: ServiceFacts,
+  { challengesByWork }: OpenapiInput,
 ): readonly ProblemSlug[] {
   const protection = endpoint.protection(resource);
   if (protection === undefined) return [];

@@ -5,8 +5,8 @@ import type { OperationName } from "../resource/model/operation.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { describeProcedure } from "./procedure_schema.ts";
 import { schemaRef } from "./row_schemas.ts";
-import type { ServiceFacts } from "./service_facts.ts";
-import { answeredColumn } from "./column_json_schema.ts";
+import type { OpenapiInput } from "./openapi_input.ts";
+import { responseColumnSchema } from "./column_json_schema.ts";
 
 interface Success {
   readonly status: number;
@@ -22,10 +22,10 @@ interface SuccessOf {
 }
 
 /** Returns the successful responses of a route, by status. */
-export function successOf(
+export function successResponses(
   { route, resource, name }: SuccessOf,
   procedure: string | null,
-  { isIdempotent }: ServiceFacts,
+  { isIdempotent }: OpenapiInput,
 ): JsonSchema {
   const { endpoint, method } = route;
   const success = successes(endpoint.name, resource, name, procedure);
@@ -143,10 +143,7 @@ function foundRows(name: string): JsonSchema {
   const marked = {
     type: "object",
     description: "By the key of a row, then by its field: pieces of HTML with the words in <em>.",
-    additionalProperties: {
-      type: "object",
-      additionalProperties: arrayOf({ type: "string" }),
-    },
+    additionalProperties: { type: "object", additionalProperties: arrayOf({ type: "string" }) },
   };
   const found = objectOf({ items: arrayOf(schemaRef(name)), total: whole });
   return { ...found, properties: { ...Object(found["properties"]), highlights: marked } };
@@ -199,10 +196,10 @@ function pageContent({ capabilities }: Resource, name: string): JsonSchema {
   };
 }
 
-/** Returns the schema of groups. Exact sums and averages are strings. Missing values are null. */
+/** Returns the schema of an aggregate's groups. Exact sums and averages are strings, or null. */
 function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
-    [field, answeredColumn({ ...as, notNull: false })] as const
+    [field, responseColumnSchema({ ...as, notNull: false })] as const
   );
   const metrics = [...groups.ofColumns].filter(([, byColumn]) => byColumn.size > 0)
     .map(([metric, byColumn]) => [

@@ -176,7 +176,7 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-/** Returns the `on` parameter: the unique keys that an upsert may use, each in one field order. */
+/** Returns the `on` parameter: the unique keys for an upsert, each with its fields in one order. */
 function onParameter(resource: Resource, description: string): readonly JsonSchema[] {
   const keys = uniqueKeysOf(resource).map((columns) =>
     columns.map(({ name }) => quoteName(name)).join(",")
@@ -184,7 +184,7 @@ function onParameter(resource: Resource, description: string): readonly JsonSche
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 
-/** Returns a phrase that follows field names if only some users may use these fields. */
+/** Returns a phrase that follows field names if only some users may use them, else nothing. */
 function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]): string {
   return lists.some((list) => varyingFields.has(list)) ? ", each where the user may use it" : "";
 }

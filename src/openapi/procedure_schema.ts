@@ -8,9 +8,9 @@ export interface ProcedureSchema {
   readonly name: string;
   /** True if callers need not be signed in. */
   readonly public: boolean;
-  /** JSON Schema of the body. Empty if the library provides no schema, to accept any value. */
+  /** JSON Schema of the body. Empty, to accept any value, if the validation library has none. */
   readonly input: JsonSchema;
-  /** JSON Schema of `data` in the response. Empty if the library provides none. */
+  /** JSON Schema of `data` in the response. Empty if the validation library provides none. */
   readonly output: JsonSchema;
 }
 
@@ -31,8 +31,7 @@ function jsonSchemaOf(
     const { $schema: _dialect, ...schema } = jsonSchema?.[side]({ target: "openapi-3.0" }) ?? {};
     return schema;
   } catch (error) {
-    // Standard JSON Schema throws if JSON Schema cannot express a type, such as a Date. The
-    // description then accepts any value.
+    // The library throws for a type that JSON Schema cannot express. Any value is accepted then.
     if (error instanceof Error) return {};
     throw error;
   }

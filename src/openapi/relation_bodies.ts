@@ -3,10 +3,10 @@ import type { Resource } from "../resource/model/resource.ts";
 import { type RelationMember, relationMembers } from "../resource/write/nested/relation_members.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
-import { sentColumn } from "./column_json_schema.ts";
+import { bodyColumnSchema } from "./column_json_schema.ts";
 
 /** Returns the schemas of the members for related rows in the body that creates a row. */
-export function createdRelations(resource: Resource): JsonSchema {
+export function relationsInCreateBody(resource: Resource): JsonSchema {
   return relationsOf(resource, (relation, members) => {
     const rows = relation.toMany ? { type: "array", items: row } : row;
     const asked = members.filter((member) => member === "connect" || member === "create");
@@ -17,7 +17,7 @@ export function createdRelations(resource: Resource): JsonSchema {
 }
 
 /** Returns the schemas of the members for related rows in the body that updates a row. */
-export function changedRelations(resource: Resource): JsonSchema {
+export function relationsInUpdateBody(resource: Resource): JsonSchema {
   return relationsOf(
     resource,
     (relation, members) => members.length === 0 ? null : membersOf(relation, members, resource),
@@ -66,7 +66,7 @@ function membersOf(
 /** Returns the schema of a related row's key: a value, a list of values, or an object. */
 function idOf(key: readonly ColumnInfo[], readable: readonly ColumnInfo[]): JsonSchema {
   if (!key.every((column) => readable.includes(column))) return {};
-  const values = key.map((column) => sentColumn(column, false));
+  const values = key.map((column) => bodyColumnSchema(column, false));
   const named: JsonSchema = {
     type: "object",
     properties: Object.fromEntries(key.map(({ name }, index) => [name, values[index]])),

@@ -3,10 +3,10 @@ import type { Resource } from "../resource/model/resource.ts";
 import { mayWrite } from "../resource/write/values/parse_fields.ts";
 import { uniqueKeysOf } from "../resource/write/upsert/unique_key.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
-import { answeredColumn, sentColumn } from "./column_json_schema.ts";
+import { bodyColumnSchema, responseColumnSchema } from "./column_json_schema.ts";
 import type { ComponentNames } from "./component_names.ts";
-import { mustSend } from "./fields.ts";
-import { changedRelations, createdRelations } from "./relation_bodies.ts";
+import { isRequiredOnCreate } from "./fields.ts";
+import { relationsInCreateBody, relationsInUpdateBody } from "./relation_bodies.ts";
 import { describeRelation } from "./service_schema.ts";
 
 /** Returns a `$ref` to a component schema. */
@@ -29,12 +29,12 @@ export function rowSchemas(
   const sent = columns.filter((column) => mayWrite(column, resource));
   const changed = sent.filter((column) => !column.primaryKey && !fields.immutable.has(column));
   const keys = resource.table.primaryKey.filter((column) => columns.includes(column));
-  const named = namedItem(resource);
+  const named = writeIdSchema(resource);
   const condition = resource.etag === null ? {} : { _ifMatch: { type: "string" } };
-  const create = bodyOf(sent, resource, (column) => mustSend(column, resource));
-  const replace = bodyOf(changed, resource, (column) => mustSend(column, resource));
+  const create = bodyOf(sent, resource, (column) => isRequiredOnCreate(column, resource));
+  const replace = bodyOf(changed, resource, (column) => isRequiredOnCreate(column, resource));
   const update = bodyOf(changed, resource, () => false, false);
-  const relations = changedRelations(resource);
+  const relations = relationsInUpdateBody(resource);
   const isPerUser = resource.varyingFields.has("readable");
   const perUser = "Which of the fields a row has depends on the user.";
   return {
@@ -52,7 +52,7 @@ export function rowSchemas(
       properties: { ...shown, ...computed, ...included(resource, names) },
       ...requiredOf(Object.keys(computed)),
     },
-    [`${name}Create`]: withMembers(create, createdRelations(resource)),
+    [`${name}Create`]: withMembers(create, relationsInCreateBody(resource)),
     [`${name}Update`]: withMembers(update, relations),
     ...(Object.keys(relations).length === 0 ? {} : { [`${name}Patch`]: update }),
     [`${name}Replace`]: withMembers(replace, relations),
@@ -66,14 +66,14 @@ export function rowSchemas(
 }
 
 /** Returns the schema of `_optimisticId`, a client's write id. Empty if no stream contains it. */
-export function namedItem(resource: Resource): JsonSchema {
+export function writeIdSchema(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}
     : { _optimisticId: { type: "string", minLength: 1, maxLength: 200 } };
 }
 
 function shownIn(column: ColumnInfo, resource: Resource): JsonSchema {
-  const schema = answeredColumn(column);
+  const schema = responseColumnSchema(column);
   return mayWrite(column, resource) || schema["type"] === undefined
     ? schema
     : { ...schema, readOnly: true };
@@ -101,7 +101,7 @@ function bodyOf(
   fillsIn = true,
 ): JsonSchema {
   const properties = columns.map((column) => {
-    const schema = sentColumn(column, !isRequired(column));
+    const schema = bodyColumnSchema(column, !isRequired(column));
     const { default: source } = column;
     const words = schema["description"] === undefined ? [] : [schema["description"]];
     // Client generators treat a property that has a `default` as required.
@@ -131,7 +131,7 @@ function withMembers(schema: JsonSchema, members: JsonSchema): JsonSchema {
 
 function withKey(schema: JsonSchema, keys: readonly ColumnInfo[]): JsonSchema {
   const members = Object.fromEntries(
-    keys.map((column) => [column.name, sentColumn(column, false)]),
+    keys.map((column) => [column.name, bodyColumnSchema(column, false)]),
   );
   const needed: unknown = schema["required"];
   const names = keys.map(({ name }) => name);

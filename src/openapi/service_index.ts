@@ -38,7 +38,7 @@ export interface IndexRequest {
  * Returns the service index for one caller. It omits resources to which the caller has no access.
  * Rejects if a scope function fails, unless it refuses the caller.
  */
-export async function indexFor(
+export async function serviceIndexFor(
   user: User | null,
   resources: readonly Resource[],
   prefix: string,
@@ -74,10 +74,7 @@ export async function indexFor(
 }
 
 /** Returns the accesses that the caller has, for all rows or for some of them. */
-async function accessesOf(
-  user: User | null,
-  resource: Resource,
-): Promise<ReadonlySet<Access>> {
+async function accessesOf(user: User | null, resource: Resource): Promise<ReadonlySet<Access>> {
   const wanted = new Set(routesOf(resource).flatMap(({ endpoint }) => endpoint.accesses));
   const granted = await Promise.all([...wanted].map(async (access) => {
     return await isGranted(access, user, resource) ? [access] : [];

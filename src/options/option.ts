@@ -5,7 +5,7 @@ import { showValue } from "../problem/show_value.ts";
 export interface OptionLocation {
   /** The beginning of a message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The path of the option: `abuseProtection.pow.difficulty`. Empty for all options together. */
+  /** The path of the option, `abuseProtection.pow.difficulty`, or "" for the configuration. */
   readonly path: string;
 }
 
@@ -37,8 +37,8 @@ export interface OptionRules {
 }
 
 /**
- * The description of one option: the accepted values and the default. `T` is the type of the read
- * value. The checks, the defaults and the tests of the docs use it.
+ * The description of one option: the accepted values and the default. The checks, the defaults and
+ * the tests of the documentation use this description. `T` is the type of the read value.
  */
 export class Option<T> {
   readonly rules: OptionRules;
@@ -56,10 +56,7 @@ export class Option<T> {
     return new Option({ ...this.rules, isRequired: true });
   }
 
-  /**
-   * Returns a copy of this option that checks a value but does not convert it. Use it for an object
-   * whose functions the caller passes.
-   */
+  /** Returns a copy of this option that checks a value and returns the caller's own object. */
   asGiven<Given>(): Option<Given | undefined> {
     const { readParts } = this.rules;
     return new Option({
@@ -71,10 +68,7 @@ export class Option<T> {
     });
   }
 
-  /**
-   * Returns a copy of this option with an extra message for frequent mistakes. `advice` returns
-   * null for any other value.
-   */
+  /** Returns a copy of this option with an extra message for frequent mistakes, from `advice`. */
   advising(advice: (given: unknown) => string | null): Option<T> {
     return new Option({ ...this.rules, advice });
   }
@@ -145,7 +139,7 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
   });
 }
 
-/** Describes an object with arbitrary names, whose values all follow one description. */
+/** Describes an object with arbitrary names. One description applies to all its values. */
 export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({
     takes: "an object",

@@ -78,10 +78,7 @@ export function textLike(takes: string, pattern: RegExp): Option<string | undefi
   });
 }
 
-/**
- * Describes a function, which may be asynchronous. A generator function is rejected, because the
- * body would never run.
- */
+/** Describes a function. Rejects a generator function, because its body would never run. */
 export function callback<Callback>(takes = "a function"): Option<Callback | undefined> {
   return new Option({
     takes,
@@ -94,10 +91,7 @@ export function callback<Callback>(takes = "a function"): Option<Callback | unde
   });
 }
 
-/**
- * Describes a synchronous function. An asynchronous function is rejected, because the caller would
- * use the promise as the result.
- */
+/** Describes a synchronous function. A promise would be mistaken for the result. */
 export function synchronous<Callback>(): Option<Callback | undefined> {
   return new Option({
     takes: "a synchronous function",

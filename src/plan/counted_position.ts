@@ -17,8 +17,8 @@ export interface CountedRows {
 }
 
 /**
- * Returns the position after some of the rows that were read from `from`. Throws a 400 if the rows
- * before `from` have changed since then.
+ * Returns the position after some of the rows that were read at the position `from`. Throws a 400
+ * if the rows before `from` have changed since then.
  */
 export function countedPositionAfter(
   from: CountedPosition,

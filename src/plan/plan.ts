@@ -49,7 +49,7 @@ export interface ReadPlan {
 export interface Preview {
   /** Maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
-  /** The columns whose values are cut. Key columns never are. */
+  /** The columns whose values are cut. Key columns are never cut. */
   readonly cut: ReadonlySet<ColumnInfo>;
   /**
    * The columns of the order that are cut. Their uncut values follow the other columns, but only in

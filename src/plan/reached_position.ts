@@ -1,4 +1,4 @@
-import { kindFacts } from "../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
@@ -50,7 +50,7 @@ function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): b
   if (column.databaseType !== undefined) return false;
   if (isNumber(left) && isNumber(right)) return differAsNumbers(left, right);
   if (typeof left !== "string" || typeof right !== "string") return false;
-  const { arithmetic } = kindFacts[column.kind];
+  const { arithmetic } = kindProperties[column.kind];
   if (arithmetic === "double" || arithmetic === "decimal") {
     return differAsNumbers(Number(left), Number(right));
   }

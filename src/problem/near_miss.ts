@@ -1,7 +1,7 @@
 /** Names by their normalized form, in which near misses are looked up. */
 export type NamesByNormalForm = ReadonlyMap<string, string>;
 
-/** Returns the names by their normalized form. Of equal forms, the first name is used. */
+/** Returns the names by their normalized form. Of names with equal forms, the first is used. */
 export function namesByNormalForm(names: Iterable<string>): NamesByNormalForm {
   const byPlain = new Map<string, string>();
   for (const name of names) {

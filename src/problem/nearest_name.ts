@@ -1,8 +1,7 @@
 import { normalFormOf } from "./near_miss.ts";
 
 /**
- * Returns the name that is nearest to a misspelt name, or null if no name is near. Error messages
- * use this name as a hint.
+ * Returns the name that is nearest to a misspelt name, or null. Error messages suggest the name.
  */
 export function nearestName(
   text: string,
@@ -40,10 +39,7 @@ export function nearestField(text: string, candidates: readonly string[]): strin
 
 const maxComparedLength = 100;
 
-/**
- * Returns the end of a message about an unknown field: a question with the {@link nearestField}, or
- * an empty string.
- */
+/** Returns the end of a message, `. Did you mean "name"?`, or "" if no name is near. */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
   // The name is quoted as in a filter.

@@ -13,10 +13,7 @@ export const powAlgorithm = "sha256";
 /** The maximum length of a nonce in the proof-of-work protocol. */
 export const maxNonceLength = 64;
 
-/**
- * Returns true if a digest begins with at least `bits` zero bits, as the proof-of-work protocol
- * requires. The digest is an array of 32-bit words.
- */
+/** Returns true if a digest, as 32-bit words, begins with at least `bits` zero bits. */
 export function hasLeadingZeroBits(digest: Int32Array, bits: number): boolean {
   let left = bits;
   for (let i = 0; left > 0; i++) {

@@ -46,7 +46,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "help.",
   "request-timeout":
     "The complete request did not arrive in time. Nothing was written, except for the chunks of " +
-    "an import that `details.written` counts. Send the data that was not written again.",
+    "an import that `details.written` counts. Send only the data that was not written.",
   "conflict":
     "The write conflicts with stored data: a unique value is already in use, a referenced row " +
     "is missing or still in use, or concurrent writes collided repeatedly. If the fields are " +

@@ -3,10 +3,7 @@ import type { ProblemSlug } from "./problem_codes.ts";
 /** JSON Schema in the dialect of OpenAPI 3.0. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/**
- * The description of a route that belongs to no resource. If the route is mounted, the service's
- * OpenAPI document contains the description.
- */
+/** The OpenAPI description of a mounted route that belongs to no resource. */
 export interface RouteDescription {
   /** The `operationId`. */
   readonly id: string;

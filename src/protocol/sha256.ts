@@ -7,9 +7,8 @@ export interface Sha256 {
   /** Returns the 32 bytes of the digest, in a new array. */
   digest(message: Uint8Array): Uint8Array<ArrayBuffer>;
   /**
-   * Returns the digest as eight words. The digest covers the blocks in `midstate` and then the
-   * first `length` bytes of the message. The hasher owns the array, and the next call overwrites
-   * it.
+   * Returns the digest as eight words. The digest covers the blocks in `midstate` and the first
+   * `length` bytes of the message. The hasher owns the array, and the next call overwrites it.
    */
   words(message: Uint8Array, length: number, midstate?: Midstate): Int32Array;
 }
@@ -59,10 +58,7 @@ export function createSha256(): Sha256 {
   };
 }
 
-/**
- * Returns the midstate of SHA-256 after these whole blocks. Throws a RangeError for a length that
- * is not a multiple of a block.
- */
+/** Returns the SHA-256 midstate after whole blocks. Throws a RangeError for a partial block. */
 export function midstateAfter(blocks: Uint8Array): Midstate {
   if (blocks.length % blockBytes !== 0) throw new RangeError("Not a number of whole blocks");
   const state = initialState.slice();
@@ -154,10 +150,7 @@ function firstPrimes(count: number): number[] {
   return found;
 }
 
-/**
- * Returns the first 32 bits of the fractional part of a root, computed in whole numbers, because a
- * double has too few bits.
- */
+/** Returns the first 32 bits of a root's fraction, in integers, as a double has too few bits. */
 function fraction(prime: number, degree: number): number {
   const scaled = BigInt(prime) << BigInt(32 * degree);
   let low = 0n;

@@ -22,8 +22,8 @@ export interface AdditionalAccess {
 
 /**
  * Authorizes the accesses that an operation needs in addition to its main access. Throws a 401 or
- * 403 if the user lacks one of them. The function throws before any hook or write. A related
- * resource that the user may not read is treated as empty.
+ * 403 if the user lacks one of the accesses. The function throws before any hook or write. A
+ * related resource that the user may not read is treated as empty.
  */
 export async function authorizeAdditional(
   { alsoAccess, reached, writes }: AdditionalAccess,
@@ -60,8 +60,8 @@ export async function authorizeRead(
 }
 
 /**
- * Authorizes a repeated request before the service sends the reply that it stored for the first
- * one. The checks are those of the operation. Throws a 401 or 403, or the error of a scope.
+ * Authorizes a repeated request, before the service sends the stored reply of the first request.
+ * The operation determines the checks. Throws a 401 or 403, or the error of a scope.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,

@@ -103,7 +103,7 @@ function charge<Intent, Plan, Outcome>(
   return debit.charge(items(intent), writes.length === 0 ? undefined : protectedItems(writes));
 }
 
-/** Returns a function that stores the reply in the write's transaction, or null to store none. */
+/** Returns a function that stores the reply in the write's transaction; null if none is stored. */
 function recorder<Outcome>(
   { record }: ResourceRequest,
   shape: (outcome: Outcome) => ShapedReply,

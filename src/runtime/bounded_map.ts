@@ -9,7 +9,7 @@ export interface BoundedMap<K, V> {
 
 /** The byte limit of a map. Clients choose some of the keys, so entries can have any size. */
 export interface ByteBound<K, V> {
-  /** The maximum bytes of all entries together. Entries over half of it are not stored. */
+  /** The maximum bytes of all entries together. An entry of more than half of it is not stored. */
   readonly maxBytes: number;
   /** Returns the approximate size of an entry in bytes. Equal entries have equal sizes. */
   bytesOf(key: K, value: V): number;
@@ -77,10 +77,7 @@ export function boundedMap<K, V>(
 /** The bound for entries of similar size, for which a maximum number suffices. */
 const anySize: ByteBound<unknown, unknown> = { maxBytes: Infinity, bytesOf: () => 0 };
 
-/**
- * The number of remembered hashes of strings that occurred once. If more than this number of other
- * strings follow, a returning string counts as new.
- */
+/** The number of remembered hashes of strings that occurred once. */
 const places = 256;
 /** The number of characters of a long string that are included in the hash. */
 const hashedCharacters = 128;
@@ -94,7 +91,6 @@ export class TextMemo<Value> {
   readonly #known: BoundedMap<string, Value>;
   readonly #hashes = new Int32Array(places);
 
-  /** Creates an empty memo. */
   constructor(capacity: number, bound: ByteBound<string, Value>) {
     this.#known = boundedMap(capacity, bound);
   }

@@ -1,10 +1,7 @@
 /** A value, or a promise of the value. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/**
- * Calls `next` immediately with a value, or later with the value of a promise. `await` would cost
- * turns of the microtask queue even for a value.
- */
+/** Calls `next` immediately with a value, or later with a promise's value. `await` is slower. */
 export function chain<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
@@ -25,10 +22,7 @@ export function catching<T>(
   }
 }
 
-/**
- * Converts the result of an application's function to a {@link MaybePromise}. Every thenable counts
- * as a promise.
- */
+/** Converts an application's result to a {@link MaybePromise}. Accepts every thenable. */
 export function toMaybePromise<T>(value: T | PromiseLike<T>): MaybePromise<T> {
   const isThenable = typeof value === "object" && value !== null && "then" in value;
   return isThenable ? Promise.resolve(value) : value;

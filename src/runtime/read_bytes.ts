@@ -1,7 +1,7 @@
 /** The reason why the bytes of a stream were not read to the end. */
 export type ReadRefusal = "too-large" | "too-many-parts";
 
-/** The number of parts that may be arbitrarily small. */
+/** The number of parts of a stream that may be arbitrarily small. */
 const freeParts = 1_024;
 /** The required average size of all further parts, in bytes. Receiving a part takes time. */
 const bytesOfPart = 64;

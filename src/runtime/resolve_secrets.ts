@@ -19,7 +19,7 @@ export interface SecretSource {
 
 const minSecretLength = 16;
 
-/** Describes an option that is a secret or a list of secrets. The first secret of a list seals. */
+/** Describes an option that is a secret or a list of secrets. The first secret encrypts. */
 export function describeSecretOption(): Option<string | readonly string[] | undefined> {
   return testedValue<string | readonly string[]>(
     `a text of ${minSecretLength} characters or more, or a list of such texts`,
@@ -45,8 +45,7 @@ export function isRandomSecret(
 }
 
 /**
- * Returns the secrets from an option or the environment, or null if none is set. Throws a plain
- * Error if a secret is too short.
+ * Returns the secrets of an option or variable, or null. Throws a plain Error for a short secret.
  */
 export function findSecrets(
   { given, option, variable }: Pick<SecretSource, "given" | "option" | "variable">,
@@ -60,8 +59,7 @@ export function findSecrets(
 }
 
 /**
- * Returns at least one secret, from an option or the environment. Throws a plain Error if a secret
- * is too short or missing.
+ * Returns the secrets of an option or variable. Throws a plain Error for a short or missing one.
  */
 export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;

@@ -22,10 +22,7 @@ export interface Random {
  */
 export type Cron = (name: string, schedule: string, work: () => Promise<void>) => () => void;
 
-/**
- * The runtime of a service: clock, random bytes, observer and environment. The caller passes the
- * runtime, so that a test can replace it.
- */
+/** The runtime of a service: clock, random bytes, observer and environment. Tests replace it. */
 export interface Runtime {
   /** The clock. */
   readonly clock: Clock;

@@ -26,7 +26,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new Error("Cannot seal without a secret");
   const nextNonce = nonces(random);
-  // Sealing is the most expensive part of a list request, and first pages are requested often.
+  // Sealing is the most expensive part of a list request, so sealed strings are remembered.
   const sealedBefore = new TextMemo<string>(100, {
     maxBytes: 1024 * 1024,
     bytesOf: (memo, sealed) => 2 * (memo.length + sealed.length),

@@ -1,4 +1,4 @@
-import { kindFacts } from "./kinds/kind_facts.ts";
+import { kindProperties } from "./kinds/kind_properties.ts";
 import { shortestDecimal } from "./kinds/decimal_kind.ts";
 import { writeJson } from "./exact_json.ts";
 import type { ColumnInfo } from "./table_info.ts";
@@ -10,5 +10,5 @@ export function canonicalValueText(value: unknown, column: ColumnInfo): string {
   // In an `any` column, quotes distinguish the string "5" from the number 5.
   if (column.databaseType?.shape.kind === "any" && typeof value === "string") return `"${text}"`;
   // In a decimal column without a fixed scale, `1.50` equals `1.5`.
-  return kindFacts[column.kind].arithmetic === "decimal" ? shortestDecimal(text) : text;
+  return kindProperties[column.kind].arithmetic === "decimal" ? shortestDecimal(text) : text;
 }

@@ -1,24 +1,24 @@
 import type { Option } from "../options/option.ts";
 import {
-  bigintColumnOptions,
-  dateColumnOptions,
+  bigintColumnOptionDescriptions,
+  dateColumnOptionDescriptions,
+  decimalColumnOptionDescriptions,
   type DecimalColumnOptions,
-  decimalColumnOptions,
-  declaring,
-  integerColumnOptions,
-  limitsOf,
-  readActions,
-  realColumnOptions,
+  declarationErrorPrefix,
+  integerColumnOptionDescriptions,
+  parseValueLimits,
+  readForeignKeyActions,
+  realColumnOptionDescriptions,
   type ReferenceOptions,
   type TextColumnOptions,
   textRules,
-  timestampColumnOptions,
+  timestampColumnOptionDescriptions,
   type ValueLimits,
 } from "./column_options.ts";
 import type { ForeignKeyActions } from "./table_constraints.ts";
 import type { ColumnLike } from "./table_like.ts";
 import type { ColumnDefault, ColumnInfo } from "./table_info.ts";
-import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
+import { type ColumnKind, unrestrictedRules, type ValueRules } from "./kind.ts";
 
 /** The attributes that a column builder has collected. `table()` adds the names. */
 export interface ColumnDeclaration
@@ -106,7 +106,7 @@ export class ColumnBuilder<
     target: () => ColumnLike<unknown>,
     options: ReferenceOptions = {},
   ): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
-    const actions = readActions(options);
+    const actions = readForeignKeyActions(options);
     return new ColumnBuilder({ ...this.declaration, references: target, actions });
   }
 
@@ -174,17 +174,17 @@ export function text<Member extends string = string>(
  * ```
  */
 export function integer(options: ValueLimits<number> = {}): NewIntegerColumn<number> {
-  return declare("integer", readLimits("integer", options, integerColumnOptions));
+  return declare("integer", readLimits("integer", options, integerColumnOptionDescriptions));
 }
 
 /** Declares a column of 64-bit integers whose values are strings of digits. */
 export function bigint(options: ValueLimits<string> = {}): NewIntegerColumn<string> {
-  return declare("bigint", readLimits("bigint", options, bigintColumnOptions));
+  return declare("bigint", readLimits("bigint", options, bigintColumnOptionDescriptions));
 }
 
 /** Declares a column of double-precision numbers. */
 export function real(options: ValueLimits<number> = {}): NewColumn<number> {
-  return declare("real", readLimits("real", options, realColumnOptions));
+  return declare("real", readLimits("real", options, realColumnOptionDescriptions));
 }
 
 /**
@@ -193,14 +193,14 @@ export function real(options: ValueLimits<number> = {}): NewColumn<number> {
  * a scale means whole numbers. Without both options, each value keeps its own scale.
  */
 export function decimal(options: DecimalColumnOptions = {}): NewColumn<string> {
-  const place = { subject: declaring("decimal"), path: "" };
-  const { precision = null, ...read } = decimalColumnOptions.read(options, place);
+  const place = { subject: declarationErrorPrefix("decimal"), path: "" };
+  const { precision = null, ...read } = decimalColumnOptionDescriptions.read(options, place);
   const { scale = precision === null ? null : 0 } = read;
   if (precision !== null && scale !== null && scale > precision) {
     throw new Error(`Cannot declare decimal(${precision}, ${scale}): the digits do not fit`);
   }
   const digits = { precision, scale };
-  return declare("decimal", { ...digits, ...limitsOf("decimal", read, digits) });
+  return declare("decimal", { ...digits, ...parseValueLimits("decimal", read, digits) });
 }
 
 /** Declares a boolean column. */
@@ -210,7 +210,7 @@ export function boolean(): NewColumn<boolean> {
 
 /** Declares a column of UTC timestamps with microseconds, as RFC 3339 strings. */
 export function timestamp(options: ValueLimits<string> = {}): NewColumn<string> {
-  return declare("timestamp", readLimits("timestamp", options, timestampColumnOptions));
+  return declare("timestamp", readLimits("timestamp", options, timestampColumnOptionDescriptions));
 }
 
 /**
@@ -246,7 +246,7 @@ const filledIn = { notNull: true, default: { kind: "database", sql: null } } as 
 
 /** Declares a column of calendar days, `YYYY-MM-DD`. */
 export function date(options: ValueLimits<string> = {}): NewColumn<string> {
-  return declare("date", readLimits("date", options, dateColumnOptions));
+  return declare("date", readLimits("date", options, dateColumnOptionDescriptions));
 }
 
 /** Declares a column of UUIDs, which are strings in lower case. */
@@ -269,7 +269,10 @@ function readLimits<T>(
   given: ValueLimits<T>,
   described: Option<ValueLimits<T>>,
 ): Pick<ValueRules, "min" | "max"> {
-  return limitsOf(kind, described.read(given, { subject: declaring(kind), path: "" }));
+  return parseValueLimits(
+    kind,
+    described.read(given, { subject: declarationErrorPrefix(kind), path: "" }),
+  );
 }
 
 function declare<
@@ -288,7 +291,7 @@ function declare<
     primaryKey: false,
     unique: false,
     default: null,
-    ...anyValue,
+    ...unrestrictedRules,
     writeTimestamp: null,
     generatedSql: null,
     formerName: null,

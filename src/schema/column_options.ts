@@ -1,6 +1,6 @@
 import { type Described, group, listOf, type Option } from "../options/option.ts";
 import { flag, number, oneOf, testedValue, textLike, whole } from "../options/option_kinds.ts";
-import { anyValue, type ColumnKind, InvalidValue, type ValueRules } from "./kind.ts";
+import { type ColumnKind, InvalidValue, unrestrictedRules, type ValueRules } from "./kind.ts";
 import { kinds } from "./kind_of.ts";
 import type { ForeignKeyActions, ReferentialAction } from "./table_constraints.ts";
 import { TextPattern } from "./pattern/text_pattern.ts";
@@ -46,19 +46,19 @@ export interface ReferenceOptions {
 const action = oneOf<ReferentialAction>("cascade", "restrict", "set null", "set default");
 
 /** Describes the options of a foreign key. */
-export const referenceOptions = group(
+export const referenceOptionDescriptions = group(
   { onDelete: action, onUpdate: action } satisfies Described<ReferenceOptions>,
 ).required();
 
 /** Returns the `ON DELETE` and `ON UPDATE` actions from the options of a foreign key. */
-export function readActions(options: ReferenceOptions): ForeignKeyActions {
+export function readForeignKeyActions(options: ReferenceOptions): ForeignKeyActions {
   const place = { subject: "Cannot declare a foreign key", path: "" };
-  const { onDelete = null, onUpdate = null } = referenceOptions.read(options, place);
+  const { onDelete = null, onUpdate = null } = referenceOptionDescriptions.read(options, place);
   return { onDelete, onUpdate };
 }
 
 /** Describes the options of a text column. */
-export const textColumnOptions = group(
+export const textColumnOptionDescriptions = group(
   {
     enum: listOf("texts", testedValue<string>("a text", (given) => typeof given === "string")),
     minLength: whole({ from: 1 }),
@@ -72,7 +72,7 @@ export const textColumnOptions = group(
 ).required();
 
 /** Describes the options of a decimal column. The maxima of 1000 are limits of Postgres. */
-export const decimalColumnOptions = group(
+export const decimalColumnOptionDescriptions = group(
   {
     precision: whole({ from: 1, to: 1000 }),
     scale: whole({ from: 0, to: 1000 }),
@@ -81,20 +81,25 @@ export const decimalColumnOptions = group(
 ).required();
 
 /** Describes the options of an integer column. */
-export const integerColumnOptions = group(limit(whole({ from: Number.MIN_SAFE_INTEGER })))
+export const integerColumnOptionDescriptions = group(
+  limit(whole({ from: Number.MIN_SAFE_INTEGER })),
+)
   .required();
 
 /** Describes the options of a bigint column. */
-export const bigintColumnOptions = group(limit(digits())).required();
+export const bigintColumnOptionDescriptions = group(limit(digits())).required();
 
 /** Describes the options of a real column. */
-export const realColumnOptions = group(limit(number())).required();
+export const realColumnOptionDescriptions = group(limit(number())).required();
 
 /** Describes the options of a date column. */
-export const dateColumnOptions = group(limit(textLike("a date, YYYY-MM-DD", /^\d/))).required();
+export const dateColumnOptionDescriptions = group(limit(textLike("a date, YYYY-MM-DD", /^\d/)))
+  .required();
 
 /** Describes the options of a timestamp column. */
-export const timestampColumnOptions = group(limit(textLike("an RFC 3339 timestamp", /^\d/)))
+export const timestampColumnOptionDescriptions = group(
+  limit(textLike("an RFC 3339 timestamp", /^\d/)),
+)
   .required();
 
 function digits(): Option<string | undefined> {
@@ -106,15 +111,15 @@ function limit<T>(each: Option<T | undefined>): Described<ValueLimits<T>> {
 }
 
 /** Returns the beginning of an error message about a column declaration. */
-export function declaring(kind: ColumnKind): string {
+export function declarationErrorPrefix(kind: ColumnKind): string {
   return `Cannot declare ${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind} column`;
 }
 
 /** Returns the rules for the values of `text()`. Throws an Error if no value can meet them. */
 export function textRules(options: TextColumnOptions<string>): Partial<ValueRules> {
-  const subject = declaring("text");
+  const subject = declarationErrorPrefix("text");
   const { enum: enumValues = null, minLength = null, maxLength = null, pattern, email = false } =
-    textColumnOptions.read(options, { subject, path: "" });
+    textColumnOptionDescriptions.read(options, { subject, path: "" });
   if (enumValues?.length === 0) throw new Error("Cannot declare an enum column without members");
   if (minLength !== null && maxLength !== null && minLength > maxLength) {
     throw new Error(`${subject}: minLength is above maxLength`);
@@ -133,18 +138,15 @@ function textPattern(pattern: string | RegExp, subject: string): TextPattern {
   }
 }
 
-/**
- * Converts `min` and `max` to in-process values. Throws an Error if a limit is invalid for the
- * column kind, or if `min` exceeds `max`.
- */
-export function limitsOf(
+/** Converts `min` and `max` to in-process values. Throws an Error for an invalid or empty range. */
+export function parseValueLimits(
   kind: ColumnKind,
   { min, max }: ValueLimits<unknown>,
   details: Partial<ValueRules> = {},
 ): Pick<ValueRules, "min" | "max"> {
   const { fromJson, compare } = kinds[kind];
-  const subject = declaring(kind);
-  const rules = { ...anyValue, ...details };
+  const subject = declarationErrorPrefix(kind);
+  const rules = { ...unrestrictedRules, ...details };
   const limit = (name: "min" | "max", given: unknown) => {
     if (given === undefined) return null;
     try {

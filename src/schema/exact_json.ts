@@ -14,12 +14,12 @@ const maxLevels = 512;
  * nested deeper than 512 levels.
  */
 export function parseJson(text: string): unknown {
-  return jsonExcess(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
+  return exceededJsonLimit(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
     ? parseShallowJson(text)
     : undefined;
 }
 
-/** Works like {@link parseJson}, for a string that {@link jsonExcess} has already checked. */
+/** Works like {@link parseJson}, for a string that {@link exceededJsonLimit} has already checked. */
 export function parseShallowJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -39,7 +39,7 @@ export function parseShallowJson(text: string): unknown {
 const misread =
   /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;
 
-/** The limits that {@link jsonExcess} checks for a JSON string. */
+/** The limits that {@link exceededJsonLimit} checks for a JSON string. */
 export interface JsonLimits {
   /** Maximum nesting depth of arrays and objects. */
   readonly levels: number;
@@ -53,7 +53,7 @@ export interface JsonLimits {
 const containersPerName = 8;
 
 /** Returns the limit that a string exceeds, or null. The string need not be JSON. */
-export function jsonExcess(
+export function exceededJsonLimit(
   text: string,
   { levels, names, digits }: JsonLimits,
 ): keyof JsonLimits | null {

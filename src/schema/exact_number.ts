@@ -24,16 +24,16 @@ const rawJson = JSON as unknown as {
 };
 
 /** Replaces the exact numbers in a parsed document by doubles, in place. */
-export function withDoubles(value: unknown): unknown {
+export function replaceExactNumbers(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (isExactNumber(value)) return Number(value.rawJSON);
   if (Array.isArray(value)) {
     value.forEach((item, index) => {
-      value[index] = withDoubles(item);
+      value[index] = replaceExactNumbers(item);
     });
   } else {
     for (const [name, member] of Object.entries(value)) {
-      const changed = withDoubles(member);
+      const changed = replaceExactNumbers(member);
       if (changed !== member) Object.defineProperty(value, name, { value: changed });
     }
   }

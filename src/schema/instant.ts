@@ -31,16 +31,13 @@ export function parseInstant(text: string): string | null {
  * whole epoch milliseconds, or a date, which means midnight UTC. Returns null for anything else.
  * Digits finer than a microsecond are truncated, so a filter finds the value that a body wrote.
  */
-export function parseMoment(text: string): string | null {
+export function parseInputTimestamp(text: string): string | null {
   if (isCalendarDate(text)) return `${text}T00:00:00.000Z`;
   if (epochMilliseconds.test(text)) return instantFromEpoch(Number(text), 0);
   return parseInstant(text.replace(finerThanMicroseconds, "$1"));
 }
 
-/**
- * Returns the canonical timestamp of milliseconds since 1970 and 0–999 microseconds. Returns null
- * if the year is out of range.
- */
+/** Returns the canonical timestamp of epoch milliseconds and 0–999 µs, or null if out of range. */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
   if (utc === null) return null;
@@ -48,7 +45,7 @@ export function instantFromEpoch(epochMs: number, micros: number): string | null
   return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
 }
 
-/** Returns the canonical timestamp for a clock reading, whose year must be in the range. */
+/** Returns the canonical timestamp for a clock reading in the years 0001 to 9999. */
 export function instantOf(epochMs: number): string {
   const instant = instantFromEpoch(Math.floor(epochMs), 0);
   if (instant === null) throw new Error(`The clock shows ${epochMs} ms: no year from 1 to 9999`);
@@ -66,7 +63,7 @@ export function isInstant(text: string): boolean {
 }
 
 /** Returns the fraction of a canonical timestamp's second as six digits. */
-export function fractionOf(instant: string): string {
+export function microsecondDigits(instant: string): string {
   return instant.slice(20, -1).padEnd(6, "0");
 }
 
@@ -75,7 +72,7 @@ export function compareInstants(left: string, right: string): number {
   const leftSecond = left.slice(0, 19);
   const rightSecond = right.slice(0, 19);
   const [a, b] = leftSecond === rightSecond
-    ? [fractionOf(left), fractionOf(right)]
+    ? [microsecondDigits(left), microsecondDigits(right)]
     : [leftSecond, rightSecond];
   return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -1,8 +1,8 @@
 import { writeJson } from "./exact_json.ts";
 
 /**
- * Yields the JSON of a value in parts. Their concatenation equals the result of {@link writeJson}.
- * A value without nested objects is one part, because a part for each member would be several times
+ * Yields the JSON of a value in parts, which together equal the result of {@link writeJson}. A
+ * value without nested objects is one part, because a part for each member would be several times
  * slower.
  */
 export function jsonParts(value: unknown): Iterable<string> {

@@ -48,7 +48,7 @@ export interface ValueRules {
 }
 
 /** The rules of a column that accepts every value of its kind. */
-export const anyValue: ValueRules = Object.freeze({
+export const unrestrictedRules: ValueRules = Object.freeze({
   enumValues: null,
   precision: null,
   scale: null,

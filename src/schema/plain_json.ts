@@ -1,5 +1,5 @@
 /** The limits for each line of newline-delimited JSON. */
-export interface PlainLimits {
+export interface PlainJsonLimits {
   /** Maximum number of arrays and objects in a line, which also limits the nesting depth. */
   readonly levels: number;
   /** Maximum number of colons in a line, which also limits the number of members. */
@@ -10,7 +10,7 @@ export interface PlainLimits {
  * Returns true if `JSON.parse` reads each line of UTF-8 exactly, and no line exceeds the limits.
  * Each byte is examined once, so the check is not exact. False means that the result is unknown.
  */
-export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): boolean {
+export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainJsonLimits): boolean {
   let digits = 0;
   let opened = 0;
   let named = 0;
@@ -49,7 +49,7 @@ export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): 
   return true;
 }
 
-/** Maximum digits of a number, without the point. A double represents fewer digits exactly. */
+/** Maximum digits of a number, without the point. Doubles represent so many digits exactly. */
 const maxDigits = 15;
 
 const quote = 34;

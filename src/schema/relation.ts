@@ -1,4 +1,4 @@
-import { kindFacts } from "./kinds/kind_facts.ts";
+import { kindProperties } from "./kinds/kind_properties.ts";
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
 
 /** A relation from rows of one table to rows of another, directly or through a link table. */
@@ -20,9 +20,9 @@ export interface Relation {
 }
 
 /**
- * One step of a relation, from a row to the related rows of `table`. In each pair of columns, both
- * rows must have equal values. If the starting row has NULL in one of these columns, it has no
- * related row.
+ * One step of a relation, from a row to related rows of `table`. Both rows must have equal values
+ * in each pair of columns. If the starting row has NULL in one of these columns, it has no related
+ * row.
  */
 export interface RelationStep {
   /** The table to which the step leads. */
@@ -55,17 +55,9 @@ function reversedPair({ own, other }: ColumnPair): ColumnPair {
   return { own: other, other: own };
 }
 
-/**
- * Creates a relation step. It leads from a row to the rows of `table` that have equal values in all
- * pairs of columns.
- */
+/** Creates a relation step to the rows of `table` that have equal values in all column pairs. */
 export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep {
-  return {
-    table,
-    pairs,
-    own: pairs.map(({ own }) => own),
-    other: pairs.map(({ other }) => other),
-  };
+  return { table, pairs, own: pairs.map(({ own }) => own), other: pairs.map(({ other }) => other) };
 }
 
 /** The relations of one resource, by name. */
@@ -74,10 +66,10 @@ export type Relations = ReadonlyMap<string, Relation>;
 /** Returns true if a relation can compare two columns exactly. */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
   // A SQLite column of ambiguous type can be compared with numbers and with strings.
-  if (isAny(own)) return isAny(other) || anyFamilies.has(kindFacts[other.kind].family);
-  if (isAny(other)) return anyFamilies.has(kindFacts[own.kind].family);
-  const family = kindFacts[own.kind].family;
-  if (family === null || family !== kindFacts[other.kind].family) return false;
+  if (isAny(own)) return isAny(other) || anyFamilies.has(kindProperties[other.kind].family);
+  if (isAny(other)) return anyFamilies.has(kindProperties[own.kind].family);
+  const family = kindProperties[own.kind].family;
+  if (family === null || family !== kindProperties[other.kind].family) return false;
   // Only the database can compare values of a database type, and only with the same type.
   if (own.databaseType?.sqlName !== other.databaseType?.sqlName) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;

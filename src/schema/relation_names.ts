@@ -1,5 +1,5 @@
 /** A foreign key with its two tables, from which the name of a relation is derived. */
-export interface NamedKey {
+export interface ForeignKeyNames {
   /** The names of the referencing columns. */
   readonly columns: readonly string[];
   /** The names of the referenced columns. */
@@ -13,11 +13,8 @@ export interface NamedKey {
 /** Candidate names for one relation, best first. The first name that is free is used. */
 export type NameChoices = readonly string[];
 
-/**
- * Returns candidate names for the relation to the row that a foreign key references, such as
- * `billing_address`.
- */
-export function namesToOne(key: NamedKey): NameChoices {
+/** Returns candidate names for the relation to a referenced row, such as `billing_address`. */
+export function namesToOne(key: ForeignKeyNames): NameChoices {
   const role = roleOf(key);
   const target = singular(key.to);
   const leading = (start: string) =>
@@ -31,17 +28,17 @@ export function namesToOne(key: NamedKey): NameChoices {
  * Returns candidate names for the relation to the rows whose foreign key references a row, such as
  * `orders`. If several foreign keys exist, a candidate is `orders_by_billing_address`.
  */
-export function namesToMany(key: NamedKey): NameChoices {
+export function namesToMany(key: ForeignKeyNames): NameChoices {
   const { from, columns } = key;
   return [from, joined(key, from, "by", roleOf(key)), joined(key, from, "by", columns.join("_"))];
 }
 
 /**
  * Returns true if a foreign key is named after the referenced table. For `languages`, this is true
- * for `language_id`, but not for `original_language_id`. The relation can then have the name of the
+ * for `language_id`, but not for `original_language_id`. The relation can then be named after the
  * table.
  */
-export function isPlainKey(key: NamedKey): boolean {
+export function isNamedAfterTable(key: ForeignKeyNames): boolean {
   const role = letters(singular(roleOf(key)));
   const target = letters(singular(key.to));
   return role === target || (role.length > 2 && target.endsWith(role));
@@ -51,7 +48,7 @@ export function isPlainKey(key: NamedKey): boolean {
  * Returns candidate names for the relation through a link table, such as `tracks`. In a link
  * between rows of one table, the column name comes first, such as `followee`.
  */
-export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
+export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameChoices {
   const role = roleOf(far);
   return [
     near.to === far.to ? role : far.to,
@@ -97,7 +94,7 @@ function writable(name: string): string {
  * `tenant_id` in `(tenant_id, author_id)` to `(tenant_id, id)`. If not exactly one column remains,
  * the role is the name of the table.
  */
-function roleOf({ columns, references, to }: NamedKey): string {
+function roleOf({ columns, references, to }: ForeignKeyNames): string {
   const telling = columns.length === 1
     ? columns
     : columns.filter((column, index) => column !== references[index]);
@@ -126,7 +123,7 @@ const endsInPreposition =
   /(?:_|\b)(?:by|to|of|for|from|in|at|on|with)$|(?:By|To|Of|For|From|In|At|On|With)$/;
 
 /** Joins words in the spelling of the foreign key's names: `team_by_lead` or `TeamByLead`. */
-function joined({ columns, from, to }: NamedKey, ...words: readonly string[]): string {
+function joined({ columns, from, to }: ForeignKeyNames, ...words: readonly string[]): string {
   const names = [...columns, from, to];
   const isSnake = names.some((name) => name.includes("_")) ||
     !names.some((name) => /\p{Lu}/u.test(name));

@@ -16,7 +16,7 @@ export function asksForSafeNumbers(header: string): boolean {
 /**
  * Returns the safe form of a column's value. All integers of a column with `isWide` become strings
  * of digits, and so do other numbers that no double can represent. Documents become {@link
- * safeDocument}. In an `any` column, such integers are marked as in documents, because a string is
+ * safeDocument}. In an `any` column, these numbers are marked as in documents, because a string is
  * a different value. Keys become {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
@@ -44,7 +44,7 @@ export function safeDocument(value: unknown): unknown {
   return isMarked(value) ? { [mark]: safe } : safe;
 }
 
-/** Returns the safe form of a computed value. Inexact numbers become strings of digits. */
+/** Returns the safe form of a computed value. Numbers that a double would round become strings. */
 export function safeOutput(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null || "toJSON" in value) return value;
@@ -65,7 +65,7 @@ export function fromSafeBody(value: unknown): unknown {
 }
 
 /** Converts a number in the form of {@link safeDocument} to a number, bigint or `ExactNumber`. */
-export function fromMark(value: unknown): unknown {
+export function parseSafeNumber(value: unknown): unknown {
   return isMarked(value) ? fromSafeBody(value) : value;
 }
 

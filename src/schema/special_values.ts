@@ -1,4 +1,4 @@
-import { kindFacts } from "./kinds/kind_facts.ts";
+import { kindProperties } from "./kinds/kind_properties.ts";
 import type { ColumnKind } from "./kind.ts";
 
 /**
@@ -7,5 +7,5 @@ import type { ColumnKind } from "./kind.ts";
  * compare with such a value. A body may only repeat the value that the row already has.
  */
 export function isSpecialValue(text: string, kind: ColumnKind): boolean {
-  return kindFacts[kind].special?.test(text) === true;
+  return kindProperties[kind].special?.test(text) === true;
 }

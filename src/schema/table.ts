@@ -1,4 +1,4 @@
-import { isWhole } from "./kinds/kind_facts.ts";
+import { isWhole } from "./kinds/kind_properties.ts";
 import { showValue } from "../problem/show_value.ts";
 import type { ColumnBuilder, ColumnDeclaration } from "./column_builder.ts";
 import {
@@ -12,14 +12,19 @@ import {
 import { InvalidValue } from "./kind.ts";
 import { kinds } from "./kind_of.ts";
 import type { ForeignKeyActions } from "./table_constraints.ts";
-import { type DescribedParts, describeParts, noParts, type TablePart } from "./table_part.ts";
+import {
+  type DeclaredConstraints,
+  describeConstraints,
+  noConstraints,
+  type TablePart,
+} from "./table_part.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
   type ColumnReference,
   createTableInfo,
   type ForeignKey,
-  ownTimestamps,
+  serviceTimestampFormat,
   type TableInfo,
 } from "./table_info.ts";
 
@@ -133,7 +138,7 @@ export function table<Name extends string, C extends ColumnBuilders>(
   columns: C,
   parts: (table: Table<Name, SelectRow<C>, InsertRow<C>>) => readonly TablePart[] = () => [],
 ): Table<Name, SelectRow<C>, InsertRow<C>> {
-  let described = noParts;
+  let described = noConstraints;
   const { info, referencing } = describeTable(name, columns, () => described);
   // The object has no prototype, so a column may be called `constructor` or `toString`.
   const result: Record<string | symbol, unknown> = Object.create(null);
@@ -143,7 +148,7 @@ export function table<Name extends string, C extends ColumnBuilders>(
   }
   // The loop has set all columns, which TypeScript cannot verify. Phantom members are only types.
   const declared = Object.freeze(result) as unknown as Table<Name, SelectRow<C>, InsertRow<C>>;
-  described = describeParts(info, listOf(name, parts(declared)), referencing);
+  described = describeConstraints(info, listOf(name, parts(declared)), referencing);
   return declared;
 }
 
@@ -162,7 +167,7 @@ interface DescribedTable {
 function describeTable(
   name: string,
   columns: ColumnBuilders,
-  parts: () => DescribedParts,
+  parts: () => DeclaredConstraints,
 ): DescribedTable {
   const declarations = Object.entries(columns).map(([property, builder]) =>
     [property, declarationOf(`${name}.${property}`, builder)] as const
@@ -224,8 +229,7 @@ function declarationOf(column: string, builder: unknown): ColumnDeclaration {
 
 /** Marks a single integer key as generated, as engines do, unless it is a foreign key. */
 function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
-  const isGenerated = column.primaryKey && keyLength === 1 &&
-    isWhole(column) &&
+  const isGenerated = column.primaryKey && keyLength === 1 && isWhole(column) &&
     column.default === null && column.references === null;
   return isGenerated ? { ...column, default: { kind: "database", sql: null } } : column;
 }
@@ -245,7 +249,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     unknownTarget: false,
     varies: false,
     isWide: false,
-    timestampFormat: ownTimestamps,
+    timestampFormat: serviceTimestampFormat,
     // The getter resolves the target on first access, because it may be declared later.
     get references() {
       return reference ??= target && resolveReference(`${table}.${name}`, target);

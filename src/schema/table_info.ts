@@ -1,4 +1,4 @@
-import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
+import { type ColumnKind, unrestrictedRules, type ValueRules } from "./kind.ts";
 import type { CheckInfo, ForeignKeyActions, IndexInfo } from "./table_constraints.ts";
 
 /** The source of a value that a new row omits. */
@@ -13,7 +13,7 @@ export type ColumnDefault =
 
 /**
  * The format of the timestamps in one column of an existing SQLite table. Tables that the service
- * creates use {@link ownTimestamps}. The service detects the format once from stored rows, and then
+ * creates use {@link serviceTimestampFormat}. The service detects the format once from stored rows, and then
  * reads, binds and writes values in this format.
  *
  * The strings are in UTC. `.fff` is three digits, or six if the microseconds need them. `[.fff]` is
@@ -28,7 +28,7 @@ export type TimestampFormat =
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
 /** The timestamp format in the service's tables. The width is fixed, so strings sort by time. */
-export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
+export const serviceTimestampFormat: TimestampText = "dateTtime.ffffffZ";
 
 /**
  * A database type that no column kind represents, such as `inet`, an enum or an array. The column's
@@ -99,10 +99,7 @@ export interface ColumnInfo extends ValueRules {
   readonly generated: boolean;
   /** The SQL expression of a generated column, or null for other columns and if it is unknown. */
   readonly generatedSql: string | null;
-  /**
-   * The event at which the service sets the column to the current time, or null for never. Bodies
-   * cannot set the column.
-   */
+  /** The event at which only the service sets the column, to the current time. Null for never. */
   readonly writeTimestamp: "created" | "updated" | null;
   /** Returns the column's value for updates that do not set it, as Drizzle's `$onUpdate` does. */
   readonly onUpdate?: () => unknown;
@@ -136,16 +133,13 @@ export interface ColumnInfo extends ValueRules {
   readonly isWide: boolean;
   /** The format of the column's timestamps in a database without a timestamp type. */
   readonly timestampFormat: TimestampFormat;
-  /**
-   * True if the column may be an expression of a view. Its value may then differ between two
-   * statements although nothing was written.
-   */
+  /** True if the column may be an expression of a view, whose value can change without a write. */
   readonly varies: boolean;
 }
 
 /** The description of a nullable column without constraints, in a table of the service. */
 export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.freeze({
-  ...anyValue,
+  ...unrestrictedRules,
   notNull: false,
   primaryKey: false,
   unique: false,
@@ -159,7 +153,7 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   looseCollation: false,
   unknownTarget: false,
   isWide: false,
-  timestampFormat: ownTimestamps,
+  timestampFormat: serviceTimestampFormat,
   varies: false,
 });
 
@@ -227,10 +221,7 @@ export interface TableInfo {
   readonly foreignKeys: readonly ForeignKey[];
   /** The indexes of the table, except the indexes of the key and of `uniques`. */
   readonly indexes: readonly IndexInfo[];
-  /**
-   * Sets of columns, by database name, that must be unique together. Excludes the key and columns
-   * that are `unique` alone.
-   */
+  /** Sets of columns that must be unique together, by database name, except for the primary key. */
   readonly uniques: readonly (readonly string[])[];
   /** The check constraints of the table, in addition to the rules of single columns. */
   readonly checks: readonly CheckInfo[];
@@ -249,10 +240,7 @@ export interface TableInfo {
   readonly refreshLabels: (() => Promise<boolean>) | null;
 }
 
-/**
- * An in-process row of a described table, by column name. It has the values of JSON responses, and
- * the values of hidden columns.
- */
+/** An in-process row of a table, by column name: the values of responses and of hidden columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The arguments from which {@link createTableInfo} creates a description. */

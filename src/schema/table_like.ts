@@ -17,14 +17,14 @@ export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table")
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
 /**
- * The name of a table that the compiler does not know, such as an introspected table. The compiler
+ * The name of a table that TypeScript does not know, such as an introspected table. The compiler
  * accepts its columns for each table. The service checks the columns at its start.
  */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
 
-/** True if the compiler does not know a name: its type is `any`, or any string. */
+/** True if TypeScript does not know a name: its type is `any`, or any string. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**
@@ -52,8 +52,7 @@ export interface TableLike<Select, Insert, Name = AnyTable> {
 }
 
 /**
- * The type of a column's value in requests and responses. The dates, big integers and bytes of
- * Drizzle tables become strings.
+ * The type of a value in requests and responses. Drizzle's dates, bigints and bytes are strings.
  */
 export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
   : T extends readonly (infer Item)[] ? unknown extends Item ? T

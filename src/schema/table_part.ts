@@ -31,14 +31,14 @@ export interface ForeignKeyPart {
 }
 
 /** The indexes, constraints and foreign keys that a table's third argument declares. */
-export interface DescribedParts
+export interface DeclaredConstraints
   extends Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName"> {
   /** Functions that return the foreign keys, because a referenced table may be declared later. */
   readonly foreignKeys: readonly (() => ForeignKey)[];
 }
 
 /** The parts of a table whose declaration has no third argument. */
-export const noParts: DescribedParts = {
+export const noConstraints: DeclaredConstraints = {
   ...{ indexes: [], uniques: [], checks: [], foreignKeys: [], formerName: null },
 };
 
@@ -48,11 +48,11 @@ export const noParts: DescribedParts = {
  * each delete of a referenced row would read the whole table. `referencing` are the columns with
  * single-column foreign keys. Throws an Error for a column of another table.
  */
-export function describeParts(
+export function describeConstraints(
   table: TableInfo,
   parts: readonly TablePart[],
   referencing: readonly string[],
-): DescribedParts {
+): DeclaredConstraints {
   const indexes: IndexInfo[] = [];
   const uniques: (readonly string[])[] = [];
   const checks: CheckInfo[] = [];
@@ -81,10 +81,7 @@ export function describeParts(
 
 const suffixes = { index: "idx", unique: "key" } as const;
 
-function ownColumns(
-  columns: readonly ColumnLike<unknown>[],
-  table: TableInfo,
-): readonly string[] {
+function ownColumns(columns: readonly ColumnLike<unknown>[], table: TableInfo): readonly string[] {
   return columns.map((column) => {
     const { dbName } = columnInfoOf(column);
     const owner = tableInfoOf(column);

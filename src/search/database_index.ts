@@ -3,7 +3,7 @@ import type { Key } from "../plan/key.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, type SqlValue, toStatement } from "../sql/fragment.ts";
-import { markFilled, prepareShape } from "./index_shapes.ts";
+import { markFilled, prepareIndexTables } from "./index_shapes.ts";
 import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./search_adapter.ts";
 import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
@@ -20,12 +20,12 @@ export interface DocumentTable {
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /** Returns a SELECT of the matching documents, as {@link LocalIndex.matches} does. */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
-  /** Returns a SELECT of at most `most` keys in index order, after a key or from the start. */
+  /** Returns a SELECT of at most `most` keys in their order in the index, after a key if given. */
   keysAfter(after: Key | null, most: number): Fragment;
 }
 
 /** The name of an index, its tables, and the function that finds words to highlight. */
-export interface DatabaseIndexParts {
+export interface DatabaseIndexDependencies {
   readonly name: string;
   readonly documents: DocumentTable;
   readonly matchWords: WordMatcher;
@@ -42,7 +42,7 @@ export class DatabaseIndex implements IndexBackend {
   readonly #name: string;
   readonly #documents: DocumentTable;
 
-  constructor(index: IndexDescription, parts: DatabaseIndexParts) {
+  constructor(index: IndexDescription, parts: DatabaseIndexDependencies) {
     const { name, documents, matchWords, validate } = parts;
     this.#index = index;
     this.#name = name;
@@ -54,7 +54,7 @@ export class DatabaseIndex implements IndexBackend {
 
   prepare(): Promise<{ isFilled: boolean }> {
     const { shape, creation } = this.#documents;
-    return prepareShape(this.#index.driver, { name: this.#name, shape, creation });
+    return prepareIndexTables(this.#index.driver, { name: this.#name, shape, creation });
   }
 
   markFilled(): Promise<void> {

@@ -55,7 +55,7 @@ export async function fillIndex(
 }
 
 /** Removes the documents of rows that no longer exist or are marked deleted. */
-export async function removeGone(table: IndexedTable): Promise<void> {
+export async function removeMissingDocuments(table: IndexedTable): Promise<void> {
   const { index, backend } = table;
   for (let after: Key | null = null;;) {
     const keys: readonly Key[] = await backend.keys(after, rowsPerPage);

@@ -6,7 +6,7 @@ import type { SearchPlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import { type Fragment, sql } from "../sql/fragment.ts";
 import { matchRankColumn } from "../sql/match_names.ts";
-import { candidateRows } from "./candidate_rows.ts";
+import { selectCandidateKeys } from "./select_candidate_keys.ts";
 import { type IndexBackend, maxWithin } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
@@ -68,10 +68,7 @@ export async function findCandidates(
   return unique([found], searched.index);
 }
 
-/**
- * Maximum number of rows that a search engine may find within the scope. All found rows are looked
- * up before paging, so that totals are exact.
- */
+/** Maximum number of found rows in scope. All are looked up before paging, for exact totals. */
 const maxCandidates = 100_000;
 
 async function* pagesOf(
@@ -112,7 +109,7 @@ function keepReadable(
   reads: SearchedReads,
 ): Promise<readonly Key[]> {
   const { table, reader } = searched.index;
-  return readable(candidateRows(keys, table, reader.dialect), keys.length, searched, reads);
+  return readable(selectCandidateKeys(keys, table, reader.dialect), keys.length, searched, reads);
 }
 
 /** Returns the keys of the documents whose rows match the scope and the filter. */

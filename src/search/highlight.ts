@@ -2,7 +2,7 @@ import { locateWords } from "./words.ts";
 
 /** Maximum length of strings that are highlighted without an excerpt, in characters. */
 const maxWhole = 300;
-/** The characters before and after a match in the excerpt of a longer string. */
+/** The number of characters before and after a match in the excerpt of a longer string. */
 const around = 80;
 const maxFragments = 5;
 

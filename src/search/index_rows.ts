@@ -36,7 +36,7 @@ export async function indexRows(
 }
 
 /** Returns the index changes for rows that an open transaction has written. */
-export async function changesWithin(
+export async function indexChangesInTransaction(
   { index, versions }: IndexedTable,
   keys: readonly Key[],
   connection: Connection,

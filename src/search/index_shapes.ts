@@ -3,7 +3,7 @@ import { engineOf } from "../db/engine/engine_of.ts";
 import { rawSql, sql, toStatement } from "../sql/fragment.ts";
 
 /** The name, the format and the creation statements of an index. */
-export interface ShapedIndex {
+export interface IndexCreation {
   readonly name: string;
   readonly shape: string;
   /** The statements that drop and create the tables of the index. */
@@ -17,9 +17,9 @@ const shapes = rawSql('"_service_search"');
  * Creates the tables of an index. Replaces tables of another format, because they may contain words
  * of columns that are hidden now. Returns true if all rows are already indexed.
  */
-export async function prepareShape(
+export async function prepareIndexTables(
   driver: Driver,
-  { name, shape, creation }: ShapedIndex,
+  { name, shape, creation }: IndexCreation,
 ): Promise<{ readonly isFilled: boolean }> {
   const { placeholder } = driver.dialect;
   const { searchLock } = engineOf(driver).catalog;

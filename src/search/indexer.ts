@@ -5,9 +5,9 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 
 /**
  * Keeps one index up to date with the writes of the service. The indexer receives only keys and
- * reads the rows itself, so the state of the caller's rows does not matter. Failures of the indexer
- * never fail a write, because no function throws or rejects. One indexer serves all writes of a
- * table concurrently.
+ * reads the rows itself, so the caller's rows may be outdated. Failures of the indexer never fail a
+ * write, because no function throws or rejects. One indexer serves all writes of a table
+ * concurrently.
  */
 export interface Indexer {
   /** True if {@link beforeCommit} needs a transaction, even for a write of one statement. */

@@ -3,7 +3,7 @@ import type { Connection } from "../db/driver.ts";
 import { formatKey, type Key } from "../plan/key.ts";
 import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
-import { changesWithin, indexRows } from "./index_rows.ts";
+import { indexChangesInTransaction, indexRows } from "./index_rows.ts";
 import type { Indexer, PendingIndexing } from "./indexer.ts";
 import type { LocalIndex } from "./search_adapter.ts";
 import type { OpenIndex } from "./open_index.ts";
@@ -58,21 +58,21 @@ export class InlineIndexer implements Indexer {
   ): Promise<PendingIndexing> {
     try {
       const write = async () =>
-        await local.write(await changesWithin(this.#open, keys, connection, rows), connection);
+        await local.write(
+          await indexChangesInTransaction(this.#open, keys, connection, rows),
+          connection,
+        );
       if (local.needsSavepoint) await inSavepoint(connection, "service_search", write);
       else await write();
       return nothingLeft;
     } catch {
-      // By contract a failing index does not fail the write. A second failure is only reported.
+      // A failing index must not fail the write. A second failure is only reported.
       return this.#afterwards(keys, 1);
     }
   }
 
   #afterwards(keys: readonly Key[], tries: number): PendingIndexing {
-    return {
-      committed: () => this.#index(keys, tries),
-      failed() {},
-    };
+    return { committed: () => this.#index(keys, tries), failed() {} };
   }
 
   async #index(keys: readonly Key[], tries: number): Promise<void> {

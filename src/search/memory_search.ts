@@ -84,7 +84,7 @@ class MemoryIndex implements IndexBackend {
       const score = this.#score(texts, phrases);
       if (score > 0) found.push({ key, score });
     }
-    // The order of two documents must not depend on the other searched documents.
+    // The order of two documents must not depend on any third document.
     const idOf = ({ key }: { readonly key: Key }) => keyId(key, this.#table);
     found.sort((left, right) => right.score - left.score || (idOf(left) < idOf(right) ? -1 : 1));
     yield* chunksOf(found.map(({ key }) => key), pageSize);
@@ -131,7 +131,7 @@ class MemoryIndex implements IndexBackend {
     }
   }
 
-  /** Returns how often the terms occur in the fields, weighted. Returns 0 if a term is missing. */
+  /** Returns the weighted number of matches of the terms in the fields. 0 if a term is missing. */
   #score(texts: readonly string[], phrases: readonly string[]): number {
     let score = 0;
     for (const phrase of phrases) {

@@ -4,11 +4,11 @@ import { deadline } from "../runtime/deadline.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Fragment } from "../sql/fragment.ts";
-import { candidateRows } from "./candidate_rows.ts";
-import { fillIndex, type FillOptions, removeGone } from "./fill_index.ts";
+import { selectCandidateKeys } from "./select_candidate_keys.ts";
+import { fillIndex, type FillOptions, removeMissingDocuments } from "./fill_index.ts";
 import { findCandidates, type SearchedReads } from "./find_candidates.ts";
 import type { IndexedTable } from "./index_rows.ts";
-import { fewInScope, type IndexedRows, indexedRows } from "./rows_in_scope.ts";
+import { indexedAlternatives, type IndexedComparisons, keysInSmallScope } from "./rows_in_scope.ts";
 import type { IndexBackend } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
@@ -24,8 +24,9 @@ export interface OpenIndexOptions {
 }
 
 /**
- * An index that the app searches and writes to. After the start, the index is prepared and filled
- * in the background, with retries. Until then, a search waits briefly, and then fails with a 503.
+ * An index that the app searches and writes to. After the start, the app creates and fills the
+ * index in the background, with retries. Until then, a search waits briefly, and then fails with a
+ * 503.
  */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
@@ -34,10 +35,7 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /**
-   * Promises that resolve when the index is prepared and filled. After a failure, new promises
-   * replace these promises.
-   */
+  /** Promises for the prepared and the filled index. New promises replace them after a failure. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
@@ -84,17 +82,14 @@ export class OpenIndex implements IndexedTable {
     await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#prepared.promise);
   }
 
-  /**
-   * Removes the documents of missing rows, and indexes every row again. Creates the index again if
-   * the engine has lost it.
-   */
+  /** Removes documents of missing rows, and indexes every row again. Creates a lost index again. */
   async refill(options: FillOptions): Promise<void> {
     await this.prepared();
     await this.#work;
     const { isFilled } = await this.backend.prepare();
     if (!isFilled && this.#isFilledAtStart) this.#unfill("prepared");
     try {
-      await removeGone(this);
+      await removeMissingDocuments(this);
       await fillIndex(this, options);
     } catch (error) {
       if (!this.isFilled) this.#beginAgain();
@@ -120,7 +115,7 @@ export class OpenIndex implements IndexedTable {
    */
   matches(query: SearchQuery, reads: SearchedReads): MaybePromise<Fragment> {
     const { local } = this.backend;
-    const choices = indexedRows(reads.scope, this.index.isIndexed);
+    const choices = indexedAlternatives(reads.scope, this.index.isIndexed);
     return this.isFilled && local !== null && choices.length === 0
       ? local.matches(query, null)
       : this.#matches(query, reads, choices);
@@ -138,14 +133,14 @@ export class OpenIndex implements IndexedTable {
   async #matches(
     query: SearchQuery,
     reads: SearchedReads,
-    choices: readonly IndexedRows[],
+    choices: readonly IndexedComparisons[],
   ): Promise<Fragment> {
     const { index, backend } = this;
     await this.#waitUntilFilled();
-    const few = await fewInScope(choices, index, reads.connection);
+    const few = await keysInSmallScope(choices, index, reads.connection);
     if (backend.local !== null) return backend.local.matches(query, few);
     const keys = await this.#candidates(query, reads, few);
-    return candidateRows(keys, index.table, index.driver.dialect);
+    return selectCandidateKeys(keys, index.table, index.driver.dialect);
   }
 
   async #candidates(

@@ -7,17 +7,17 @@ import { matchKeyColumn } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
 /** Comparisons that database indexes support. Each comparison finds some rows of a scope. */
-export type IndexedRows = readonly Comparison[];
+export type IndexedComparisons = readonly Comparison[];
 
 /**
  * Returns alternative lists of comparisons that indexes of the database support. The comparisons of
  * each list together find all rows in scope, and possibly more rows. If the indexes cannot find all
  * rows in scope, the result is empty.
  */
-export function indexedRows(
+export function indexedAlternatives(
   scope: Filter,
   isIndexed: (column: ColumnInfo) => boolean,
-): readonly IndexedRows[] {
+): readonly IndexedComparisons[] {
   switch (scope.kind) {
     case "compare": {
       const { column, operator, path } = scope;
@@ -25,9 +25,9 @@ export function indexedRows(
       return path === undefined && isEquality && isIndexed(column) ? [[scope]] : [];
     }
     case "and":
-      return scope.terms.flatMap((term) => indexedRows(term, isIndexed));
+      return scope.terms.flatMap((term) => indexedAlternatives(term, isIndexed));
     case "or": {
-      const parts = scope.terms.map((term) => indexedRows(term, isIndexed)[0]);
+      const parts = scope.terms.map((term) => indexedAlternatives(term, isIndexed)[0]);
       const led = parts.filter((part) => part !== undefined);
       return led.length === parts.length ? [led.flat()] : [];
     }
@@ -41,12 +41,12 @@ export function indexedRows(
  * Returns null if each alternative finds more rows than {@link fewRows}. A search that starts with
  * these keys examines no rows of other users, even if many such rows contain the words.
  */
-export async function fewInScope(
-  choices: readonly IndexedRows[],
+export async function keysInSmallScope(
+  choices: readonly IndexedComparisons[],
   { table, reader: { dialect } }: SearchIndex,
   connection: Connection,
 ): Promise<Fragment | null> {
-  const selects = (comparisons: IndexedRows, selected: Fragment) =>
+  const selects = (comparisons: IndexedComparisons, selected: Fragment) =>
     comparisons.map(({ column, operator, values }) => {
       const condition = dialect.selective(operator.toSql(column, values, dialect));
       return sql`SELECT ${selected} FROM ${tableName(table)} WHERE ${condition}`;

@@ -43,13 +43,12 @@ export interface IndexChange {
 /** The implementation of one search index by an engine. */
 export interface IndexBackend {
   /**
-   * Creates the index, or whatever is missing of it. Returns true if the index already contains the
-   * rows of its table. Returns false if the index is new, has another format, or was lost with the
-   * process.
+   * Creates the index, or its missing parts. Returns true if the index already contains the rows of
+   * its table. Returns false if the index is new, has another format, or was lost with the process.
    */
   prepare(): Promise<{ readonly isFilled: boolean }>;
   /**
-   * Rejects if the engine can never have the index, for example because of an unknown option. Then
+   * Rejects if the engine cannot support the index, for example because of an unknown option. Then
    * the app does not start. The function is called once, before {@link prepare}. Absent if there is
    * nothing to check.
    */
@@ -65,10 +64,10 @@ export interface IndexBackend {
   /** Records that all rows were indexed. The next {@link prepare} then finds the index filled. */
   markFilled(): Promise<void>;
   /**
-   * Writes the changes, each with its version. Changes with an older version are dropped without an
-   * error. Of two changes of a document, the last one counts. Rejects if any change may be missing.
-   * The caller then repeats all changes. With `isAwaited`, a search after the write must find the
-   * changes.
+   * Writes the changes, each with its version. If the index has a newer version of the document, a
+   * change is dropped without an error. Of two changes of a document, the last one counts. Rejects
+   * if any change may be missing. The caller then repeats all changes. With `isAwaited`, a search
+   * after the write must find the changes.
    */
   write(changes: readonly IndexChange[], options: WriteOptions): Promise<void>;
   /**
@@ -81,7 +80,7 @@ export interface IndexBackend {
     within: readonly Key[] | null,
     signal: AbortSignal,
   ): AsyncIterable<readonly Key[]>;
-  /** Returns at most `most` keys in index order, after the key `after` or from the start. */
+  /** Returns at most `most` keys in their order in the index, after the key `after` if given. */
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
   /** The functions of an index in the table's own database, or null for an index elsewhere. */
   readonly local: LocalIndex | null;

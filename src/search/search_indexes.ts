@@ -81,10 +81,7 @@ export class SearchIndexes {
     return open;
   }
 
-  /**
-   * Returns the indexers of a table, of all resources that serve the table. Indexers that are
-   * opened later are added to the list.
-   */
+  /** Returns the indexers of a table. Indexers that are opened later are added to the list. */
   indexersOf(driver: Driver, table: TableInfo): readonly Indexer[] {
     return this.#listOf(driver, table);
   }
@@ -96,7 +93,7 @@ export class SearchIndexes {
   async start(): Promise<void> {
     await Promise.all(this.#open.map(({ backend }) =>
       backend.validate?.().catch((error) => {
-        // By contract the service starts even if it cannot reach a database.
+        // The service starts even if it cannot reach a database.
         if (!(error instanceof DatabaseError)) throw error;
       })
     ));

@@ -2,10 +2,9 @@ import type { Clock } from "../runtime/runtime.ts";
 
 /**
  * Creates the versions of index changes. Versions increase with time, and strictly within one
- * process. Versions are drawn before the row is read, so the greatest version of a document belongs
- * to the latest state. The last writer of the row draws its version after the commit, and any later
- * version precedes a later read. Between processes this depends on synchronized clocks. A sweep
- * with a later version repairs the resulting differences.
+ * process. A version is drawn before its row is read. The last writer of a row draws a version
+ * after the commit. Any greater version is drawn even later, so its read returns the latest row.
+ * Between processes this depends on synchronized clocks. A sweep repairs the differences.
  */
 export class SearchVersions {
   readonly #clock: Clock;

@@ -38,7 +38,7 @@ function hasErrorHandler(routes: ForeignHono): boolean {
 }
 
 /** Returns the routers for authentication. Throws a plain Error for a resource at their path. */
-export function routersOf(
+export function authRoutersOf(
   given: readonly { readonly routes?: Router | undefined }[],
   { basePath }: { readonly basePath: string },
   table: RouteTable,

@@ -9,7 +9,7 @@ export interface CorsOptions {
   readonly origin: string | readonly string[];
   /** True to allow cookies. Not allowed together with `*`. */
   readonly credentials?: boolean | undefined;
-  /** The time for which a browser may cache the permission, in seconds. Default: 600. */
+  /** The time for which a browser may cache a preflight response, in seconds. Default: 600. */
   readonly maxAge?: number | undefined;
 }
 
@@ -24,7 +24,7 @@ const members = {
 } satisfies Described<CorsOptions>;
 
 /** The description of the option `cors`. */
-export const corsOption = either(flag(), group(members)).default(false);
+export const corsOptionDescription = either(flag(), group(members)).default(false);
 
 /** Returns true for an origin as browsers send it: in lower case, without a path or slash. */
 function isOrigin(given: unknown): boolean {
@@ -32,15 +32,12 @@ function isOrigin(given: unknown): boolean {
   return typeof given === "string" && (URL.parse(given)?.origin === given || isOpaque(given));
 }
 
-/** Returns true for the origin of an extension or app, such as `tauri://localhost`. */
+/** Returns true for the origin of a browser extension or an app, such as `tauri://localhost`. */
 function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
 
-/**
- * Returns the reason why a string is not an origin that browsers send. Returns null for an origin
- * and for a value that is no string.
- */
+/** Returns why a string is no origin that browsers send, or null for an origin or a non-string. */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));

@@ -7,18 +7,12 @@ import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";
 
 /** Returns the response to a thrown error. `prefix` is the path at which the app is mounted. */
-export type Fail = (thrown: unknown, request: Request, prefix: string) => Response;
+export type ErrorResponder = (thrown: unknown, request: Request, prefix: string) => Response;
 
-/**
- * The status for a request whose client has disconnected before the response, as in nginx. The
- * status appears only in metrics, because no client receives it.
- */
+/** The status of a request whose client left before the response, as in nginx. For metrics only. */
 const clientLeftStatus = 499;
 
-/**
- * Returns true if an error only means that the client has disconnected. In this case, the request
- * was not started, waiting was aborted, or the body ended early.
- */
+/** Returns true if an error only means that the client has disconnected. */
 function hasLeft(error: unknown, request: Request): boolean {
   if (error instanceof Error && error.name === "BadResource") return request.bodyUsed;
   const mayBe = error instanceof Problem
@@ -31,14 +25,14 @@ function hasLeft(error: unknown, request: Request): boolean {
 const countedMs = 10_000;
 
 /** Creates the function that converts errors to responses and observes internal errors. */
-export function createFail(
+export function createErrorResponder(
   responder: Responder,
   { observe, clock }: Pick<Runtime, "observe" | "clock">,
-): Fail {
+): ErrorResponder {
   let countedUntil = -Infinity;
   let suppressed = 0;
 
-  /** Observes an error. Only counts refusals, because any client can cause thousands per second. */
+  /** Observes an error. Refusals are only counted: a client can cause thousands per second. */
   function observeFailure(method: string, path: string, error: unknown): void {
     if (!(error instanceof Problem && error.slug === "overloaded")) {
       return observe({ kind: "request_failed", method, path, error });

@@ -18,8 +18,8 @@ import { catching, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";
 import type { Authentication, CountRefusal } from "./authentication.ts";
-import type { Fail } from "./failures.ts";
-import { DirectCaller, preparingContext } from "./request_context.ts";
+import type { ErrorResponder } from "./failures.ts";
+import { DirectCaller, withPreparedContext } from "./request_context.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 import { ResourceHonoRouter, type RouteHandler } from "./resource_hono_router.ts";
 import { RouteHandlers, type RouteHandlersOptions } from "./route_handlers.ts";
@@ -46,7 +46,7 @@ interface ChainOptions {
   readonly authPath: string;
   /** The paths at which a caller with a refused credential is anonymous instead. */
   readonly tolerantPaths: readonly string[];
-  readonly fail: Fail;
+  readonly fail: ErrorResponder;
   readonly limits: BodyLimits;
   readonly clock: Clock;
 }
@@ -105,12 +105,10 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // Hono has removed the body of a HEAD response. A listener would send a length of 0 for null.
+      // Hono has removed the body of a HEAD response. For null, a listener sends a length of 0.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
-      return responder.adopt(
-        isUnknownLength ? new Response(emptyStream(), response) : response,
-      );
+      return responder.adopt(isUnknownLength ? new Response(emptyStream(), response) : response);
     } catch (error) {
       // Hono rethrows values that are not an Error. `adopt` throws for an error response.
       return fail(error, request, mountedAt);
@@ -125,9 +123,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
 /** The statuses of responses that have no body (RFC 9110, 15). */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
-function middlewaresOf(
-  { cors, authentication, middleware }: ChainOptions,
-): readonly Middleware[] {
+function middlewaresOf({ cors, authentication, middleware }: ChainOptions): readonly Middleware[] {
   return [cors, authentication?.authenticate ?? null, ...middleware].filter((one) => one !== null);
 }
 
@@ -179,9 +175,9 @@ function spellings(path: string): readonly string[] {
 function useAll(hono: Hono<AppEnv>, options: ChainOptions): void {
   const { limits, clock, authRoutes, authPath } = options;
   const [first, ...others] = middlewaresOf(options);
-  if (first !== undefined) hono.use("*", preparingContext(first, limits, clock));
+  if (first !== undefined) hono.use("*", withPreparedContext(first, limits, clock));
   else if (authRoutes.length > 0) {
-    hono.use(`${authPath}/*`, preparingContext((_, next) => next(), limits, clock));
+    hono.use(`${authPath}/*`, withPreparedContext((_, next) => next(), limits, clock));
   }
   for (const one of others) hono.use("*", one);
 }

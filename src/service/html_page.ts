@@ -47,10 +47,7 @@ th, td { padding: 0.4rem 1rem 0.4rem 0; border-bottom: 1px solid var(--line); te
 th { color: var(--faint); font-weight: normal }
 `;
 
-/**
- * The Content-Security-Policy of the service's own pages. The policy allows no script, no requests,
- * and one style sheet that a hash identifies.
- */
+/** The Content-Security-Policy of the service's pages: no script, no request, one style sheet. */
 export const pageSecurityPolicy: string = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,

@@ -15,7 +15,7 @@ export function requireOwnMachine(
   const host = (headers.get("host") ?? URL.parse(url)?.host ?? "").toLowerCase();
   const site = headers.get("sec-fetch-site") ?? "none";
   const isOwnSite = site === "none" || site === "same-origin";
-  // These headers contain the page's host, even if a proxy has replaced the Host header.
+  // `Origin` and `Referer` contain the page's host, even if a proxy has replaced `Host`.
   const isElsewhere = [headers.get("origin"), headers.get("referer")]
     .some((page) => page !== null && !isLoopbackHost(URL.parse(page)?.host ?? ""));
   if (!isLoopback(peer) || !isLoopbackHost(host) || !isOwnSite || isElsewhere) {

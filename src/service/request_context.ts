@@ -90,7 +90,7 @@ export class HonoCaller implements Caller {
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null {
     const { req } = this.#context;
     const [form] = Object.keys(req.bodyCache);
-    if (form === undefined) return req.raw.bodyUsed ? Promise.reject(bodyWasConsumed()) : null;
+    if (form === undefined) return req.raw.bodyUsed ? Promise.reject(bodyConsumedError()) : null;
     const bytes = req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
     return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
   }
@@ -101,10 +101,7 @@ export class HonoCaller implements Caller {
   }
 }
 
-/**
- * Throws if the body contains a replacement character and another app has read it as a string. The
- * encoded bytes may differ from the received bytes.
- */
+/** Throws if the body may differ from the received bytes, because another app has decoded it. */
 function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
@@ -130,7 +127,7 @@ function deliveryOf(info: unknown): Promise<unknown> | null {
  * Early headers and parsed bodies then work as Hono documents, although the routes create their own
  * responses and read bytes. An additional middleware would cost each request a promise.
  */
-export function preparingContext(
+export function withPreparedContext(
   first: Middleware,
   limits: BodyLimits,
   clock: Clock,
@@ -146,12 +143,12 @@ export function preparingContext(
 }
 
 /**
- * Keeps headers that middlewares set before `next()`. Hono would add these headers to a foreign
- * response only if `c.res` already existed.
+ * Keeps headers that middlewares set before `next()`. Hono would add these headers to a response
+ * that the context did not create only if `c.res` already existed.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
   // The function is bound. A closure would keep each request's objects until V8's next major
-  // garbage collection, and minor ones took a sixth of the time.
+  // garbage collection, and minor collections took a sixth of the time.
   context.header = setEarlyHeader.bind(null, context, context.header);
 }
 
@@ -189,7 +186,6 @@ class BodyOfContext {
   readonly #clock: Clock;
   #reading: Promise<ArrayBuffer> | null = null;
 
-  /** The constructor reads nothing yet. */
   constructor(request: HonoRequest, limits: BodyLimits, clock: Clock) {
     this.#request = request;
     this.#limits = limits;
@@ -222,7 +218,7 @@ const asOwnProperty = {
 };
 
 async function receive(request: Request, limits: BodyLimits, clock: Clock): Promise<ArrayBuffer> {
-  if (request.bodyUsed) throw bodyWasConsumed();
+  if (request.bodyUsed) throw bodyConsumedError();
   const { buffer, byteOffset, byteLength } = await receiveBody(request, limits, clock);
   return byteLength === buffer.byteLength
     ? buffer
@@ -230,7 +226,7 @@ async function receive(request: Request, limits: BodyLimits, clock: Clock): Prom
 }
 
 /** Returns the error for a middleware that has read the body and left nothing for the routes. */
-export function bodyWasConsumed(): Problem {
+export function bodyConsumedError(): Problem {
   return new Problem(
     "internal-error",
     "A middleware has consumed the body: it must read it by c.req, or from c.req.raw.clone()",
@@ -248,24 +244,21 @@ export interface InnerRequest {
 /** Only this file uses this symbol, so no request from outside can be an inner request. */
 const innerKey = Symbol("inner request");
 
-/**
- * Returns a copy of the listener's description of a connection. The listener's own description
- * disappears when the connection closes.
- */
-export function keptInfo(info: unknown): object {
+/** Copies a listener's description of a connection, which disappears when the connection ends. */
+export function copyConnectionInfo(info: unknown): object {
   const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
   // The members of the listener's object are getters of a class, which a spread does not copy.
   return { ...Object(info), remoteAddr, completed };
 }
 
 /** Returns the description of a connection, with the inner request as an additional member. */
-export function infoOfInner(info: object, inner: InnerRequest): object {
+export function innerRequestInfo(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }
 
-/** Returns the inner request that {@link infoOfInner} has added, or null for any other request. */
+/** Returns the inner request that {@link innerRequestInfo} has added, or null for any other request. */
 export function innerRequestOf(info: unknown): InnerRequest | null {
   if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
-  // The cast is safe: only `infoOfInner` sets this member.
+  // The cast is safe: only `innerRequestInfo` sets this member.
   return info[innerKey] as InnerRequest;
 }

@@ -12,7 +12,7 @@ export type SecurityHeaders = boolean | {
 };
 
 /** The description of the option `securityHeaders`. */
-export const securityHeadersOption = either(
+export const securityHeadersOptionDescription = either(
   flag(),
   group(
     {

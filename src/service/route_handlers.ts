@@ -46,14 +46,13 @@ export interface DirectRequest extends ReceivedRequest {
 
 /**
  * The handlers of an app's routes. Each handler uses the raw path of the request instead of the
- * path that Hono matched. A parent app matches decoded paths, in which reserved segments look like
- * keys.
+ * path that Hono matched. A parent app matches decoded paths, in which a key can look like a
+ * reserved segment.
  */
 export class RouteHandlers {
   readonly #options: RouteHandlersOptions;
   readonly #hasPlainHost: (request: Request) => boolean;
 
-  /** The constructor registers no route. */
   constructor(options: RouteHandlersOptions, hasPlainHost: (request: Request) => boolean) {
     this.#options = options;
     this.#hasPlainHost = hasPlainHost;
@@ -196,10 +195,7 @@ export class RouteHandlers {
     return responder.respond(prefix === "" ? reply : prefixedReply(reply, prefix), method);
   }
 
-  /**
-   * Returns the raw path prefix under which a parent app has mounted this app. The final segments
-   * of the path that belong to this app are removed.
-   */
+  /** Returns the raw path prefix under which a parent app has mounted this app. */
   #routedPrefix(context: Context<AppEnv>): string {
     const routes = matchedRoutes(context);
     const isOwn = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;

@@ -87,11 +87,8 @@ export function createProblemPages(): readonly ServicePage[] {
   ];
 }
 
-/**
- * Requires that no resource has the path of a page. Also refuses a resource that would read the
- * rest of a page's path as a key. Throws a plain Error.
- */
-export function requireFreePages(pages: readonly ServicePage[], { routes }: RouteTable): void {
+/** Throws a plain Error if a page's path belongs to a resource or to a row of a resource. */
+export function requireFreePagePaths(pages: readonly ServicePage[], { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     const page = pages.find(({ path, at }) => at(url, "") !== null || path.startsWith(`${url}/`));
     if (page === undefined) continue;

@@ -132,7 +132,7 @@ function uniqueLine(columns: readonly string[], table: TableInfo): string {
   return `CONSTRAINT ${quoteIdentifier(name)} UNIQUE (${names(columns)})`;
 }
 
-/** Returns the CHECK clauses. On all engines, an unnamed check gets a name from its text. */
+/** Returns the CHECK clauses. On all engines, the name of an unnamed check depends on its text. */
 function checkLines(table: TableInfo, dialect: Dialect): readonly string[] {
   return table.checks.map(({ name, sql }) => {
     const text = conditionSql(sql, dialect);
@@ -163,10 +163,7 @@ function stored(value: unknown, column: ColumnInfo, dialect: Dialect): string {
   return sqlLiteral(dialect.encode(value, column), dialect);
 }
 
-/**
- * Returns a value as SQL text, because DDL has no parameters. The value comes from a declaration
- * and never from a request.
- */
+/** Returns a value of a declaration as SQL text, because DDL has no parameters. */
 export function sqlLiteral(value: SqlValue, dialect: Dialect): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return dialect.definitions.bytesLiteral(bytesToHex(value));

@@ -48,8 +48,7 @@ export interface Dialect {
   columnType(column: ColumnInfo): string;
   /**
    * Throws `InvalidValue` for a value that its kind allows and this engine or column cannot store.
-   * The service calls this function once for each value of a body, so the problem can name the
-   * field.
+   * The service calls this once for each value of a body, so the problem can name the field.
    */
   check(value: unknown, column: ColumnInfo): void;
   /**
@@ -79,8 +78,8 @@ export interface Dialect {
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
-   * Returns true if the stored value of a row that shows `value` may differ from the value that a
-   * write stores. The stored value may be invalid, or have another form.
+   * Returns true if a stored value that decodes to `value` may differ from what a write of `value`
+   * stores. The stored value may be invalid, or have another form.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** Returns the column in a select list, with its full precision. */
@@ -98,11 +97,11 @@ export interface Dialect {
    * equal. A comparison uses both forms: this one for the index, and the operand to be exact.
    */
   indexed(column: ColumnInfo): Fragment | null;
-  /** Returns the column in ranges and in ORDER BY, in code-point order on the service's tables. */
+  /** Returns the column for ranges and ORDER BY: by code point on tables of the service. */
   ordered(column: ColumnInfo): Fragment;
   /**
-   * Returns the end of ORDER BY after the `ordered` columns. With it, two rows are equal only if
-   * none of `columns` distinguishes them, whatever the kinds and collations.
+   * Returns the last columns of an ORDER BY, after the `ordered` columns. Then two rows sort as
+   * equal only if none of `columns` distinguishes them, whatever the kinds and collations.
    */
   distinguished(
     columns: readonly ColumnInfo[],
@@ -132,10 +131,7 @@ export interface Dialect {
   firstOfEach(rows: RowsOfKeys): Fragment;
   /** True if the planner evaluates an EXISTS once for all rows when that is cheaper. */
   readonly plansSemiJoins: boolean;
-  /**
-   * Marks a comparison as matching few rows, so that an index on its column is used, whatever the
-   * statistics of other values are.
-   */
+  /** Marks a comparison as matching few rows, so that the planner uses an index on its column. */
   selective(comparison: Fragment): Fragment;
   /** True if one comparison of rows, `(a, b) > (1, 2)`, uses an index over several columns. */
   readonly comparesRows: boolean;
@@ -156,8 +152,7 @@ export interface Dialect {
   /**
    * Returns a condition that is always true. A driver uses the condition to end a statement that
    * has examined too many rows. If the statement joins tables, `column` belongs to the table whose
-   * rows are counted. `integer` differs from row to row. Null if the engine itself can end
-   * statements.
+   * rows are counted. `integer` differs from row to row. Null if the engine can end statements.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** Returns a condition after GROUP BY that checks the aggregated rows. */
@@ -176,7 +171,7 @@ export interface Dialect {
   readonly advanceCounter: ((column: ColumnInfo, table: TableInfo) => Statement) | null;
   /** The smallest step between two update timestamps, in microseconds. */
   readonly timestampStepMicros: number;
-  /** An expression for the current time, as in a timestamp column of the service's tables. */
+  /** An expression for the current time, in the format of the service's timestamp columns. */
   readonly currentTimestampSql: string;
   /** Returns the column's database default in an UPDATE. */
   columnDefault(column: ColumnInfo): Fragment;
@@ -208,7 +203,7 @@ export interface RowEstimate {
   parse(cell: SqlValue): number | null;
 }
 
-/** The names of a list of keys and of its columns. No table in the statement has such a column. */
+/** The names of a list of keys and of its columns, which no table of the statement uses. */
 export interface ListNames {
   /** The name of the list. */
   readonly list: Fragment;
@@ -249,10 +244,7 @@ export interface RowsOfKeys {
 /** The operators that a dialect has certified, separated by spaces, for each class of column. */
 export type CertifiedOperators = Readonly<Record<CellClass, string>>;
 
-/**
- * The classes of column for which a dialect certifies operators: kinds, and decimals with more
- * digits than a double has.
- */
+/** The classes of column with certified operators: kinds, and decimals too long for doubles. */
 export type CellClass = ColumnKind | "long decimal";
 
 /** The comparisons with a column that have the same result in memory and in the database. */

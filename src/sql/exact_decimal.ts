@@ -27,10 +27,7 @@ export function addExactDecimals(left: ExactDecimal, right: ExactDecimal): Exact
   return { units: unitsAt(left, scale) + unitsAt(right, scale), scale };
 }
 
-/**
- * Returns the quotient of an exact decimal by a count, with `digits` digits after the point,
- * rounded half away from zero.
- */
+/** Divides a decimal by a count, to `digits` decimal places, rounded half away from zero. */
 export function divideExactDecimal(sum: ExactDecimal, count: bigint, digits: number): ExactDecimal {
   const scale = Math.max(sum.scale, digits);
   const numerator = unitsAt(sum, scale);

@@ -29,8 +29,8 @@ const irregular = /[\u0130\u212aΣς]/;
 
 /**
  * Maps a lower-case letter to the character that folds to it, if that character is not its upper
- * case. Examples are title case, the iota adscripts and signs of units. A test compares this with
- * all of Unicode.
+ * case. Examples are title case, the iota adscripts and signs of units. A test checks all of
+ * Unicode.
  */
 const irregularUppers: ReadonlyMap<string, string> = new Map(
   ("ǆǅ ǉǈ ǌǋ ǳǲ σς θϴ ßẞ ω\u2126 å\u212b ᾀᾈ ᾁᾉ ᾂᾊ ᾃᾋ ᾄᾌ ᾅᾍ ᾆᾎ ᾇᾏ ᾐᾘ ᾑᾙ ᾒᾚ ᾓᾛ ᾔᾜ ᾕᾝ ᾖᾞ ᾗᾟ " +

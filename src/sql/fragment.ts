@@ -36,7 +36,7 @@ export interface Statement {
   readonly describe?: boolean;
   /** True if the result always has at most one row, because the statement reads by primary key. */
   readonly isSingle?: boolean;
-  /** The time limit in milliseconds, if the engine has none: in a transaction of SQLite. */
+  /** The time limit in a SQLite transaction, in milliseconds. Other engines enforce a limit. */
   readonly timeoutMs?: number;
 }
 
@@ -172,10 +172,7 @@ export function requireBindable(value: unknown): SqlValue {
   throw new Error(`Cannot bind a value of type ${typeof value}`);
 }
 
-/**
- * Returns an invalid stored value as JSON can represent it. Bytes become base64. Infinities and NaN
- * become their names.
- */
+/** Returns an invalid stored value for JSON: bytes in base64, infinities and NaN by their names. */
 export function storedValueAsJson(value: SqlValue): unknown {
   if (value instanceof Uint8Array) return bytesToBase64(value);
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;

@@ -20,7 +20,7 @@ export interface JsonPathDialect {
   boundNumber(plain: string): Fragment;
 }
 
-/** SQL of a value within a document. Each member is NULL without such a value or without JSON. */
+/** SQL of a value in a document. Each member is NULL without such a value, or for invalid JSON. */
 export interface JsonPathValue {
   /** The type, as a string: `'null'` for the JSON null, anything else for other values. */
   readonly type: Fragment;

@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Fragment } from "./fragment.ts";
 
-/** Determines if a list must contain all items or one of them, in a {@link ListDialect}. */
+/** Determines whether a list must contain all items or one of them, in a {@link ListDialect}. */
 export type Quantifier = "all" | "any";
 
 /** An item to find in a list of a document. Numbers are strings with all their digits. */

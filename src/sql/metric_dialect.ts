@@ -17,10 +17,7 @@ export interface MetricDialect {
    * divided by the count. The average of reals is the engine's own.
    */
   average(column: ColumnInfo, digits: number): Fragment;
-  /**
-   * Faster forms of the sums and averages of some columns, which may turn out to be inexact. Null
-   * if the engine needs none.
-   */
+  /** Faster sums and averages of some columns, which may be inexact, or null if none are needed. */
   readonly quick: QuickMetrics | null;
   /** Returns a plain decimal, bound for a comparison with an exact metric. */
   boundExact(plain: string): Fragment;

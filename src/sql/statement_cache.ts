@@ -1,4 +1,4 @@
-/** The strings of a fragment of SQL. Its values are bound between them. */
+/** The strings of a fragment of SQL. The values of the fragment are bound between the strings. */
 export type SqlStrings = readonly string[];
 
 /**

@@ -41,7 +41,7 @@ function partsOf(pattern: string): readonly Part[] {
   return parts;
 }
 
-/** Returns the end of the part at the start of the string, or -1 if it does not match. */
+/** Returns the end of the part at the start of the string, or -1 if the part does not match. */
 function endOfPrefix(text: string, part: Part, from = 0): number {
   let at = from;
   for (const code of part) {
@@ -52,7 +52,7 @@ function endOfPrefix(text: string, part: Part, from = 0): number {
   return at;
 }
 
-/** Returns the start of the part at the end of the string, or -1 if it does not match. */
+/** Returns the start of the part at the end of the string, or -1 if the part does not match. */
 function startOfSuffix(text: string, part: Part): number {
   let at = text.length;
   for (let left = part.length; left > 0; left--) {

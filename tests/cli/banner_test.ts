@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { banner, type BannerFacts, shellQuote } from "../../src/cli/banner.ts";
+import { banner, type BannerContents, shellQuote } from "../../src/cli/banner.ts";
 
-const facts: BannerFacts = {
+const facts: BannerContents = {
   version: "1.2.3",
   subject: "shop.db, read-only",
   host: "127.0.0.1",

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { DatabaseSync } from "node:sqlite";
 import { type App, createApp } from "../../src/app/app.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
-import type { RecordingWishes } from "../../src/cli/database/decide_recording.ts";
+import type { RecordingOptions } from "../../src/cli/database/decide_recording.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { uninstall } from "../../src/cli/uninstall/run_uninstall_command.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
@@ -22,7 +22,7 @@ interface Started {
 /** Serves a database as the command line does. */
 async function start(
   place: string,
-  recording: RecordingWishes | null,
+  recording: RecordingOptions | null,
   isSearched = false,
 ): Promise<Started> {
   const notices: string[] = [];

@@ -1,6 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { openDatabase } from "../../src/engines/open_database.ts";
-import { type ColumnInfo, ownTimestamps, type TableInfo } from "../../src/schema/table_info.ts";
+import {
+  type ColumnInfo,
+  serviceTimestampFormat,
+  type TableInfo,
+} from "../../src/schema/table_info.ts";
 import { mediaScripts } from "../fixtures/media.ts";
 import { everyEngine } from "../support/engines.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
@@ -157,7 +161,7 @@ function describe(tables: readonly TableInfo[], name: string): string[] {
       column.maxLength !== null && `<=${column.maxLength}`,
       column.precision !== null && `(${column.precision},${column.scale})`,
       column.references !== null && `->${column.references.table}.${column.references.column}`,
-      column.kind === "timestamp" && column.timestampFormat !== ownTimestamps &&
+      column.kind === "timestamp" && column.timestampFormat !== serviceTimestampFormat &&
       column.timestampFormat,
     ].filter((part) => part !== false && part !== null).join(" ")
   );

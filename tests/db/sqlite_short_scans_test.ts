@@ -3,7 +3,7 @@ import { createCompiler } from "../../src/compile/compile.ts";
 import { ShortScans } from "../../src/engines/sqlite/driver/reads/short_scans.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
-import { createAggregateSchema } from "../../src/plan/aggregate_schema.ts";
+import { createAggregateColumns } from "../../src/plan/aggregate_columns.ts";
 import type { AggregatePlan, CountPlan } from "../../src/plan/plan.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
@@ -43,7 +43,7 @@ function count(where: Filter = allRows, of = tableInfoOf(notes)) {
 
 function grouped(keys: number) {
   const info = tableInfoOf(notes);
-  const schema = createAggregateSchema(info, info.columns);
+  const schema = createAggregateColumns(info, info.columns);
   const plan: AggregatePlan = {
     kind: "aggregate",
     table: info,

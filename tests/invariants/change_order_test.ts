@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Change, ChangeLog, Step } from "../../src/db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../src/db/changes/change_log.ts";
 import type { Position } from "../../src/db/changes/log_position.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { integer } from "../../src/schema/column_builder.ts";
@@ -97,10 +97,10 @@ async function follow(
 ): Promise<Heard> {
   assert(start !== undefined);
   const heard: [number, number][] = [];
-  let at: Position | Step = start;
+  let at: Position | ChangeLogStep = start;
   let position: Position = start;
   for (let last = false;;) {
-    const step: Step | null = await log.next(at);
+    const step: ChangeLogStep | null = await log.next(at);
     assert(step !== null, "history is lost");
     heard.push(...step.changes.map(counted));
     if (step.to !== null) {

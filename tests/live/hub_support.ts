@@ -15,7 +15,7 @@ import { StreamQuota } from "../../src/live/stream/stream_quota.ts";
 import { type LiveLimits, liveLimits } from "../../src/live/live_limits.ts";
 import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream/stream_request.ts";
 import { noRowsShown } from "../../src/live/live_view.ts";
-import { createAggregateSchema } from "../../src/plan/aggregate_schema.ts";
+import { createAggregateColumns } from "../../src/plan/aggregate_columns.ts";
 import { parseQuery } from "../../src/resource/http/query_parameters.ts";
 import { parseLiveAggregateQuery } from "../../src/resource/operations/subscribe_aggregate.ts";
 import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
@@ -228,7 +228,7 @@ function aggregateOf(table: TableInfo, query: string): LiveAggregateQuery {
   const columns = new Set(table.columns);
   return parseLiveAggregateQuery(parseQuery(query), {
     table,
-    groups: createAggregateSchema(table, table.columns),
+    groups: createAggregateColumns(table, table.columns),
     filters: createCachingFilterParser(),
     safeNumbers: false,
     fields: {

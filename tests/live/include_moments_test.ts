@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { ChangeLog, Step } from "../../src/db/changes/change_log.ts";
+import type { ChangeLog, ChangeLogStep } from "../../src/db/changes/change_log.ts";
 import type { Position } from "../../src/db/changes/log_position.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { gt } from "../../src/filter/builders.ts";
@@ -117,7 +117,7 @@ testOnDialects(
   },
 );
 
-type ShortLook = (step: Step | null, from: Position) => Step | null;
+type ShortLook = (step: ChangeLogStep | null, from: Position) => ChangeLogStep | null;
 
 /** What the look at later changes may find, apart from all of them. */
 const shortLooks: Readonly<Record<string, ShortLook>> = {

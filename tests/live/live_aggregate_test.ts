@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Step } from "../../src/db/changes/change_log.ts";
+import type { ChangeLogStep } from "../../src/db/changes/change_log.ts";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { eq, gt } from "../../src/filter/builders.ts";
 import { noRows } from "../../src/filter/filter.ts";
@@ -196,7 +196,7 @@ Deno.test("a client that reads slowly receives the latest answer, and none befor
 
 Deno.test("an incremental aggregate that has drifted is found after a minute, and the database is right", () => {
   let isDeaf = false;
-  const without = (step: Step | null) =>
+  const without = (step: ChangeLogStep | null) =>
     step === null || !isDeaf ? step : { ...step, changes: step.changes.slice(1) };
   return withHub(engine, rows, {
     wrap: (log) => ({ ...logMethods(log), next: async (from) => without(await log.next(from)) }),

@@ -3,19 +3,19 @@ import { solve, solveOptionDescriptions } from "../../src/client/pow/solve.ts";
 import { createApp } from "../../src/app/app.ts";
 import type { AppConfig } from "../../src/app/config.ts";
 import { serviceOptionDescriptions } from "../../src/app/config_options.ts";
-import { introspectOptions } from "../../src/db/introspection.ts";
-import { billingOptions, openBilling } from "../../src/billing/open_billing.ts";
+import { introspectOptionDescriptions } from "../../src/db/introspection.ts";
+import { billingOptionDescriptions, openBilling } from "../../src/billing/open_billing.ts";
 import {
-  creditsLedgerOptions,
+  creditsLedgerOptionDescriptions,
   openCreditsLedger,
 } from "../../src/billing/ledger/open_credits_ledger.ts";
 import {
   lemonSqueezy,
-  lemonSqueezyOptions,
+  lemonSqueezyOptionDescriptions,
 } from "../../src/billing/providers/lemon_squeezy/lemon_squeezy.ts";
-import { paddle, paddleOptions } from "../../src/billing/providers/paddle/paddle.ts";
-import { polar, polarOptions } from "../../src/billing/providers/polar/polar.ts";
-import { stripeOptions } from "../../src/billing/providers/stripe/stripe_options.ts";
+import { paddle, paddleOptionDescriptions } from "../../src/billing/providers/paddle/paddle.ts";
+import { polar, polarOptionDescriptions } from "../../src/billing/providers/polar/polar.ts";
+import { stripeOptionDescriptions } from "../../src/billing/providers/stripe/stripe_options.ts";
 import { stripe } from "../../src/billing/providers/stripe/stripe_provider.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
@@ -24,7 +24,7 @@ import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driv
 import { postgresOptionRules } from "../../src/engines/postgres/driver/postgres_options.ts";
 import { openBetterSqlite3 } from "../../src/engines/sqlite/driver/better_sqlite3_driver.ts";
 import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
-import { sqliteOptions } from "../../src/db/driver_options.ts";
+import { sqliteOptionDescriptions } from "../../src/db/driver_options.ts";
 import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
 import { recaptcha, recaptchaOptionDescriptions } from "../../src/guard/captcha/recaptcha.ts";
 import { siteVerifyOptionDescriptions } from "../../src/guard/captcha/siteverify_protocol.ts";
@@ -43,7 +43,7 @@ import {
 } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { openSearch } from "../../src/search/opensearch/open_search.ts";
-import { openSearchOptions } from "../../src/search/opensearch/open_search_options.ts";
+import { openSearchOptionDescriptions } from "../../src/search/opensearch/open_search_options.ts";
 import {
   postgresSearch,
   postgresSearchOptionRules,
@@ -54,14 +54,14 @@ import {
 } from "../../src/engines/sqlite/search/sqlite_search.ts";
 import { bigint, date, decimal, integer, real, text, timestamp } from "../../mod.ts";
 import {
-  bigintColumnOptions,
-  dateColumnOptions,
-  decimalColumnOptions,
-  integerColumnOptions,
-  realColumnOptions,
-  referenceOptions,
-  textColumnOptions,
-  timestampColumnOptions,
+  bigintColumnOptionDescriptions,
+  dateColumnOptionDescriptions,
+  decimalColumnOptionDescriptions,
+  integerColumnOptionDescriptions,
+  realColumnOptionDescriptions,
+  referenceOptionDescriptions,
+  textColumnOptionDescriptions,
+  timestampColumnOptionDescriptions,
 } from "../../src/schema/column_options.ts";
 import { table } from "../../src/schema/table.ts";
 import { emptyGroups, everyGroup, everyOption, misspelt, wrongValues } from "./wrong_values.ts";
@@ -159,11 +159,11 @@ const opened: readonly Subject[] = [
     start: (options: unknown) => openDatabase("sqlite::memory:", Object(options)),
   },
   {
-    description: sqliteOptions,
+    description: sqliteOptionDescriptions,
     start: (options: unknown) => openBetterSqlite3(":memory:", Object(options)),
   },
   {
-    description: sqliteOptions,
+    description: sqliteOptionDescriptions,
     start: (options: unknown) => openNodeSqlite(":memory:", Object(options)),
   },
   {
@@ -171,7 +171,7 @@ const opened: readonly Subject[] = [
     start: (options: unknown) => openPostgres("postgres://127.0.0.1:1/none", Object(options)),
   },
   {
-    description: sqliteOptions,
+    description: sqliteOptionDescriptions,
     start: (options: unknown) => openPglite(":memory:", Object(options)),
   },
 ].map((one) => ({ ...one, name: "Cannot open the database", base: {} }));
@@ -229,7 +229,7 @@ const secretOfWebhook = { webhookSecret: ["secret"] };
 const billing: readonly Subject[] = [
   {
     name: "Cannot open billing",
-    description: billingOptions,
+    description: billingOptionDescriptions,
     base: {
       kv: ":memory:",
       provider: paddle({ apiKey: "key", ...secretOfWebhook }),
@@ -241,35 +241,35 @@ const billing: readonly Subject[] = [
   },
   {
     name: "Cannot open the ledger",
-    description: creditsLedgerOptions,
+    description: creditsLedgerOptionDescriptions,
     base: { kv: ":memory:" },
     start: (options) => openCreditsLedger(Object(options)),
   },
   {
     name: "Cannot start",
     root: "stripe",
-    description: stripeOptions,
+    description: stripeOptionDescriptions,
     base: { apiKey: "sk_test_1", ...secretOfWebhook },
     start: (options) => Promise.try(() => stripe(Object(options))),
   },
   {
     name: "Cannot start",
     root: "lemonSqueezy",
-    description: lemonSqueezyOptions,
+    description: lemonSqueezyOptionDescriptions,
     base: { apiKey: "key", storeId: "1", ...secretOfWebhook },
     start: (options) => Promise.try(() => lemonSqueezy(Object(options))),
   },
   {
     name: "Cannot start",
     root: "paddle",
-    description: paddleOptions,
+    description: paddleOptionDescriptions,
     base: { apiKey: "key", ...secretOfWebhook },
     start: (options) => Promise.try(() => paddle(Object(options))),
   },
   {
     name: "Cannot start",
     root: "polar",
-    description: polarOptions,
+    description: polarOptionDescriptions,
     base: { accessToken: "token", ...secretOfWebhook },
     start: (options) => Promise.try(() => polar(Object(options))),
   },
@@ -289,7 +289,7 @@ const all: readonly Subject[] = [
   },
   {
     name: "Cannot search by OpenSearch",
-    description: openSearchOptions,
+    description: openSearchOptionDescriptions,
     base: {
       node: ["http://127.0.0.1:1"],
       auth: { username: "a", password: "b" },
@@ -305,55 +305,55 @@ const all: readonly Subject[] = [
   },
   {
     name: "Cannot introspect the database",
-    description: introspectOptions,
+    description: introspectOptionDescriptions,
     base: { schemas: ["public"] },
     start: (options) => db.introspect(Object(options)),
   },
   {
     name: "Cannot declare a text column",
-    description: textColumnOptions,
+    description: textColumnOptionDescriptions,
     base: { enum: ["draft"] },
     start: (options) => Promise.try(() => text(Object(options))),
   },
   {
     name: "Cannot declare a decimal column",
-    description: decimalColumnOptions,
+    description: decimalColumnOptionDescriptions,
     base: {},
     start: (options) => Promise.try(() => decimal(Object(options))),
   },
   {
     name: "Cannot declare an integer column",
-    description: integerColumnOptions,
+    description: integerColumnOptionDescriptions,
     base: {},
     start: (options) => Promise.try(() => integer(Object(options))),
   },
   {
     name: "Cannot declare a bigint column",
-    description: bigintColumnOptions,
+    description: bigintColumnOptionDescriptions,
     base: {},
     start: (options) => Promise.try(() => bigint(Object(options))),
   },
   {
     name: "Cannot declare a real column",
-    description: realColumnOptions,
+    description: realColumnOptionDescriptions,
     base: {},
     start: (options) => Promise.try(() => real(Object(options))),
   },
   {
     name: "Cannot declare a date column",
-    description: dateColumnOptions,
+    description: dateColumnOptionDescriptions,
     base: {},
     start: (options) => Promise.try(() => date(Object(options))),
   },
   {
     name: "Cannot declare a timestamp column",
-    description: timestampColumnOptions,
+    description: timestampColumnOptionDescriptions,
     base: {},
     start: (options) => Promise.try(() => timestamp(Object(options))),
   },
   {
     name: "Cannot declare a foreign key",
-    description: referenceOptions,
+    description: referenceOptionDescriptions,
     base: {},
     start: (options) => Promise.try(() => integer().references(() => people.id, Object(options))),
   },

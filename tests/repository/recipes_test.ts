@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import * as exported from "../../mod.ts";
-import { kindFacts } from "../../src/schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../src/schema/kinds/kind_properties.ts";
 import { reservedPathSegments } from "../../src/plan/key.ts";
 import { operationProperties } from "../../src/resource/model/operation_properties.ts";
 import type { OperationName } from "../../src/resource/model/operation.ts";
@@ -84,7 +84,7 @@ Deno.test("each operation has a test file that sends its requests", async () => 
 
 Deno.test("each kind of columns has a function in mod.ts and a row in docs/tables.md", async () => {
   const document = await read("docs/tables.md");
-  for (const kind of Object.keys(kindFacts)) {
+  for (const kind of Object.keys(kindProperties)) {
     assert(Object.hasOwn(exported, kind), `mod.ts exports no ${kind}()`);
     assert(document.includes(`| \`${kind}`), `docs/tables.md: ${kind}`);
   }

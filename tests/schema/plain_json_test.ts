@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { jsonExcess, parseShallowJson, writeJson } from "../../src/schema/exact_json.ts";
+import { exceededJsonLimit, parseShallowJson, writeJson } from "../../src/schema/exact_json.ts";
 import { isPlainJson } from "../../src/schema/plain_json.ts";
 
 const limits = { levels: 3, names: 4 };
@@ -18,7 +18,7 @@ Deno.test("what counts as plain is read exactly by JSON.parse, and is within the
       if (!isPlain(text)) return;
       plain++;
       assertEquals(writeJson(parseShallowJson(text)), writeJson(JSON.parse(text)), text);
-      assertEquals(jsonExcess(text, { ...limits, digits: 15 }), null, text);
+      assertEquals(exceededJsonLimit(text, { ...limits, digits: 15 }), null, text);
     }),
     { numRuns: 2_000 },
   );

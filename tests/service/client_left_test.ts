@@ -7,7 +7,7 @@ import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
-import { createFail } from "../../src/service/failures.ts";
+import { createErrorResponder } from "../../src/service/failures.ts";
 import { createResponder } from "../../src/service/responder.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { engines } from "../support/engines.ts";
@@ -19,7 +19,7 @@ Deno.test("what ends with its client is no failure, and everything else is one",
   const observed: Observation[] = [];
   const observe = (one: Observation) => void observed.push(one);
   const { clock, advance } = handClock();
-  const fail = createFail(createResponder(true, observe), { observe, clock });
+  const fail = createErrorResponder(createResponder(true, observe), { observe, clock });
   const left = new AbortController();
   left.abort();
   const overloaded = new Problem("overloaded", "Cannot answer: its client has left");
@@ -42,7 +42,7 @@ Deno.test("refusals of an overloaded service are observed every ten seconds, wit
   const observed: Observation[] = [];
   const observe = (one: Observation) => void observed.push(one);
   const { clock, advance } = handClock();
-  const fail = createFail(createResponder(true, observe), { observe, clock });
+  const fail = createErrorResponder(createResponder(true, observe), { observe, clock });
   const request = new Request("http://test/api/notes");
   const counts = () =>
     observed.map((one) => one.kind === "request_failed" ? one.suppressed : one.kind);

@@ -2,39 +2,39 @@
 // deno-lint-ignore-file no-explicit-any -- the signatures of the real package hold `any`
 import * as real from "deno-std/assert/mod.js";
 
-/** Deep equality. */
+/** Asserts deep equality. */
 export const assertEquals: <T>(actual: T, expected: T, message?: string) => void =
   real.assertEquals;
-/** Deep inequality. */
+/** Asserts deep inequality. */
 export const assertNotEquals: <T>(actual: T, expected: T, message?: string) => void =
   real.assertNotEquals;
-/** Identity. */
+/** Asserts identity. */
 export const assertStrictEquals: <T>(
   actual: unknown,
   expected: T,
   message?: string,
 ) => asserts actual is T = real.assertStrictEquals;
-/** Truth. */
+/** Asserts that a condition is true. */
 export const assert: (condition: unknown, message?: string) => asserts condition = real.assert;
-/** `actual` matches the expression. */
+/** Asserts that `actual` matches the expression. */
 export const assertMatch: (actual: string, expected: RegExp, message?: string) => void =
   real.assertMatch;
-/** `actual` does not match the expression. */
+/** Asserts that `actual` does not match the expression. */
 export const assertNotMatch: (actual: string, expected: RegExp, message?: string) => void =
   real.assertNotMatch;
-/** `actual` holds `expected`. */
+/** Asserts that `actual` contains `expected`. */
 export const assertStringIncludes: (actual: string, expected: string, message?: string) => void =
   real.assertStringIncludes;
-/** `actual` holds at least what `expected` does. */
+/** Asserts that `actual` contains at least the members of `expected`. */
 export const assertObjectMatch: (
   actual: Record<PropertyKey, any>,
   expected: Record<PropertyKey, unknown>,
   message?: string,
 ) => void = real.assertObjectMatch;
-/** Ends the test. */
+/** Makes the test fail. */
 export const fail: (message?: string) => never = real.fail;
 
-/** `work` throws; gives what it threw: without a class, anything can be thrown. */
+/** Asserts that `work` throws. Returns the thrown value, which without a class can be anything. */
 export const assertThrows: {
   (work: () => unknown, message?: string): unknown;
   <E extends Error = Error>(
@@ -44,7 +44,7 @@ export const assertThrows: {
     message?: string,
   ): E;
 } = real.assertThrows;
-/** `work` rejects; gives what it rejected with: without a class, that can be anything. */
+/** Asserts that `work` rejects. Returns the reason, which without a class can be anything. */
 export const assertRejects: {
   (work: () => PromiseLike<unknown>, message?: string): Promise<unknown>;
   <E extends Error = Error>(

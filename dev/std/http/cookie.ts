@@ -12,7 +12,7 @@ export interface Cookie {
   sameSite?: "Strict" | "Lax" | "None";
 }
 
-/** The cookies of a request. */
+/** Returns the cookies of a request. */
 export const getCookies: (headers: Headers) => Partial<Record<string, string>> = real.getCookies;
 /** Adds a cookie to the headers of a response. */
 export const setCookie: (headers: Headers, cookie: Cookie) => void = real.setCookie;

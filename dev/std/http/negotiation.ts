@@ -1,7 +1,7 @@
 /** Stand-in for `jsr:@std/http/negotiation`: a build of the same sources. */
 import * as real from "deno-std/http/negotiation.js";
 
-/** The media type of `types` that the request's `Accept` prefers; undefined without any. */
+/** Returns the media type of `types` that the request's `Accept` prefers, or undefined. */
 export const accepts: (
   request: Pick<Request, "headers">,
   ...types: string[]

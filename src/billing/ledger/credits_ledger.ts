@@ -38,9 +38,8 @@ export interface Reservation {
   /** Time at which the credits return automatically: RFC 3339 in UTC. */
   readonly expiresAt: string;
   /**
-   * State of the reservation. It is `open`, unless `reserve` was repeated with a key whose
-   * reservation has ended. Only an open reservation holds credits. To reserve again, use another
-   * key.
+   * State of the reservation: `open`, unless `reserve` was repeated with a key whose reservation
+   * has ended. Only an open reservation holds credits. To reserve again, use another key.
    */
   readonly state: ReservationState;
 }

@@ -10,10 +10,7 @@ import { KvLedger } from "./kv_ledger.ts";
 
 /** The options of {@link openCreditsLedger}. */
 export interface CreditsLedgerOptions {
-  /**
-   * The store of the balances, for instance a path, `:memory:` or a `Deno.Kv`. The app may use the
-   * same store.
-   */
+  /** Store of the balances, such as a path or `:memory:`. The app may use the same store. */
   readonly kv: KeyValueOption;
   /** Clock, randomness, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;
@@ -28,7 +25,7 @@ export function runtimeOption() {
 }
 
 /** The descriptions of the options of {@link openCreditsLedger}. */
-export const creditsLedgerOptions = group(
+export const creditsLedgerOptionDescriptions = group(
   {
     kv: keyValueOptionRule().required(),
     runtime: runtimeOption(),
@@ -53,7 +50,7 @@ export const creditsLedgerOptions = group(
  */
 export async function openCreditsLedger(options: CreditsLedgerOptions): Promise<CreditsLedger> {
   const place = { subject: "Cannot open the ledger", path: "" };
-  const { kv, runtime = systemRuntime(consoleObserver()) } = creditsLedgerOptions.read(
+  const { kv, runtime = systemRuntime(consoleObserver()) } = creditsLedgerOptionDescriptions.read(
     options,
     place,
   );

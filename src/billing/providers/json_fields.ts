@@ -1,7 +1,4 @@
-/**
- * The fields of a JSON object from a provider. Each method returns a field of one type, or
- * undefined if the field has another type.
- */
+/** Reads the fields of a provider's JSON object. A field of another type is undefined. */
 export class JsonFields {
   /** The JSON value whose fields are read. */
   readonly value: unknown;

@@ -19,7 +19,7 @@ export interface ProviderOptions {
 }
 
 /** The descriptions of the options that all billing providers have. */
-export const providerOptions = {
+export const providerOptionDescriptions = {
   webhookSecret: either(secretText(), listOf("secrets", secretText())),
   toleranceMs: timerMs().default(300_000),
   baseUrl: testedValue<string>(

@@ -22,9 +22,8 @@ export interface SignatureRules {
 }
 
 /**
- * Verifies the signature over a delivery's raw bytes by HMAC-SHA-256. Every key is compared with
- * every code in constant time. Throws the same 400 for every error, and the reason is the cause of
- * the 400.
+ * Verifies the signature over a delivery's raw bytes by HMAC-SHA-256. Compares every key with every
+ * code in constant time. Throws the same 400 for every error; its `cause` is the reason.
  */
 export async function verifySignature(
   delivery: WebhookDelivery,

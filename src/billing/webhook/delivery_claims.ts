@@ -19,9 +19,8 @@ interface DeliveryRecord {
 }
 
 /**
- * Claims of webhook deliveries. Deliveries of one event are handled one at a time, in any number of
- * processes, and none is handled after a success. The claim of a process that died expires after a
- * minute.
+ * Claims of webhook deliveries. Only one process at a time handles an event, and none does after a
+ * success. The claim of a process that died expires after a minute.
  */
 export class DeliveryClaims {
   readonly #provider: string;

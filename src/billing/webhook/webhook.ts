@@ -15,7 +15,7 @@ import type {
 import { refusedDelivery } from "../providers/webhook_signature.ts";
 import type { AccountLinks } from "./account_links.ts";
 import type { DeliveryClaims } from "./delivery_claims.ts";
-import type { DeliveryLog } from "./delivery_log.ts";
+import type { RecentDeliveries } from "./recent_deliveries.ts";
 import type { NewestSubscriptions } from "./newest_subscription.ts";
 import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 
@@ -44,7 +44,7 @@ export interface WebhookOptions extends WebhookCallbacks {
   readonly codes: CheckoutCodes;
   readonly links: AccountLinks;
   readonly subscriptions: NewestSubscriptions;
-  readonly log: DeliveryLog;
+  readonly log: RecentDeliveries;
   readonly observe: Observer;
 }
 
@@ -71,9 +71,9 @@ export class Webhook {
   }
 
   /**
-   * Handles one delivery. Throws a 400 for an invalid signature, and a 409 while another process
-   * handles the event. Throws a 5xx if the grant or `onEvent` failed. The provider then repeats the
-   * delivery.
+   * Handles one delivery. Throws a 400 for an invalid signature, a 409 while another process
+   * handles the event, and a 5xx after a failure of the grant or `onEvent`. Then the provider tries
+   * again.
    */
   async accept(given: WebhookDelivery): Promise<WebhookAnswer> {
     const { provider, observe, log } = this.#options;
@@ -214,12 +214,7 @@ export class Webhook {
     if (creditsToGrant === undefined) {
       if (notGranted === undefined || isExpected(notGranted)) return;
       const reason = notGranted;
-      observe({
-        kind: "ungranted_money",
-        provider: provider.name,
-        payment: payment.id,
-        reason,
-      });
+      observe({ kind: "ungranted_money", provider: provider.name, payment: payment.id, reason });
       return;
     }
     if (accountId === undefined) {
@@ -287,9 +282,7 @@ function nameOf(error: unknown): string {
   return cause instanceof Error ? cause.name : typeof cause;
 }
 
-function paymentOf(
-  { id, amount, currency }: NonNullable<VendorEvent["payment"]>,
-): BillingPayment {
+function paymentOf({ id, amount, currency }: NonNullable<VendorEvent["payment"]>): BillingPayment {
   return { id, ...present({ amount, currency }) };
 }
 

@@ -4,7 +4,7 @@ import type { SqliteAdditions } from "../../db/driver_options.ts";
 import { textOf } from "../command_options.ts";
 
 /** The options that load SQL functions and SQLite extensions for a program that writes. */
-export const additionOptions = {
+export const additionOptionDescriptions = {
   functions: { type: "string" },
   extension: { type: "string", multiple: true },
 } as const;
@@ -20,7 +20,7 @@ export interface GivenAdditions {
   readonly additions?: SqliteAdditions;
 }
 
-/** Parses the options of {@link additionOptions}. */
+/** Parses the options of {@link additionOptionDescriptions}. */
 export function readAdditions(values: Readonly<Record<string, unknown>>): GivenAdditions {
   const extensions = [values.extension ?? []].flat().map(String);
   const functions = textOf(values.functions);
@@ -41,10 +41,7 @@ export function additionsByPath(
   };
 }
 
-/**
- * Returns an error message if the arguments name SQL functions or extensions but no database.
- * Otherwise returns null.
- */
+/** Returns an error message if additions are named without a database, otherwise null. */
 export function loneAdditions(
   { additions }: GivenAdditions,
   database: string | null,

@@ -6,7 +6,7 @@ import type { Database } from "../../db/database.ts";
 import { engineOf } from "../../db/engine/engine_of.ts";
 
 /** The options of the command line that determine how changes are recorded. */
-export interface RecordingWishes {
+export interface RecordingOptions {
   /** True if database triggers record the changes of all programs. */
   readonly triggers: boolean;
   /** The Postgres schema that contains the change log, or null for the default schema. */
@@ -29,7 +29,7 @@ export interface Recording {
 export async function decideRecording(
   { driver }: Database,
   tables: readonly TableInfo[],
-  { triggers, schema }: RecordingWishes,
+  { triggers, schema }: RecordingOptions,
   { random }: Pick<Runtime, "random">,
 ): Promise<Recording> {
   const modes = triggers ? ["triggers", "service"] as const : ["service"] as const;

@@ -13,7 +13,7 @@ import { databaseSearch } from "../../engines/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";
 import type { SearchAdapter } from "../../search/search_adapter.ts";
 import type { DeclaredKeys } from "./declared_keys.ts";
-import { decideRecording, type Recording, type RecordingWishes } from "./decide_recording.ts";
+import { decideRecording, type Recording, type RecordingOptions } from "./decide_recording.ts";
 import { findTables } from "./find_tables.ts";
 import {
   announce,
@@ -52,13 +52,12 @@ export interface ServeDatabaseOptions {
   /** The SQL functions and SQLite extensions. Default: none. */
   readonly additions?: SqliteAdditions | undefined;
   /** How changes of a writable database are recorded. Null means no change log and no streams. */
-  readonly recording: RecordingWishes | null;
+  readonly recording: RecordingOptions | null;
 }
 
 /**
- * Serves every table of an existing database without a configuration file. The database is opened
- * read-only unless `writable` is set. Throws an Error with a one-sentence message if no table can
- * be served.
+ * Serves every table of an existing database without a configuration file, read-only unless
+ * `writable` is set. Throws an Error with a one-sentence message if no table can be served.
  */
 export async function serveDatabase(
   place: string,
@@ -140,7 +139,7 @@ async function install(
   opened: OpenedForWriting,
   tables: readonly TableInfo[],
   { wishes, runtime, ...writing }: WritingOptions & {
-    readonly wishes: RecordingWishes | null;
+    readonly wishes: RecordingOptions | null;
     readonly runtime: Runtime;
   },
 ): Promise<Recording | null> {
@@ -158,11 +157,7 @@ async function install(
   }
 }
 
-function definition(
-  table: TableInfo,
-  rights: CliRights,
-  hasStreams: boolean,
-): ResourceDefinition {
+function definition(table: TableInfo, rights: CliRights, hasStreams: boolean): ResourceDefinition {
   const common = resourceOptionsFor(rights);
   const options: ResourceOptions<Record<string, unknown>> = {
     ...common,

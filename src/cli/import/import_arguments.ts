@@ -1,5 +1,5 @@
 import {
-  additionOptions,
+  additionOptionDescriptions,
   type GivenAdditions,
   loneAdditions,
   readAdditions,
@@ -90,7 +90,7 @@ const options = {
   schema: { type: "string" },
   chunk: { type: "string" },
   "dry-run": { type: "boolean" },
-  ...additionOptions,
+  ...additionOptionDescriptions,
   help: { type: "boolean", short: "h" },
 } as const;
 

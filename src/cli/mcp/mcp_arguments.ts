@@ -1,8 +1,12 @@
-import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
+import {
+  additionOptionDescriptions,
+  type GivenAdditions,
+  readAdditions,
+} from "../database/additions.ts";
 import { readCommandWords, textOf } from "../command_options.ts";
 import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 
-/** The arguments of the command that serves a database to one MCP client, over its standard streams. */
+/** The arguments of the command that serves a database to one MCP client over standard streams. */
 export interface McpCommand extends GivenAdditions {
   readonly kind: "mcp";
   /** A file or a URL of a database. */
@@ -40,7 +44,7 @@ export function parseMcpArguments(
 const options = {
   write: { type: "boolean" },
   schema: { type: "string" },
-  ...additionOptions,
+  ...additionOptionDescriptions,
   help: { type: "boolean", short: "h" },
 } as const;
 

@@ -1,5 +1,5 @@
 import {
-  additionOptions,
+  additionOptionDescriptions,
   type GivenAdditions,
   loneAdditions,
   readAdditions,
@@ -79,7 +79,7 @@ const options = {
   baseline: { type: "boolean" },
   "dry-run": { type: "boolean" },
   yes: { type: "boolean", short: "y" },
-  ...additionOptions,
+  ...additionOptionDescriptions,
   "allow-drop": { type: "string", multiple: true },
   keep: { type: "string", multiple: true },
   help: { type: "boolean", short: "h" },

@@ -19,7 +19,7 @@ interface Generation {
 }
 
 /** The schema checks that a request may wait for. */
-export interface Looks {
+export interface SchemaChecks {
   /** Resolves when a running check has ended. */
   readonly ended: () => Promise<void>;
   /** The schema version at the last check, or null if the version is unknown. */
@@ -28,11 +28,8 @@ export interface Looks {
   readonly current: () => Promise<unknown>;
 }
 
-/**
- * Creates an app that can be replaced. The app checks the tables before it describes them, and
- * repeats a failed read after a check.
- */
-export function reopeningApp(first: App, looks: Looks): ReopeningApp {
+/** Creates a replaceable app that checks tables before describing them and repeats failed reads. */
+export function reopeningApp(first: App, looks: SchemaChecks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
   let isClosing = false;

@@ -155,7 +155,7 @@ class ReopeningService {
     });
   }
 
-  /** Checks the tables after a pause. The pause limits the load, as any client can cause failures. */
+  /** Checks the tables after a pause, which limits the load that clients can cause by failures. */
   async #lookAfterPause(failure: "changed" | "unknown"): Promise<void> {
     const pauseMs = this.#lookedAt + this.#pauseMs - this.#runtime.clock.elapsedMs();
     if (pauseMs > 0) await this.#wait(pauseMs);
@@ -166,10 +166,9 @@ class ReopeningService {
   }
 
   /**
-   * Checks the tables if the schema version has changed. Any client can cause version checks.
-   * Therefore one version check runs at a time, and the checks take at most 10 % of the time. A
-   * running check may have started before the tables changed, so new requests wait for the next
-   * check.
+   * Checks the tables if the schema version has changed. Any client can cause version checks, so
+   * one check runs at a time, and the checks take at most 10 % of the time. A running check may
+   * have started before the tables changed, so new requests wait for the next check.
    */
   #lookIfChanged(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);

@@ -11,9 +11,9 @@ export interface SharedSecret {
 }
 
 /**
- * Returns the configuration of one app in a service with several apps. In development, unset
- * secrets get random values that all apps share. In production, the service does not start without
- * a secret.
+ * Returns the configuration of one app in a service with several apps. In development, the apps
+ * share random values for unset secrets. In production, the service does not start without a
+ * secret.
  */
 export function withSharedSecrets(
   config: CliService["config"],

@@ -1,5 +1,5 @@
 import {
-  additionOptions,
+  additionOptionDescriptions,
   type GivenAdditions,
   loneAdditions,
   readAdditions,
@@ -60,7 +60,7 @@ export function parseSearchArguments(
 const options = {
   config: { type: "string", short: "c" },
   schema: { type: "string" },
-  ...additionOptions,
+  ...additionOptionDescriptions,
   help: { type: "boolean", short: "h" },
 } as const;
 

@@ -1,6 +1,6 @@
 import type { Listenable } from "../../listen/listener.ts";
 
-/** The addresses of clients behind the proxy, by the port from which the proxy connects. */
+/** The addresses of clients behind the proxy, by the local port of the proxy's connection. */
 export interface ClientAddresses {
   note(port: number, client: string): void;
   /** Handles a request with the address of the client instead of the proxy's address. */

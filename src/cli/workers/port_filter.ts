@@ -2,15 +2,13 @@ import { canReusePorts } from "../../listen/listener.ts";
 
 /**
  * Selects the sockets of a shared port (`SO_REUSEPORT`) that receive new connections. The kernel
- * runs the filter program for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). Closing a
- * socket resets the connections in its queue. The queue of an excluded socket is empty after a
- * while.
+ * runs the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). Closing a socket
+ * resets the connections in its queue, but the queue of an excluded socket is empty after a while.
  */
 export interface PortFilter {
   /**
-   * Excludes the socket with this index from the `count` sockets of the port. The index follows the
-   * order in which sockets began to listen. The last socket replaces a closed one. Throws if the
-   * kernel refuses.
+   * Excludes the socket with this index from the `count` sockets of the port, in the order in which
+   * they began to listen. The last socket replaces a closed one. Throws if the kernel refuses.
    */
   leaveOut(index: number, count: number): void;
   /** Includes every socket again. Sockets that are added later are included too. */

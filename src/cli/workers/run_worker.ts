@@ -175,10 +175,7 @@ function filterPort(
   }
 }
 
-/**
- * How long a replaced worker still serves requests, in milliseconds. It serves queued connections
- * and one more request on each open connection.
- */
+/** Milliseconds in which a replaced worker serves its queue and one last request per connection. */
 const quietMs = 1_000;
 
 /** Resolves once the app is ready. Resolves immediately for an app without a readiness check. */

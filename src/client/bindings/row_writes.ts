@@ -22,7 +22,7 @@ export interface RowWrites {
 }
 
 interface WaitingWrite {
-  /** The number of streams requested before the write's acknowledgement. `Infinity` before it. */
+  /** The number of streams requested before the write's acknowledgement. `Infinity` until then. */
   askedBefore: number;
   done(): void;
 }

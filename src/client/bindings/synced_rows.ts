@@ -35,9 +35,8 @@ export interface SyncedRowsOptions<Key> {
 }
 
 /**
- * Fills a collection with the rows of a stream. Each token of the stream ends one transaction of
- * the collection. If the stream starts over, the new rows are compared with the rows of the
- * collection.
+ * Fills a collection with the rows of a stream. Each token of the stream ends one transaction. If
+ * the stream starts over, the new rows are compared with the rows of the collection.
  */
 export class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
@@ -48,7 +47,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
   #description: RowDescription | undefined;
   #token: string | null = null;
   #asked = 0;
-  /** True if the pending changes are a complete snapshot of the rows. */
+  /** True if the pending changes contain all rows, and so replace the collection's rows. */
   #isSnapshot = false;
   #changes = new Map<string, LiveRow | null>();
   #echoes = new Set<string>();

@@ -28,7 +28,7 @@ export class DirectConnection implements LiveConnection {
   /** The minimum delay before the next stream, in milliseconds, as the service last requested. */
   #retryMs = 1_000;
   #pausedUntil = 0;
-  /** When a page becomes visible, it must not end a pause before this time. */
+  /** The time before which a page that becomes visible must not end a pause. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};

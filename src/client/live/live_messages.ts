@@ -41,8 +41,7 @@ export type LiveMessage =
     readonly type: "opened";
     /**
      * True if the stream continues after the token of the request. Otherwise the service sends all
-     * rows. The subscriber's own token cannot show this, because the previous stream may have sent
-     * a newer token.
+     * rows. The subscriber's own token may be newer than the token of the request.
      */
     readonly isResumed: boolean;
     /** The number of streams requested so far, including this stream. */
@@ -93,10 +92,9 @@ export interface RefusedSubscription {
 }
 
 /**
- * The status of a live list. `connecting`: the first rows have not arrived. `live`: the stream
- * works. `stale`: the stream is broken. `offline`: there is no network. `limited`: the service asks
- * the client to wait. `needs-auth`: the token must change. `closed`: the list has ended
- * permanently.
+ * The status of a live list. `connecting`: waiting for the first rows. `live`: the stream works.
+ * `stale`: the stream is broken. `offline`: there is no network. `limited`: the service asks the
+ * client to wait. `needs-auth`: the token must change. `closed`: ended permanently.
  */
 export type LiveStatus =
   | "connecting"

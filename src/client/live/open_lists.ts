@@ -2,7 +2,7 @@ import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** The properties of a live list with listeners that the overlays of unconfirmed writes use. */
+/** A live list with listeners, as the overlays of unconfirmed writes need it. */
 export interface OpenList {
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;

@@ -5,7 +5,7 @@ import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
 export class RowSet {
   readonly #orderBy: readonly string[];
   #changes = new Map<string, LiveRow | null>();
-  /** True if the pending changes are a complete snapshot of the rows. */
+  /** True if the pending changes contain all rows, and so replace the list's rows. */
   #isSnapshot = false;
   /** The rows, by the string forms of the row ids. */
   readonly rows = new Map<string, LiveRow>();

@@ -75,8 +75,7 @@ export interface JobStorage {
   add(job: NewJob): Promise<number>;
   /**
    * Replaces the job at a position by the result of `change`, and returns the new job. Returns
-   * undefined if there is no such job or `change` returns undefined. No other operation may run in
-   * between.
+   * undefined without such a job or result. No other operation may run in between.
    */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
   /** Removes the job at a position. */

@@ -18,10 +18,7 @@ export interface OutboxState {
 export interface JobBook extends Store<OutboxState> {
   /** Shows a job immediately and stores it. */
   add(job: Job): void;
-  /**
-   * Stores and shows a new state of a job. If another tab has replaced or removed the job, changes
-   * nothing and returns undefined.
-   */
+  /** Stores and shows a new state of a job, or returns undefined if another tab changed the job. */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
   /** Sets the path and tag of a job from the results of earlier jobs. Counts the attempt. */
   prepare(job: Job): Promise<Job | undefined>;

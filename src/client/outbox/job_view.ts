@@ -98,7 +98,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: TabJobs
         waiters.set(id, { resolve, reject })
       );
       const forget = () => void waiters.delete(id);
-      // The program may ignore the promise, and an ignored rejection must not end the process.
+      // The program may ignore the promise. A rejection without a handler must not end the process.
       done.then(forget, forget);
       return done;
     },

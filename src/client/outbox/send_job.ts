@@ -44,8 +44,7 @@ export async function readResponseRow(response: Response): Promise<JobRow | null
 
 /**
  * Returns true if the service would refuse the same request again. Returns false for temporary
- * failures, and for errors without a problem from the service. In these cases the write may have
- * been carried out.
+ * failures and errors without a problem, after which the write may have been carried out.
  */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||

@@ -16,7 +16,7 @@ interface ShownWrite {
   readonly has: Set<OpenList>;
   /** The lists that have received the event of the write. They show the write at the next token. */
   readonly echoes: Set<OpenList>;
-  /** The number of streams requested before the write's acknowledgement. `Infinity` before it. */
+  /** The number of streams requested before the write's acknowledgement. `Infinity` until then. */
   askedBefore: number;
   /** The tag of the row after the write, or undefined if the row has no tag. */
   tag: unknown;

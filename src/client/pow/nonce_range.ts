@@ -17,10 +17,7 @@ export interface NonceRange {
   readonly at: number;
 }
 
-/**
- * Scans a part of a nonce range. Returns the index of a nonce whose hash begins with the required
- * number of zero bits (at most 32), or -1.
- */
+/** Scans a part of a nonce range. Returns the index of a nonce with enough zero bits, or -1. */
 export type Scan = (range: NonceRange, part: ScanTask) => number;
 
 /** The part of a nonce range to scan, and the difficulty. */
@@ -62,8 +59,8 @@ export function nonceAt(range: NonceRange, index: number): string {
 }
 
 /**
- * Returns the varying word of the nonce at an index. The word consists of four characters, `aaaa`
- * to `pppp`. Each character represents four bits of the index.
+ * Returns the varying word of the nonce at an index: four characters from `aaaa` to `pppp`. Each
+ * character represents four bits of the index.
  */
 export function varyingWord(index: number): number {
   return firstVaryingWord +

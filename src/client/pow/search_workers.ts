@@ -80,10 +80,7 @@ type WorkerReport = "more" | { readonly counter: number; readonly index: number 
 /** The number of ranges in one message to a worker: half a million nonces, or 40 ms of work. */
 const rangesAtOnce = 8;
 
-/**
- * The script of a worker, as a string, so that bundlers need no URL. The worker receives ranges
- * that already have the memory layout of the scan.
- */
+/** The script of a worker, as a string, so that bundlers need no URL. */
 const script = `
 let memory, scan;
 onmessage = ({ data: { module, ranges = [] } }) => {

@@ -5,9 +5,8 @@ import { createRequests } from "./requests.ts";
 import { createTransport } from "./transport.ts";
 
 /**
- * Creates a client of a service. `Api` is the type of the service's resources. The command
- * `resource-api types` writes this type, and `InferApi` derives it from the service's
- * configuration.
+ * Creates a client of a service. The command `resource-api types` writes the type `Api` of its
+ * resources, and `InferApi` derives it from the service's configuration.
  */
 export function createClient<Api extends ApiOf<Api>>(options: CreateClientOptions): Client<Api> {
   const transport = createTransport(options);

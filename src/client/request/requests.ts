@@ -8,9 +8,8 @@ import type { ResourceClient } from "../../api/resource_client.ts";
 import type { UpdateOptions } from "./merge_update.ts";
 
 /**
- * Returns the requests for one resource. The types are those of `ResourceClient`. The compiler
- * compares only the names, because it cannot check a service's responses. Rarely used code is
- * loaded on demand.
+ * Returns the requests for one resource, with the types of `ResourceClient`. The compiler compares
+ * only the names, because it cannot check responses. Rarely used code is loaded on demand.
  */
 export function createRequests(own: Handle) {
   const call = createCalls(own);

@@ -16,10 +16,7 @@ export interface Tokens {
   after(refused: Token): Promise<Token>;
 }
 
-/**
- * Creates tokens from a source. The source is called once for each request, and once for all
- * requests that were refused together.
- */
+/** Creates tokens from a source. Requests that were refused together cause only one new call. */
 export function createTokens(source: CreateClientOptions["token"]): Tokens {
   let refreshes = 0;
   let refreshing: Promise<Token> | null = null;

@@ -33,7 +33,7 @@ export interface Change {
 }
 
 /** One read of the change log: the next changes after a position. */
-export interface Step {
+export interface ChangeLogStep {
   /** The changes. All changes of one row are in their original order. */
   readonly changes: readonly Change[];
   /**
@@ -52,11 +52,10 @@ export interface ChangeLog {
   /** Returns the current end of the log. */
   end(): Promise<Position>;
   /** Returns the next changes of a step or after a position, or null if they were purged. */
-  next(from: Position | Step): Promise<Step | null>;
+  next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
   /**
-   * Runs a SELECT, and returns the rows and the log position at which it has read them. If there is
-   * no row, the position may be slightly older than the read. Rejects beyond `limits`, like a read
-   * of the driver.
+   * Runs a SELECT, and returns the rows and the log position at which it has read them. Without
+   * rows, the position may be slightly older than the read. Rejects beyond `limits`.
    */
   readAt(
     statement: Statement,

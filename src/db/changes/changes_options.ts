@@ -7,8 +7,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 export interface ChangesOptions {
   /**
    * The mode. `"triggers"`, the default: the database records every change, by any program.
-   * `"service"`: only writes of this service are recorded, for databases in which no trigger may be
-   * installed.
+   * `"service"`: only writes of this service are recorded, for databases that permit no trigger.
    */
   readonly mode?: "triggers" | "service" | undefined;
   /**
@@ -20,11 +19,11 @@ export interface ChangesOptions {
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
   /** How long changes are kept, in milliseconds. Default: one hour. Minimum: five minutes. */
   readonly retentionMs?: number | undefined;
-  /** The approximate number of changes to keep for over five minutes. Default: 1,000,000. */
+  /** The approximate maximum of changes that are kept for over five minutes. Default: 1,000,000. */
   readonly maxRows?: number | undefined;
 }
 
-/** The minimum of the option `retentionMs`. No reader of the log lags for so long. */
+/** The minimum of the option `retentionMs`. Readers of the log never lag for five minutes. */
 export const minRetentionMs = 300_000;
 
 const recordedColumn = testedValue<ColumnLike<unknown>>(
@@ -37,7 +36,7 @@ const recordedColumn = testedValue<ColumnLike<unknown>>(
 });
 
 /** The description of the option `changes`. Without `mode`, existing tables keep their mode. */
-export const changesOptions = group(
+export const changesOptionDescriptions = group(
   {
     mode: oneOf("triggers", "service"),
     schema: textLike("the name of a schema", /^[^\0]+$/),
@@ -59,12 +58,10 @@ export interface ResolvedChangesOptions {
 
 /** Fills in the defaults of the option `changes`. Throws a plain Error for invalid values. */
 export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {
-  const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } = changesOptions.read(
-    options,
-    {
-      subject: "Cannot start",
-      path: "changes",
-    },
-  );
+  const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } =
+    changesOptionDescriptions.read(
+      options,
+      { subject: "Cannot start", path: "changes" },
+    );
   return { mode, schema, exclude: new Set(exclude.map(columnInfoOf)), retentionMs, maxRows };
 }

@@ -116,10 +116,7 @@ function imageBatches(
   return batches;
 }
 
-/**
- * Splits filters into parts that fit into one statement each. A statement has a limited number of
- * bound values and of columns.
- */
+/** Splits filters into parts whose bound values and columns fit into one statement each. */
 export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,

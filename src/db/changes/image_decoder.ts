@@ -32,8 +32,8 @@ export function imageDecoder(
 
 /**
  * Returns a function that returns true if an image has every recorded column of its table. An image
- * that lacks a column was recorded before or after an alteration of the table, and its row must not
- * be shown.
+ * that lacks a column was recorded before or after an alteration of the table, and must not be
+ * shown.
  */
 export function completeImages(
   { images }: ChangesEngine,

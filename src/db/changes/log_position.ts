@@ -5,10 +5,7 @@
  */
 export type Position = SequencePosition | SnapshotPosition;
 
-/**
- * A position in the change log of SQLite. SQLite has one write lock, so the numbers of changes are
- * in the order of commits.
- */
+/** A position in SQLite's change log, in which changes have numbers in the order of commits. */
 export interface SequencePosition {
   /** Distinguishes the two forms of a position. */
   readonly kind: "sequence";
@@ -80,7 +77,7 @@ export function positionAfter(position: Position, change: ChangeNumbers): Positi
   return position.kind === "sequence" && mark !== null ? { ...position, seq, mark } : null;
 }
 
-/** Returns true if a position in the change log covers everything that an `earlier` one covers. */
+/** Returns true if a position in the change log covers everything that `earlier` covers. */
 export function includes(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {
@@ -120,16 +117,14 @@ export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string 
   return `${xmin}:${xmax}:${running.join(",")}`;
 }
 
-/** The numbers of a change that determine its place in the log. */
+/** The numbers of a change that determine its position in the log. */
 interface ChangeNumbers {
   readonly seq: number;
   readonly transaction: bigint | null;
   readonly mark: number | null;
 }
 
-/**
- * The maximum length. It suffices for thousands of running transactions, and fits into a header.
- */
+/** The maximum length: enough for many running transactions, and short enough for a header. */
 const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})\.([0-9a-z]{1,10})$/;

@@ -9,10 +9,7 @@ import { engineOf } from "../engine/engine_of.ts";
 /** The optimistic ids of the rows that a transaction has written, by the id of the row. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/**
- * The position in the log before a transaction writes, or null if the log records the transaction
- * of each change.
- */
+/** The log position before a transaction writes. Null if changes record their transactions. */
 export type LogMark = SqlValue;
 
 /** Returns the log position before a transaction writes. */
@@ -27,10 +24,9 @@ export async function logPositionBefore(
 }
 
 /**
- * Records optimistic ids with the changes of their rows that the transaction has made since the
- * position `mark`. A row that was written several times has its id in each change. Returns the ids
- * that were recorded. Rows of unrecorded tables and rows that no statement has written are not
- * among these.
+ * Records optimistic ids with the transaction's changes of their rows since position `mark`. A row
+ * that was written several times has its id in each change. Returns the ids that were recorded.
+ * Rows of unrecorded tables and rows that no statement has written are not among these.
  */
 export async function recordOptimisticIds(
   connection: Connection,
@@ -60,7 +56,6 @@ export async function recordOptimisticIds(
   return recorded;
 }
 
-/** A change in the log, and the optimistic id to record with it. */
 interface Mark {
   readonly seq: SqlValue;
   readonly id: string;

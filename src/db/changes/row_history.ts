@@ -1,4 +1,4 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -29,7 +29,7 @@ export interface RowHistory {
   readonly next: number | null;
 }
 
-/** A change of a row that is still in the log, or a change of its whole table without rows. */
+/** A change of a row that is still in the log, or a `truncate` or `touch` of its whole table. */
 export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "after"> {
   /** The time of the change, in milliseconds since 1970. */
   readonly at: number;
@@ -103,8 +103,8 @@ type Place = (value: SqlValue) => string;
 
 /**
  * Returns an SQL condition that is true if an image may belong to the row. The condition has a
- * placeholder for each value, in textual order. The caller must compare the decoded values, because
- * this condition ignores key columns whose values have several spellings.
+ * placeholder for each value, in the order of the text. The caller must compare the decoded values,
+ * because this condition ignores key columns whose values have several spellings.
  */
 function rowMatch(
   history: HistoryFormat,
@@ -114,7 +114,7 @@ function rowMatch(
 ): string {
   const images = ["before", "after"].map((image) => {
     const terms = primaryKey.map((column, index) =>
-      kindFacts[column.kind].isPlainInImages
+      kindProperties[column.kind].isPlainInImages
         ? history.mayHave(column, String(key[index]), image, place)
         : "true"
     );

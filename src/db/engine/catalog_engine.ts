@@ -31,7 +31,7 @@ export interface CatalogEngine {
    * caller needs these tables.
    */
   readonly tablesWithLaterChanges: string | null;
-  /** Returns the tables whose definitions say how a conflict is resolved. */
+  /** Returns the tables whose definitions say how the database resolves a conflict. */
   conflictTables(
     connection: Connection,
     tables: readonly TableInfo[],

@@ -57,7 +57,7 @@ export interface ChangesEngine {
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   /** The SQL with which the history of a row is read. */
   readonly history: HistoryFormat;
-  /** The part of a sentence that names the changes that streams miss without triggers. */
+  /** The changes that streams miss without triggers, as a part of a sentence. */
   readonly untrackedConsequence: string;
   /** A sentence for the operator that says which writes streams show without triggers. */
   readonly ownWrites: string;

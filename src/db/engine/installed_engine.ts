@@ -8,12 +8,9 @@ export type Announce = (parts: readonly InstalledPart[]) => void;
 export interface InstalledEngine {
   /** A query for a string that changes if a trigger of the change log changes. */
   readonly triggers: string;
-  /** The SQL of a table whose column `name` contains the names of all relations. */
+  /** The SQL of a table whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
-  /**
-   * Returns descriptions of the changes that the service will make in the database besides new
-   * tables. Each is a part of a sentence.
-   */
+  /** Returns the changes that the service makes besides new tables, as parts of a sentence. */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**
    * Calls `announce` with the installed parts, and then removes these parts. Returns true if there

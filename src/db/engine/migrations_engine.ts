@@ -25,8 +25,7 @@ export interface ComparisonEngine extends ComparisonFacts {
   /** Returns a declared shape with the types as the engine's catalog would print them. */
   declaredShape(parsed: TableShape): TableShape;
   /**
-   * Returns tables with expressions as the engine's catalog would print them. Null if the catalog
-   * keeps expressions as declared.
+   * Returns tables with expressions as the catalog prints them. Null if it prints them unchanged.
    */
   readonly written:
     | ((
@@ -63,10 +62,7 @@ export interface RunningEngine {
   readonly hasOneWriter: boolean;
   /** Reads the state of the database before a migration. Returns the check to run afterwards. */
   integrity(connection: Connection): Promise<IntegrityCheck>;
-  /**
-   * Returns the reason why a migration file must not run the statement, or null. The reason is a
-   * part of a sentence.
-   */
+  /** Returns why a migration file must not run the statement, as a part of a sentence, or null. */
   whyNot(statement: string): string | null;
   /** Returns true if a statement turns foreign keys off, for a table that a file rebuilds. */
   turnsKeysOff(statement: string): boolean;
@@ -96,7 +92,7 @@ export interface RecordingSetup {
 export interface RecordingEngine {
   /** Drops the triggers that would prevent a migration. Returns the recorded tables. */
   pause(connection: Connection): Promise<readonly PausedTable[]>;
-  /** Returns the tables to record after the statements, under their new names. */
+  /** Returns the tables to record after the migration, under their new names. */
   resumed(connection: Connection, paused: readonly PausedTable[]): Promise<readonly PausedTable[]>;
   /** Returns how the changes of a table are recorded, or null if no trigger records them. */
   of(connection: Connection, table: TableShape): Promise<ExistingRecording | null>;

@@ -9,10 +9,7 @@ export interface NeededParts {
   readonly search: boolean;
 }
 
-/**
- * Returns descriptions of the changes that a service with write access will make in the database.
- * Each is a part of a sentence.
- */
+/** Returns the changes that a service will make in the database, each as a part of a sentence. */
 export async function missingParts(
   driver: Driver,
   { log, search }: NeededParts,

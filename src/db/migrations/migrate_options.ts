@@ -17,11 +17,9 @@ export interface MigrateOptions {
 }
 
 /** The description of the options of a migration. */
-export const migrateOptions = group(
+export const migrateOptionDescriptions = group(
   {
-    allowDrop: listOf("names like notes.size", textLike("a name like notes.size", /./)).default(
-      [],
-    ),
+    allowDrop: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),
     keep: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),
     dryRun: flag().default(false),
   } satisfies Described<MigrateOptions>,

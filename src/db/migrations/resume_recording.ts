@@ -9,7 +9,7 @@ export interface PausedRecording {
   readonly random: Random;
 }
 
-/** Records the tables again, except for dropped ones. The streams of these tables begin again. */
+/** Records the remaining tables again after a migration. Their streams begin again. */
 export async function resumeRecording(
   connection: Connection,
   { comparison, recording }: MigrationsEngine,

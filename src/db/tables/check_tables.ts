@@ -14,8 +14,8 @@ export interface TableOfDriver {
 /**
  * Checks at the start that all tables exist, by a query of every table. Compares the declared
  * tables with the tables of the database. Throws a plain Error that names each missing part, column
- * by column, and the remedy. Other differences are only reported to `observe`. So is an unreachable
- * database, whose tables are not checked.
+ * by column, and the remedy. Other differences are only reported to `observe`. An unreachable
+ * database is reported, too, and its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -62,7 +62,6 @@ async function checkDatabase(
   if (incomplete.length > 0) throw await missingParts(incomplete, driver);
 }
 
-/** A table that cannot be read as described, and the database's error. */
 interface IncompleteTable {
   readonly table: TableInfo;
   readonly cause: DatabaseError;
@@ -76,15 +75,15 @@ async function missingParts(
   const texts: string[] = [];
   for (const { table, cause } of incomplete) {
     const { label } = table;
-    if (!await isThere({ table, driver }, [])) {
+    if (!await tableExists({ table, driver }, [])) {
       texts.push(`${label} is missing`);
       continue;
     }
     const missing: string[] = [];
     for (const column of table.columns) {
-      if (!await isThere({ table, driver }, [column])) missing.push(column.dbName);
+      if (!await tableExists({ table, driver }, [column])) missing.push(column.dbName);
     }
-    // The missing part may exist by now.
+    // The missing part may exist by now. Then only the database's error is known.
     if (missing.length === 0) texts.push(reasonOf(cause));
     texts.push(...missing.map((name) => `${label}.${name} is missing`));
   }
@@ -135,8 +134,8 @@ function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver):
   );
 }
 
-/** Returns true if the database has a table with these columns, by default all declared ones. */
-export async function isThere(
+/** Returns true if the database has a table with these columns, by default all declared columns. */
+export async function tableExists(
   { table, driver }: TableOfDriver,
   columns: readonly ColumnInfo[] = table.columns,
 ): Promise<boolean> {
@@ -149,10 +148,7 @@ export async function isThere(
   }
 }
 
-/**
- * Returns true if the database has a table with the described columns, whose values can be compared
- * as their kinds require.
- */
+/** Returns true if the table has the described columns, with types that can be compared. */
 export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<boolean> {
   const { dialect } = driver;
   // A column of documents is only selected, because the json type has no comparison.

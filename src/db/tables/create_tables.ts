@@ -65,10 +65,7 @@ async function create(
   }
 }
 
-/**
- * Returns the table without some foreign keys, and these keys, which are added later. Postgres
- * accepts no reference to a missing table.
- */
+/** Returns the table without some foreign keys, and these keys: their targets are created later. */
 function split(
   table: TableInfo,
   after: readonly TableInfo[],

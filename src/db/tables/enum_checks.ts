@@ -13,8 +13,7 @@ export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, reado
 
 /**
  * Parses an enum column from a CHECK clause of Postgres: the strings of `CHECK (column IN ('a',
- * 'b'))`. The catalog shows it with ANY, or with `=` for one string. Returns null for other forms
- * of CHECK.
+ * 'b'))`. The catalog writes ANY, or `=` for one string. Returns null for any other CHECK.
  */
 export function postgresEnumCheck(definition: string): readonly string[] | null {
   const [, list, only] = postgresCheck.exec(definition) ?? [];

@@ -45,9 +45,8 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]): P
 }
 
 /**
- * Compares expressions by means of temporary tables, because only the server determines whether two
- * expressions are equal. Returns null if that fails, for example without the right to create
- * tables.
+ * Compares expressions by temporary tables, because only the server knows whether they are equal.
+ * Returns null if that fails, for example without the right to create tables.
  */
 async function findSurely(
   driver: Driver,
@@ -67,7 +66,7 @@ function named(difference: Difference): NamedDifference {
   return { table: difference.table, text: describeDifference(difference) };
 }
 
-/** Returns true if the difference would fail requests, or return wrong rows. */
+/** Returns true if the difference would make requests fail, or return wrong rows. */
 function preventsService(
   difference: Difference,
   existing: TableShape | undefined,

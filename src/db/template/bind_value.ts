@@ -1,6 +1,6 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
-import { anyValue, type ColumnKind, InvalidValue } from "../../schema/kind.ts";
+import { type ColumnKind, InvalidValue, unrestrictedRules } from "../../schema/kind.ts";
 import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, plainColumn } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -41,21 +41,13 @@ function rowCount(value: unknown): Fragment {
   );
 }
 
-/**
- * Binds a value of a known column. The SQL contains the type of the column, so the value may be at
- * any place of the statement.
- */
+/** Binds a value of a known column, at any place of a statement. The SQL contains its type. */
 export function boundOfColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }
 
 /** Binds a value that is compared with its column, from which an engine infers the type. */
-function ofColumn(
-  value: unknown,
-  column: ColumnInfo,
-  stores: boolean,
-  dialect: Dialect,
-): Fragment {
+function ofColumn(value: unknown, column: ColumnInfo, stores: boolean, dialect: Dialect): Fragment {
   if (column.kind === "json" && !stores && value !== null) {
     throw new Error(`Cannot compare "${column.name}": documents have no equality on every engine`);
   }
@@ -63,14 +55,9 @@ function ofColumn(
 }
 
 /** Converts a value from its wire form. A value that is not stored need not meet constraints. */
-function inProcess(
-  value: unknown,
-  column: ColumnInfo,
-  stores: boolean,
-  dialect: Dialect,
-): unknown {
+function inProcess(value: unknown, column: ColumnInfo, stores: boolean, dialect: Dialect): unknown {
   if (value === null) return null;
-  const rules = stores ? column : anyValue;
+  const rules = stores ? column : unrestrictedRules;
   const given = value instanceof Uint8Array && column.kind === "bytes"
     ? bytesToBase64(value)
     : value;
@@ -135,7 +122,7 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
     return sql`CAST(${Number(value)} AS integer)`;
   }
   // A double next to an exact decimal would convert the decimal to a double.
-  const isExact = near?.kind === "decimal" && kindFacts[kind].arithmetic !== null;
+  const isExact = near?.kind === "decimal" && kindProperties[kind].arithmetic !== null;
   return boundOfColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
 }
 

@@ -1,4 +1,4 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -14,7 +14,7 @@ import type { FlatTemplate } from "./sql_parts.ts";
 import { termsOf } from "./sql_terms.ts";
 import { isSign, isWord } from "./sql_tokens.ts";
 
-/** One item of a select list, as result rows show it. */
+/** One item of a select list, and what it adds to result rows. */
 export type ResultItem =
   /** A property of the row. A null `column` means that the value has no declared type. */
   | {
@@ -27,14 +27,8 @@ export type ResultItem =
   /** `*` or `notes.*`. `named` returns the columns of the tables that have this database name. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
-/**
- * Parses the items of RETURNING, or of the first SELECT. Throws a plain Error for an item whose
- * name or form would depend on the engine.
- */
-export function resultItems(
-  template: FlatTemplate,
-  columns: ColumnsInSql,
-): readonly ResultItem[] {
+/** Parses the items of RETURNING or SELECT. Throws if a name or form would depend on the engine. */
+export function resultItems(template: FlatTemplate, columns: ColumnsInSql): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);
   // A subquery passes its values on under the names of its items, which need the same checks.
@@ -151,7 +145,7 @@ function requirePlain(
     const part = partAt(tokens, parts, index);
     const isMoment = part?.kind === "value" && part.value instanceof Date;
     const kind = isMoment ? "timestamp" : columns.endingAt(index)?.kind;
-    if (kind === undefined || !kindFacts[kind].dependsOnEngine || isCondition(index)) continue;
+    if (kind === undefined || !kindProperties[kind].dependsOnEngine || isCondition(index)) continue;
     throw new Error(
       `Cannot tell the kind of "${name}", made from a ${kind}: write AS \${${kind}().as("${name}")}, with the kind that it has`,
     );

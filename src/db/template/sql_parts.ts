@@ -1,6 +1,10 @@
 import { allRows, type Filter, noRows } from "../../filter/filter.ts";
 import { ColumnBuilder } from "../../schema/column_builder.ts";
-import { type ColumnInfo, ownTimestamps, type TableInfo } from "../../schema/table_info.ts";
+import {
+  type ColumnInfo,
+  serviceTimestampFormat,
+  type TableInfo,
+} from "../../schema/table_info.ts";
 import {
   columnInfoOf,
   isColumn,
@@ -52,7 +56,7 @@ export interface FlatTemplate {
   readonly tokens: readonly SqlToken[];
 }
 
-/** The interpolated parts of a template and of nested templates. Their strings are not parsed. */
+/** The interpolated parts of a template and of nested templates. The strings are not parsed yet. */
 export interface SqlParts {
   readonly parts: readonly SqlPart[];
   /** Identifies how the strings are parsed. Two templates of equal shape differ only in values. */
@@ -101,10 +105,7 @@ function shapeOf(part: SqlPart): unknown {
   }
 }
 
-/**
- * Flattens a template and its nested templates to one list of tokens. `parts` are the interpolated
- * parts of all these templates.
- */
+/** Flattens a template and its nested templates to one list of tokens, with all their parts. */
 export function flattenTemplate(
   template: SqlTemplate,
   parts: readonly SqlPart[],
@@ -233,6 +234,6 @@ function resultColumn(
     unknownTarget: false,
     varies: false,
     isWide: false,
-    timestampFormat: ownTimestamps,
+    timestampFormat: serviceTimestampFormat,
   };
 }

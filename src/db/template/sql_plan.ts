@@ -24,7 +24,7 @@ export interface SqlPlan {
   readonly shape: readonly unknown[];
   /** The SQL between the parts that each run renders, including names of tables and columns. */
   readonly texts: readonly string[];
-  /** The indexes of the parts that each run renders, and their places. */
+  /** For each part that every run renders: its index, and its place in the statement. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];
   /** The SQL text of the previous run, including placeholders. Most runs have the same text. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;
@@ -32,7 +32,7 @@ export interface SqlPlan {
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
 }
 
-/** The maximum number of plans for one string. Other columns or conditions need other plans. */
+/** The maximum number of plans of one template. Other columns or conditions need other plans. */
 const maxPlansOfText = 16;
 /** The maximum number of placeholders. SQLite has the lowest limit of all engines. */
 const maxValues = 32_766;

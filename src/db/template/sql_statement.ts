@@ -53,7 +53,7 @@ export interface SqlTag {
     strings: TemplateStringsArray,
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
-  /** Returns a value of the column's kind, for a place without a comparison with the column. */
+  /** Returns a value of the column's kind, for SQL that does not compare it with the column. */
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 

@@ -25,8 +25,7 @@ const noFunctions: readonly string[] = [...clauses, ...separators, "IN", "NOT", 
 
 /**
  * Divides a statement into terms. A term includes the arguments of a function and the value
- * compared with its result. A term also includes the results of a CASE and the expression that uses
- * them.
+ * compared with its result. A term also includes the results of a CASE and their expression.
  */
 export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): SqlTerms {
   const termOf: number[] = [];

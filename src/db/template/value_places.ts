@@ -1,4 +1,4 @@
-import { isWhole } from "../../schema/kinds/kind_facts.ts";
+import { isWhole } from "../../schema/kinds/kind_properties.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import {
   afterParenthesis,
@@ -12,11 +12,11 @@ import type { FlatTemplate } from "./sql_parts.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 import { termsOf } from "./sql_terms.ts";
 import {
+  type AssignedExpression,
   assignmentsOf,
   requireLiteralOf,
   requireStorable,
-  type StoredExpression,
-} from "./stored_expressions.ts";
+} from "./assigned_expressions.ts";
 
 /** The place of a value in a statement, which determines how it is bound. */
 export type ValuePlace =
@@ -25,7 +25,7 @@ export type ValuePlace =
     readonly kind: "column";
     readonly column: ColumnInfo;
     readonly stores: boolean;
-    /** The form of a list after IN. `opened` means that the SQL has the opening parenthesis. */
+    /** The form of a list after IN. `opened` means that the SQL contains the parenthesis. */
     readonly list: "none" | "bare" | "opened";
   }
   /** Rows after VALUES, each with values for these columns. */
@@ -70,7 +70,7 @@ export function valuePlaces(
   return places;
 
   /** Returns the assignment that stores a token unchanged. */
-  function assignedAt(index: number): StoredExpression | undefined {
+  function assignedAt(index: number): AssignedExpression | undefined {
     return assignments.find(({ start, end }) =>
       start === index && end === index + 1 ||
       start <= index && index < end && isResult(tokens, index)
@@ -206,16 +206,12 @@ interface Inserted {
   /** The places of values, by the indexes of their tokens. */
   readonly places: ReadonlyMap<number, ValuePlace>;
   /** The stored expressions that consist of more than a single value. */
-  readonly stored: readonly StoredExpression[];
+  readonly stored: readonly AssignedExpression[];
 }
 
-/** Returns the places of the values of an INSERT, with their columns. */
-function insertPlaces(
-  { tokens, parts }: FlatTemplate,
-  columns: ColumnsInSql,
-): Inserted {
+function insertPlaces({ tokens, parts }: FlatTemplate, columns: ColumnsInSql): Inserted {
   const places = new Map<number, ValuePlace>();
-  const stored: StoredExpression[] = [];
+  const stored: AssignedExpression[] = [];
   const into = outerWord(tokens, ["INTO"]);
   if (into < 0 || outerWord(tokens, ["INSERT"]) < 0) return { places, stored };
   const open = openOfColumns(tokens, into + 1);
@@ -266,7 +262,7 @@ function insertPlaces(
 
 const selectEnds = ["FROM", "WHERE", "UNION", "ON", "RETURNING"];
 
-/** Returns the parenthesis of the column names, or null if VALUES, SELECT or DEFAULT come first. */
+/** Returns the parenthesis before the column names, or null if there are no names. */
 function openOfColumns(tokens: readonly SqlToken[], start: number): number | null {
   for (let index = start; index < tokens.length; index++) {
     if (isSign(tokens[index], "(")) return index;

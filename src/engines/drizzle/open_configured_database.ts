@@ -23,7 +23,7 @@ interface GivenConfig {
  * is the file or the server that Drizzle's client uses. Columns get the names that Drizzle uses in
  * that database. Any other configuration is returned unchanged.
  */
-export async function openConfiguredDatabase<Config extends GivenConfig>(
+export async function openDrizzleOfConfig<Config extends GivenConfig>(
   config: Config,
   { observe }: { readonly observe: Observer },
 ): Promise<Config & { readonly db: Database }> {

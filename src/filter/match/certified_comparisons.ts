@@ -17,7 +17,7 @@ import {
 export interface CertifiedComparisons {
   /** Returns true if the results in memory and in the database are equal for all valid values. */
   isCertain(comparison: Comparison): boolean;
-  /** Stops trusting this operator on this kind, after memory and database have differed. */
+  /** Removes this operator on this kind of column, because memory and database have differed. */
   demote(comparison: Comparison): void;
 }
 

@@ -52,7 +52,7 @@ export function mismatchedComparisons(
  * random. A call costs one decrement.
  */
 export function createSampler(random: Random): () => boolean {
-  // Uniform between 1 and 2,047, so that events at regular intervals are sampled too.
+  // The gap is uniform between 1 and 2,047, so that events at regular intervals are sampled too.
   const gap = () => {
     const [high = 0, low = 0] = random.bytes(2);
     return Math.max(1, (high * 256 + low) % 2_048);

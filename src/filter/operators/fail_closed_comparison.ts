@@ -1,8 +1,8 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { unreachable } from "../../problem/unreachable.ts";
-import { anyValue, InvalidValue } from "../../schema/kind.ts";
+import { InvalidValue, unrestrictedRules } from "../../schema/kind.ts";
 import { elementOf, kindOfColumn } from "../../schema/structured/kind_of_column.ts";
-import { fromMark } from "../../schema/safe_numbers.ts";
+import { parseSafeNumber } from "../../schema/safe_numbers.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { comparison, type Filter, noRows } from "../filter.ts";
@@ -29,8 +29,8 @@ export function failClosedComparison(
   if (isOpenEnded ? values.length === 0 : values.length !== count) return noRows;
   try {
     const toOperand = (value: unknown) =>
-      path === null ? ofColumn(fromMark(value), column) : ofDocument(fromMark(value));
-    const toItem = (value: unknown) => ofItems(fromMark(value), column);
+      path === null ? ofColumn(parseSafeNumber(value), column) : ofDocument(parseSafeNumber(value));
+    const toItem = (value: unknown) => ofItems(parseSafeNumber(value), column);
     const isItem = operator.takes === "item" || operator.takes === "items";
     const operands = values.map((value) =>
       fromCode(value, operator.takes, isItem ? toItem : toOperand)
@@ -79,11 +79,13 @@ function fromCode(
 /** Parses a string as in a filter, because a user id may be a string even for a number key. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
-  if (kindFacts[column.kind].arithmetic !== "double") requireExact(value, "string or a bigint");
+  if (kindProperties[column.kind].arithmetic !== "double") {
+    requireExact(value, "string or a bigint");
+  }
   if (typeof value === "string") return kind.fromText(value, column);
   // A value beyond the column's limits can be compared: every row exceeds a value that is too low.
   const { precision, scale } = column;
-  return kind.fromJson(value, { ...anyValue, precision, scale });
+  return kind.fromJson(value, { ...unrestrictedRules, precision, scale });
 }
 
 function ofDocument(value: unknown): JsonOperand {

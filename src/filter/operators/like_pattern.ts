@@ -35,7 +35,7 @@ export function matchesLike(text: string, pattern: string): boolean {
     : text[plain.operator](plain.text);
 }
 
-/** Returns true if a LIKE pattern ends in a `\` that escapes nothing. Engines then differ. */
+/** Returns true if a LIKE pattern ends in a `\` that escapes nothing, on which engines differ. */
 export function hasDanglingEscape(pattern: string): boolean {
   let backslashes = 0;
   for (let i = pattern.length - 1; pattern.charCodeAt(i) === backslash; i--) backslashes++;

@@ -25,7 +25,7 @@ export type OperatorRegistry = ReadonlyMap<string, Operator>;
 
 /** A custom filter operator. Its SQL and its evaluation in memory must agree. */
 export interface CustomOperator {
-  /** Returns SQL. `dialect.operand(column)` is the column, `values` are the filter's strings. */
+  /** Returns the SQL condition. `dialect.operand(column)` is the column, `values` are strings. */
   toSql(column: ColumnInfo, values: readonly string[], dialect: Dialect): Fragment;
   /** Evaluates the operator in memory, for live updates. It is not called for NULL. */
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;

@@ -28,7 +28,7 @@ export function pathOperandFault(
   return type === "boolean" ? "must be a number or a text to have an order" : null;
 }
 
-/** The operators that accept operands of any type. All others need one type, which has an order. */
+/** The operators that accept operands of any type. Other operators need a type with an order. */
 const anyType: ReadonlySet<Operator> = new Set([
   equalOperator,
   notEqualOperator,

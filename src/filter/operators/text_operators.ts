@@ -13,9 +13,9 @@ interface TextTest {
   holds(value: string, argument: string): boolean;
 }
 
-/** Searching a string examines each character once. */
+/** A string search examines each character once. */
 const search = () => 1;
-/** Folding a string first creates another string. */
+/** A case-insensitive search first creates a folded copy of the string. */
 const foldedSearch = () => 1 + foldWork;
 const foldWork = 4;
 

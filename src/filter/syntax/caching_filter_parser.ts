@@ -4,7 +4,7 @@ import type { FilterSyntax } from "./filter_syntax.ts";
 
 /** Parses filters, and caches recent results. */
 export interface CachingFilterParser {
-  /** Returns the syntax tree of a string, or null for a blank one. Throws `filter-parse-error`. */
+  /** Returns the syntax tree of a string, or null if it is blank. Throws `filter-parse-error`. */
   parse(text: string): FilterSyntax | null;
 }
 

@@ -21,8 +21,8 @@ export const filterLimits = {
   /** The maximum length of a pattern with a wildcard other than `%` at an end, in UTF-16 units. */
   pattern: 100,
   /**
-   * The maximum total length of patterns with wildcards besides a `%` at either end, in UTF-16
-   * units. Each such pattern is tried at every position of a string.
+   * The maximum total length of patterns with a wildcard other than `%` at an end, in UTF-16 units.
+   * Each such pattern is tried at every position of a string.
    */
   patterns: 500,
   /** The maximum number of values in all comparisons together. */
@@ -47,7 +47,7 @@ export interface ComparisonSyntax {
   /** The names of the field, if one of them is quoted. Unquoted, a dot may be part of a name. */
   readonly path?: readonly string[];
   readonly fieldAt: number;
-  /** The operator as written: `=gt=` is not replaced by `>` yet. It may be unknown. */
+  /** The operator as written: `=gt=` is not replaced by `>` yet. The operator may be unknown. */
   readonly operator: string;
   readonly operatorAt: number;
   /** True if the values are in `()` or `[]`. A list with a single value is still a list. */

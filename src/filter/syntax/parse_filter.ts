@@ -42,7 +42,7 @@ interface State extends Scanner {
   values: number;
 }
 
-/** Parses a chain of terms with one connective into one n-ary group. `and` binds tighter. */
+/** Parses a chain of terms with one connective into one group. `and` binds tighter than `or`. */
 function parseChain(state: State, kind: GroupSyntax["kind"]): FilterSyntax {
   const first = kind === "or" ? parseChain(state, "and") : parseTerm(state);
   let width = connectiveWidth(state, kind);
@@ -144,7 +144,7 @@ function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   return code === lowerO || code === upperO ? wordWidth(text, at, "or", "OR") : 0;
 }
 
-/** Returns the length of a word if it is a connective that is delimited on both sides. */
+/** Returns the length of a word like `and` if the word is delimited on both sides, or else 0. */
 function wordWidth(text: string, at: number, lower: string, upper: string): number {
   if (!text.startsWith(lower, at) && !text.startsWith(upper, at)) return 0;
   const after = text.charCodeAt(at + lower.length);

@@ -39,8 +39,8 @@ export interface QuotedNameFinder {
 
 /**
  * Creates a finder for a list of names. A quote opens a quoted name only where a name can begin: at
- * the start, after a separator or after the `-` of an order. The caller must request every index
- * once, in order. Throws a 400 for a name that is not closed.
+ * the start, after a separator or after the `-` of an order. The caller must call `after` for every
+ * index, in order. Throws a 400 for a name that is not closed.
  */
 export function findQuotedNames(text: string): QuotedNameFinder {
   let before = ",";

@@ -45,7 +45,7 @@ export function scanField(scanner: Scanner): ScannedField {
     const from = scanner.at;
     scanBareField(scanner, fieldPart);
     const names = text.slice(from, scanner.at).split(".");
-    // A dot before a quoted name ends the names before it.
+    // A dot before a quoted name ends the unquoted names before the dot.
     if (peekCode(scanner) === doubleQuote && names.at(-1) === "") {
       path.push(...names.slice(0, -1));
       scanner.at--;
@@ -54,7 +54,7 @@ export function scanField(scanner: Scanner): ScannedField {
   return { field: text.slice(at, scanner.at), path };
 }
 
-/** Advances over a field without quotes. `first` is the kind of the first character. */
+/** Advances over a field without quotes. `first` is the class of a valid first character. */
 function scanBareField(scanner: Scanner, first: number): void {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, first);

@@ -5,7 +5,7 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
-/** An object that holds leased tokens. The store counts leased tokens as spent. */
+/** An object that holds leased tokens. In the store, leased tokens count as spent. */
 export interface LeaseHolder {
   /** Puts idle tokens back in the store. Returns false if the holder has no tokens. */
   returnIdle(): boolean;
@@ -26,7 +26,6 @@ export class BucketStore {
   #downUntil = -Infinity;
   #isClosed = false;
 
-  /** Creates the store object. No timer starts before the first change. */
   constructor(store: KeyValue, runtime: Runtime) {
     this.#hotKeys = new HotKeys(store, runtime);
     this.#runtime = runtime;
@@ -55,7 +54,7 @@ export class BucketStore {
     }
   }
 
-  /** Regularly asks a holder to return its unused tokens, as long as it holds any. */
+  /** Regularly asks a holder to return its unused tokens, until the holder has no tokens. */
   watch(holder: LeaseHolder): void {
     this.#holders.add(holder);
     this.#schedule();
@@ -85,5 +84,5 @@ export class BucketStore {
 /** Maximum wait of a request for the store, in milliseconds. Then the process decides alone. */
 const timeoutMs = 3_000;
 
-/** The pause after a failure, and the time until unused tokens return, in milliseconds. */
+/** The pause after a failure of the store, and before unused tokens return to it, in ms. */
 const pauseMs = 1_000;

@@ -36,7 +36,7 @@ export const mcpClass = "mcp";
 /** Maximum capacity. A number in a header has up to 12 digits before the point and 3 after it. */
 const maxTokens = 1e12;
 
-/** The minimum of capacities and costs, in tokens. Rounding lets an empty bucket pay for less. */
+/** The minimum of capacities and costs, in tokens. Rounding could make a lower cost free. */
 export const minTokenAmount = 0.001;
 
 const classOptions = group(

@@ -6,8 +6,8 @@ export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
   /**
-   * Number of tokens that the request already holds. If the draw cannot grant the rest, it returns
-   * them in the same change. Otherwise several requests could each hold a part of the last tokens,
+   * Number of tokens that the request already holds. If the bucket cannot supply the rest, the draw
+   * returns the held tokens. Otherwise several requests could each hold a part of the last tokens,
    * and none would get enough.
    */
   readonly taken: number;
@@ -15,7 +15,7 @@ export interface TokenDemand {
 
 /** The stored record of a caller's bucket. */
 export interface BucketRecord extends Bucket {
-  /** Number of changes to the record. It reveals that tokens were taken and returned in between. */
+  /** Number of changes to the record. It also shows changes that left the token count the same. */
   readonly changes: number;
 }
 
@@ -24,10 +24,10 @@ export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
   /** Number of tokens that the process has leased. The draw first returns them to the bucket. */
   readonly held: number;
-  /** Number of leased tokens that the process keeps. The tokens of `total` include them. */
+  /** Number of leased tokens that the process keeps. `total` includes these tokens. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** Tokens per request, from which the size of the next lease follows. 0 to lease none. */
+  /** Tokens of one request, which determine the size of the next lease. 0 leases no tokens. */
   readonly shareFor: number;
 }
 
@@ -58,7 +58,7 @@ export function drawTokens(
   const share = shareFor > 0 && isGranted ? shareOf(rest, shareFor) : 0;
   const bucket = { tokens: rest - share, at };
   const drawn = { isGranted, amount: isGranted ? tokens - rest : -back, share, bucket };
-  // The record gets the corrected clock, or every later draw would correct it again.
+  // The record stores the corrected time. Otherwise every later draw would correct the time again.
   const isClockCorrected = stored !== null && at < stored.at;
   const isChanged = isGranted && amount + share > 0 || held + back > 0 || isClockCorrected;
   if (!isChanged) return { result: { ...drawn, record: stored } };
@@ -76,8 +76,8 @@ function availableBucket(
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // If no other process has written, this process knows more exactly when tokens were spent. If the
-  // record is missing, it has expired, because the bucket was full.
+  // If no other process has written, this process knows more exactly when tokens were spent. A
+  // missing record has expired, because the bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));

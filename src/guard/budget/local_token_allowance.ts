@@ -38,7 +38,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   #held = 0;
   /** Number of tokens in the lease when it began. */
   #share = 0;
-  /** End of the lease. This time and the next two are from the monotonic clock. */
+  /** End of the lease. This field and the next two contain times of the monotonic clock. */
   #heldUntil = 0;
   #storeCalledAt = -Infinity;
   #storeRepliedAt = -Infinity;
@@ -78,10 +78,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     return this.#total;
   }
 
-  /**
-   * Returns true if too few tokens remain, counting the refill. Tokens that other processes return
-   * are seen a second later.
-   */
+  /** Returns true if too few tokens remain, counting the refill. Does not call the store. */
   isKnownShort(amount: number): boolean {
     this.#refill();
     return this.#total.tokens + roundingTolerance < amount &&
@@ -136,7 +133,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   async #takeFromStore(demand: TokenDemand): Promise<TakeResult> {
     if (this.#context.store.isDown) return this.#takeWithoutStore(demand);
     const now = this.#now();
-    // A single request takes only the tokens that it needs. Repeated requests lease a share.
+    // Only repeated requests lease more tokens than the current request needs.
     const isRegular = now - this.#storeCalledAt < memoryMs;
     this.#storeCalledAt = now;
     const shareFor = isRegular && !this.#isLeasing ? demand.amount : 0;
@@ -153,7 +150,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       }
       return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
-      // The store has reported the error. Tokens that the store may have received are given up.
+      // The error has been reported. Leased tokens are lost if the store may have received them.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
       return this.#takeWithoutStore(demand);
     }
@@ -191,8 +188,8 @@ export class LocalTokenAllowance implements LeaseHolder {
 
   /**
    * Applies the result of a draw. Leased tokens count against the capacity until the bucket would
-   * be full again. For one second they may exceed it by the refill of a second, so that callers far
-   * from a limit rarely call the store.
+   * be full again. For one second, leased tokens may exceed the capacity by the refill of one
+   * second. Therefore callers far from a limit rarely call the store.
    */
   #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;
@@ -228,5 +225,5 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 }
 
-/** How long a result of the store is used and a share is held, in milliseconds. */
+/** How long a result of the store is used and leased tokens are held, in milliseconds. */
 const memoryMs = 1_000;

@@ -17,7 +17,7 @@ export function withRateHeaders(
   const one = rate ?? budget;
   if (one === null) return headers;
   if (rate === null || budget === null) {
-    // One limit is handled without a list, because this runs for every reply.
+    // One limit is handled without a list, because this code runs for every reply.
     return { ...headers, "ratelimit-policy": one.limit.header, "ratelimit": stateOf(one, now) };
   }
   return {
@@ -45,7 +45,7 @@ export function rateLimitProblem(
   return new Problem(slug, details[slug], { headers });
 }
 
-/** Returns the whole seconds until `amount` tokens are available, or null if they never will be. */
+/** Returns the whole seconds until `amount` tokens are available, or null if waiting is useless. */
 export function secondsUntilTokens(
   amount: number,
   { limit, left }: RateLimitState,

@@ -18,7 +18,6 @@ export class RequestBudget {
   /** Part of the cost that tokens or a solved challenge have paid. */
   #paid = 0;
 
-  /** Creates the budget without taking tokens. `caller` names the bucket. */
   constructor(limiter: RateLimiter, caller: string, itemCost: number) {
     this.#limiter = limiter;
     this.#caller = caller;

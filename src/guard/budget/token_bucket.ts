@@ -4,7 +4,7 @@ import type { RateLimitOptions } from "../resource_protection_options.ts";
 /** A token bucket: how many tokens one caller has at a time. */
 export interface Bucket {
   readonly tokens: number;
-  /** Time of the token count, in milliseconds since 1970. For a window, its start. */
+  /** Time of the token count in ms since 1970. For a fixed window, the start of the window. */
   readonly at: number;
 }
 
@@ -17,7 +17,7 @@ export interface BucketPolicy {
   readonly header: string;
   /** Returns the bucket at a later time. It never exceeds the capacity, even if the clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
-  /** Returns the time in milliseconds until the bucket holds the amount. Call `refill` first. */
+  /** Returns the milliseconds until the bucket contains this amount. Call `refill` first. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
   /** Returns true if both buckets are in one window, or if the policy has no windows. */
   isSameSpan(left: Bucket, right: Bucket): boolean;

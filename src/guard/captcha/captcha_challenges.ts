@@ -62,7 +62,7 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions): Captch
   ): Promise<string | null> {
     const token = headers.get(tokenHeader);
     if (token === null) return "absent";
-    // A header that was sent twice is joined by a comma and a space, which this pattern rejects.
+    // The values of a header that was sent twice are joined by ", ", which this pattern rejects.
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
     const id = createHash("sha256").update(token).digest("base64url");
     // The token is claimed before it is verified. Of parallel requests with one token, only one

@@ -57,10 +57,7 @@ export function resolveCaptchaOptions(
   return { verifier, tokenHeader };
 }
 
-/**
- * Throws if an option names a CAPTCHA action that the verifier cannot check. `subject` is the
- * beginning of the message.
- */
+/** Throws if an option names a CAPTCHA action that the verifier cannot check. */
 export function requireCaptchaAction(
   { provider, hasActions = true }: CaptchaVerifier,
   subject: string,
@@ -68,7 +65,7 @@ export function requireCaptchaAction(
   if (!hasActions) throw new Error(`${subject} names an action, and ${provider} knows none`);
 }
 
-/** Returns true if a value is a verifier. Two of its members must be valid in headers. */
+/** Returns true for a verifier whose provider and site key are valid in HTTP headers. */
 function isVerifier(verifier: unknown): boolean {
   return typeof verifier === "object" && verifier !== null && "verify" in verifier &&
     typeof verifier.verify === "function" &&

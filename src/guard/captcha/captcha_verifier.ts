@@ -19,8 +19,8 @@ export interface CaptchaVerifier {
   /** Public key that the client needs to show the CAPTCHA, in `Service-Captcha-Sitekey`. */
   readonly siteKey: string;
   /**
-   * Verifies a token. Called once for each token. Only `true` and `{ kind: "passed" }` accept the
-   * token. An error refuses it.
+   * Verifies a token. Called once for each token. An error refuses the token, as does any result
+   * except `true` and `{ kind: "passed" }`.
    */
   verify(
     question: CaptchaQuestion,

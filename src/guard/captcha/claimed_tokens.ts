@@ -2,10 +2,7 @@ import { claimOnce } from "../../kv/claim_once.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 
-/**
- * The CAPTCHA tokens that were used, identified by hashes. Each token can be claimed once. Rejects
- * with a `StoreError` if the store fails.
- */
+/** The hashes of used CAPTCHA tokens. Methods reject with a `StoreError` if the store fails. */
 export interface ClaimedTokens {
   /** Claims a token. Resolves to true for the first caller in all processes, and then to false. */
   claim(id: string): Promise<boolean>;

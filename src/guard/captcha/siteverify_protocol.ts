@@ -44,7 +44,7 @@ export interface CaptchaVendor {
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
   /** Maximum length of the vendor's tokens, in characters. */
   readonly maxTokenLength: number;
-  /** Number of attempts. Two only if the vendor recognizes a repeated verification. */
+  /** Number of attempts. It is two only if the vendor recognizes a repeated verification. */
   readonly tries: 1 | 2;
   /** True if the vendor's response contains the action of the CAPTCHA. */
   readonly hasActions: boolean;

@@ -21,7 +21,7 @@ export interface OpenedToken extends PowChallenge {
 export interface ChallengeTokens {
   /** Creates a token. `random` is 16 unpredictable bytes that make the token unique. */
   seal(challenge: PowChallenge, random: Uint8Array): string;
-  /** Returns the content of a token, or the reason why this service has not created the token. */
+  /** Returns the content of a token, or the reason why the token is invalid. */
   open(token: string): OpenedToken | "malformed" | "forged";
 }
 
@@ -57,7 +57,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
         decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
-      // The code is valid, so an older or newer version of the service has created the token.
+      // The authentication code is valid, so another version of the service has created the token.
       if (payload[0] !== version) return "malformed";
       for (let i = 0; i < fingerprintWordCount; i++) {
         fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);

@@ -18,7 +18,7 @@ export type CheckSolution = (
 
 /** A valid solution that is not yet marked as used. */
 export interface PowSolution {
-  /** The id of the challenge, which is claimed. All solutions of a challenge share the id. */
+  /** The id of the challenge, which all solutions share. Claiming it uses up the challenge. */
   readonly id: string;
   /** Time until which the claim must be kept, in milliseconds since 1970. */
   readonly claimUntilMs: number;
@@ -37,10 +37,7 @@ const skewMs = 5_000;
 /** How long claims outlive tokens, in milliseconds. Clocks of processes may differ. */
 const claimMarginMs = 60_000;
 
-/**
- * Creates a function that checks solutions. Cheap checks come first. The difficulty is read from
- * the signed token. The client's header with a difficulty is ignored.
- */
+/** Creates a function that checks solutions. It uses only the difficulty in the signed token. */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
   const hasher = createSha256();
@@ -61,14 +58,14 @@ export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution 
     const token = headers.get(powHeaders.challenge);
     const nonce = headers.get(powHeaders.nonce);
     if (token === null && nonce === null) return "absent";
-    // A header that was sent twice is joined by a comma, which no token or nonce contains.
+    // The values of a header that was sent twice are joined by a comma, which is invalid here.
     if (token === null || nonce === null || !isNonce(nonce)) return "malformed";
     const opened = tokens.open(token);
     if (typeof opened === "string") return opened;
     if (opened.difficulty > maxDifficulty) return "malformed";
     const now = clock.now();
     if (now > opened.expiresAtMs + skewMs) return "expired";
-    // A token cannot be valid for so long. Its time is in another unit, or a clock is wrong.
+    // No token is valid for so long. Its expiry is in another unit, or a clock is wrong.
     if (opened.expiresAtMs > now + challengeTtlMs + skewMs) return "malformed";
     if (opened.difficulty < difficulty) return "too-easy";
     if (!isSame(opened.fingerprint, fingerprintOf(facts))) return "other-request";

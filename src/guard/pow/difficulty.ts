@@ -1,7 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** The facts that a trust hook receives. */
+/** The arguments of a trust hook. */
 export interface TrustQuestion {
   /** The user, or null for an anonymous caller. */
   readonly user: User | null;

@@ -36,14 +36,11 @@ export interface ProofOfWork {
 
 /** A solution that a request has marked as used. */
 export interface UsedSolution {
-  /**
-   * Makes the solution usable again, because the request was refused. Has no effect if this
-   * happened too often, or if the store does not respond.
-   */
+  /** Makes the solution of a refused request usable again, at most `maxReturns` times. */
   returnUnused(): Promise<void>;
 }
 
-/** The options of the service's side of proof of work. */
+/** The options of the service for proof of work. */
 export interface ProofOfWorkOptions {
   /** The first secret signs challenges, and all secrets verify them. */
   readonly secrets: readonly string[];
@@ -82,7 +79,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     if (typeof solution === "string") return solution;
     const { id, claimUntilMs } = solution;
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // The number of returns is read only now, because another request may have increased it.
+    // Reads the number of returns only now, because another request may have increased it.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
     // If the store fails here, the solution is not marked as used, so the client can send it again.

@@ -11,7 +11,7 @@ import type { FingerprintedRequest } from "./request_fingerprint.ts";
 export interface RequestProofOfWorkOptions {
   readonly abuse: ResolvedAbuseProtection;
   readonly runtime: Runtime;
-  /** Creates the proof of work on first use, so that a secret is required only if it is used. */
+  /** Creates the proof of work on first use, because services without it need no secret. */
   proofOfWork(): ProofOfWork;
 }
 
@@ -25,10 +25,9 @@ export interface WorkReason {
 export class RequestProofOfWork {
   readonly #options: RequestProofOfWorkOptions;
   readonly #guarded: GuardedRequest;
-  /** The solution that the request has used. Later demands only check its difficulty. */
+  /** The solution that the request has used. If required again, only its difficulty is checked. */
   #taken: UsedSolution | null = null;
 
-  /** Creates the object. Nothing is checked yet. */
   constructor(options: RequestProofOfWorkOptions, guarded: GuardedRequest) {
     this.#options = options;
     this.#guarded = guarded;

@@ -35,10 +35,10 @@ export interface Accounts {
 }
 
 /**
- * Disables an account, or enables it again. Both operations end the account's sessions while it is
- * disabled. Therefore no earlier session becomes valid again. This holds even if a process is
- * killed between the writes, or if no request used the session in between. The accounts may be in
- * another store than the sessions, so one write cannot change both.
+ * Disables an account, or enables it again. Both operations end the account's sessions while the
+ * account is disabled. Therefore no earlier session becomes valid again. This holds even if a
+ * process is killed between the writes, or if no request used the session in between. The accounts
+ * may be in another store than the sessions, so one write cannot change both.
  */
 export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,

@@ -89,10 +89,7 @@ export class AccountFields {
   }
 }
 
-/**
- * Returns a user's name, or null if the name is missing. Rejects line breaks, because a line break
- * would begin a new header in a mail to the user.
- */
+/** Returns a user's name, or null. Rejects line breaks, which would begin a header in a mail. */
 export function readName(fields: AccountFields): string | null {
   const name = fields.optionalText("name", maxNameLength);
   if (name !== null && controlCharacter.test(name)) {

@@ -117,7 +117,7 @@ function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutes
     description: change,
     limits: protections.login,
     read: readPasswordChange,
-    // The route has the protection of a login, because it also allows guessing the password.
+    // The route has the protection of a login, because its clients could also guess passwords.
     protection: () => protections.login,
     isRefunded: true,
     run: changePassword,
@@ -236,7 +236,7 @@ function socketAddress(info: unknown): string | null {
   return typeof hostname === "string" ? hostname : null;
 }
 
-/** Returns the request as the guard charges it. Logins are charged to the address, not the user. */
+/** Returns the request for the guard. Logins are charged to the address, not to the user. */
 function guarded({ request, address }: AccountRequest, body: Uint8Array): GuardedRequest {
   return {
     request,

@@ -6,7 +6,6 @@ export class BackgroundTasks {
   readonly #observe: Observer;
   readonly #running = new Set<Promise<void>>();
 
-  /** Creates the tasks. `observe` receives the errors of tasks. */
   constructor(observe: Observer) {
     this.#observe = observe;
   }

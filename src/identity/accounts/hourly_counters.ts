@@ -20,7 +20,6 @@ export class HourlyCounters {
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #hotKeys: HotKeys;
 
-  /** Creates the counters. Reads nothing yet. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;

@@ -59,10 +59,7 @@ function namesOf({ email, address }: LoginSubjects): readonly string[] {
   return [`account ${email}`, `address ${group}`, `network ${networkOfAddress(group)}`];
 }
 
-/**
- * Returns the /24 network of an IPv4 address, or the /48 network of an IPv6 address. Usually one
- * customer has such a network.
- */
+/** Returns the /24 (IPv4) or /48 network (IPv6) of an address, which one customer usually has. */
 export function networkOfAddress(group: string): string {
   return group.includes(":")
     ? group.split(":").slice(0, 3).join(":")

@@ -100,7 +100,7 @@ function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {
   };
 }
 
-/** Returns the column. For a missing column, returns null if only the default names it. */
+/** Returns the column. If it is missing, throws if an option names it, and else returns null. */
 function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): ColumnInfo | null {
   const column = typeof reference === "string"
     ? table.byName.get(reference)

@@ -152,9 +152,9 @@ async function openService(
 }
 
 /**
- * Returns the pages of links. The pages come only from the configuration. A link made from the
- * `Host` of a request would send the token to the host of an attacker. Throws a plain Error if
- * `sendMail` is set but the pages are not.
+ * Returns the pages to which links in mails lead. The pages come only from the configuration. A
+ * link made from the `Host` of a request would send the token to the host of an attacker. Throws a
+ * plain Error if `sendMail` is set but the pages are not.
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,

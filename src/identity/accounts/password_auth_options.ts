@@ -51,9 +51,9 @@ export interface PasswordAuthOptions {
 /** A table of users: a declared table, or a table that introspection describes. */
 export type UserTable = TableLike<unknown, unknown> | TableInfo;
 
-/** The options for accounts in a table of the deployer's. */
+/** The options for accounts in a table of the application. */
 export interface UsersOptions {
-  /** The table. */
+  /** The table that contains the accounts. */
   readonly table: UserTable;
   /** The database of the table. Default: the database of the app. */
   readonly db?: Database | undefined;

@@ -11,7 +11,7 @@ export interface PasswordRules {
   readonly refuse: RefusePassword | undefined;
 }
 
-/** Reads a new password. Checks the length, and that enough of its characters differ. */
+/** Reads a new password. Checks the length and the number of different characters. */
 export function readNewPassword(fields: AccountFields, { minLength }: PasswordRules): string {
   const password = fields.text("password", maxPasswordLength);
   const characters = [...password];

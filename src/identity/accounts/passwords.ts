@@ -52,9 +52,9 @@ export function createPasswords(
     hash: (password, identity) => queue.run(identity, () => hasher.hash(normalized(password))),
     verify: (password, hash, identity) =>
       queue.run(identity, async () => {
-        // The hash of a random password, which no client sends. The first verification creates it.
+        // The hash of a random password that no client sends. The first verification creates it.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
-        // An invalid hash takes as long as a valid hash. An account may have no password.
+        // Checking an invalid or missing hash takes as long as a valid one. Accounts may have none.
         const isHash = hash !== null &&
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;

@@ -7,7 +7,7 @@ import { createAccountWithNewPassword } from "./sign_up.ts";
 import { readNewPassword, requireGoodPassword } from "./password_rules.ts";
 import { countMail } from "../signups/mail_limits.ts";
 
-/** The permission to set a new password by a mail's link, stored under the hash of its token. */
+/** The right to set a new password. Its key in the store is the hash of the token in a mail. */
 interface PasswordReset {
   readonly userId: string;
   /** The version of the forgotten password. The link becomes invalid when the password changes. */
@@ -21,10 +21,7 @@ export interface PasswordResetFields {
   readonly password: string;
 }
 
-/**
- * `POST /password/forgot`: sends a link to the address if it has an account. The response is sent
- * before the service looks up the account.
- */
+/** `POST /password/forgot`: responds, and then sends a link to the address if it has an account. */
 export function requestPasswordReset(
   { address, identity }: AccountRequest,
   email: string,
@@ -77,10 +74,7 @@ export async function resetPassword(
   return { status: 200, body: { next: "login" } };
 }
 
-/**
- * Replaces the password of an account, which ends all its sessions. Returns the account with the
- * new password, or null if another request was faster.
- */
+/** Replaces a password, which ends all sessions. Returns null if another request was faster. */
 export async function replacePassword(
   { fields, identity }: AccountRequest,
   account: Account,

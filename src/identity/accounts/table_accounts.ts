@@ -1,4 +1,4 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -29,7 +29,7 @@ export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;
   readonly columns: AccountColumns;
-  /** True if the table's definition changes what happens when a constraint is violated. */
+  /** True if the table is defined with `ON CONFLICT` (SQLite). */
   readonly isConflicting: boolean;
 }
 
@@ -43,9 +43,7 @@ export function createTableAccounts(
   const orAbort = isConflicting ? sql`OR ABORT` : sql``;
   const id = named(columns.id);
   const hash = named(columns.passwordHash);
-  const selected = listed(
-    Object.values(columns).filter((column) => column !== null).map(named),
-  );
+  const selected = listed(Object.values(columns).filter((column) => column !== null).map(named));
 
   async function find(column: ColumnInfo, value: unknown): Promise<Account | null> {
     const { rows: [row] } = await sql<Row>`
@@ -147,7 +145,7 @@ function newRow(
     if (column.default?.kind === "value") row.set(column, column.default.value);
   }
   const { kind, default: ownDefault } = columns.id;
-  if (ownDefault === null && kindFacts[kind].generates === "key") {
+  if (ownDefault === null && kindProperties[kind].generates === "key") {
     row.set(columns.id, uuidV7(clock, random));
   }
   row.set(columns.email, account.email);

@@ -167,7 +167,7 @@ function userOfClaims(claims: Claims): User | null {
   });
 }
 
-/** Returns the problem of a refused token. A client needs a new token after `invalid_token`. */
+/** Returns the 401 for a refused token. `invalid_token` makes clients request a new token. */
 function refusal(reason: string): Problem {
   return new Problem("unauthorized", `Cannot accept this token: ${reason}`, {
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },

@@ -109,10 +109,7 @@ export const jwtAuthOptionDescriptions = group(
 /** The options of JSON Web Tokens, with all defaults applied. */
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionDescriptions.read>>;
 
-/**
- * Parses the options of JSON Web Tokens. Throws a plain Error for an invalid option, or if not
- * exactly one kind of key is set.
- */
+/** Parses the options. Throws a plain Error unless they are valid and set exactly one key. */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {
   const subject = "Cannot start";
   const read = jwtAuthOptionDescriptions.read(options, { subject, path: "jwtAuth" });

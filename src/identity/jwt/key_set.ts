@@ -33,7 +33,6 @@ export class KeySet {
   #triedAt = -Infinity;
   #fetching: Promise<void> | null = null;
 
-  /** Creates the set. Fetches nothing yet. */
   constructor(options: KeySetOptions) {
     this.#options = options;
   }

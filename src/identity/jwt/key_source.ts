@@ -17,10 +17,7 @@ export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   readonly onChange: () => void;
 }
 
-/**
- * Creates the verification of tokens by a secret, a public key or a key set. Rejects with a plain
- * Error for a key that cannot be used.
- */
+/** Creates the verification of tokens. Rejects with a plain Error for a key that cannot be used. */
 export async function createTokenVerifier(
   options: ResolvedJwtAuthOptions,
   parts: KeySourceOptions,

@@ -60,10 +60,7 @@ export class ApiKeys {
     return { text: `${apiKeyPrefix}${id}_${secret}`, key };
   }
 
-  /**
-   * Returns the API key with this string, and records its use unless `isUsed` is false. Returns
-   * null for a key that is unknown, revoked or expired.
-   */
+  /** Returns a valid API key by its string, or null. Records the use unless `isUsed` is false. */
   async find(text: string, isUsed: boolean = true): Promise<ApiKey | null> {
     const [, id = "", secret = ""] = keyPattern.exec(text) ?? [];
     if (id === "" || !decodeBase64url(secret, 0, new Uint8Array(secretBytes))) return null;

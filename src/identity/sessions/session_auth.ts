@@ -42,7 +42,7 @@ export function createSessionAuth(
     const carried = requestSessionToken(request, cookie);
     if (carried === null) return null;
     const { token, isCookie } = carried;
-    // The origin is checked first, so that foreign pages do not learn whether a session exists.
+    // The origin is checked first, so that other sites do not learn whether a session exists.
     if (isCookie && isWriteMethod(request.method)) requireOwnPage(request, trustedOrigins);
     const found = sessions.identify(token);
     // A known session needs no closure. Creating a closure would slow down each request.

@@ -39,7 +39,6 @@ export class SessionCookie {
   #host: string | null = null;
   #isSecureHost = true;
 
-  /** Creates the cookie's settings. */
   constructor({ sameSite = "Lax", secure }: SessionCookieOptions) {
     this.#sameSite = sameSite;
     this.#secure = secure;
@@ -86,7 +85,7 @@ export class SessionCookie {
 
   #isSecureAt(host: string | null, url: string): boolean {
     if (this.#secure !== undefined) return this.#secure;
-    // Nearly all requests have the same host.
+    // The result is remembered, because nearly all requests have the same host.
     if (host === null || host !== this.#host) {
       this.#isSecureHost = !isLoopback(hostName(host, url));
       this.#host = host;

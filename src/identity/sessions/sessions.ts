@@ -62,7 +62,6 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #trusted: CredentialCache;
 
-  /** Creates the sessions. Reads nothing yet. */
   constructor(options: SessionsOptions) {
     const { runtime: { clock }, recheckMs } = options;
     this.#options = options;
@@ -75,7 +74,7 @@ export class Sessions {
 
   /** Returns the user of a session token, or null for an unknown token or an ended session. */
   identify(token: string): MaybePromise<Identification | null> {
-    // The lookup precedes the check of the characters, because nearly all tokens are known.
+    // The characters of a token are checked after the lookup, because nearly all tokens are known.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 
@@ -150,7 +149,7 @@ export class Sessions {
     const { idleMs } = this.#options;
     const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
     const expireInMs = Math.max(1, Math.ceil(leftMs));
-    // A user can log in any number of times, so a new session replaces only sessions of this user.
+    // A user can log in any number of times. A full store drops sessions of such a user first.
     const share = `session ${record.userId}`;
     return { kind: "set", key, value: record, expireInMs, share } as const;
   }

@@ -6,7 +6,7 @@ import { domainToASCII, domainToUnicode } from "node:url";
  * characters (RFC 5321, 4.5.3.1). Addresses that look like other addresses are rejected. They
  * contain invisible characters, other forms of a character, or letters of two similar scripts in
  * the local part or in one label of the domain (UTS 39, 5.2). The domain is in Unicode (IDNA, UTS
- * 46), because its punycode is the same domain.
+ * 46), because its punycode form names the same domain.
  */
 export function normalEmail(given: string): string | null {
   const text = given.trim().normalize("NFC").toLowerCase();
@@ -19,10 +19,7 @@ export function normalEmail(given: string): string | null {
   return email.length <= 254 ? email : null;
 }
 
-/**
- * Returns the form of an existing account's address. The checks are weaker than for new accounts,
- * because the account may be older than the rules.
- */
+/** Returns the form of an existing account's address, which may be older than today's rules. */
 export function normalExistingEmail(given: string): string | null {
   const email = given.trim().normalize("NFC").toLowerCase();
   const isKnown = email.length <= 254 && email.isWellFormed() &&
@@ -53,7 +50,7 @@ function isMixed(word: string): boolean {
   return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;
 }
 
-/** Matches words between dots, of letters, digits and signs (RFC 5322, 3.2.3; RFC 6532). */
+/** Matches words of letters, digits and signs, joined by dots (RFC 5322, 3.2.3; RFC 6532). */
 const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
 
 /** Letters that no name mixes with Latin letters. Chinese, Japanese and Korean may be mixed. */

@@ -25,15 +25,12 @@ export interface AggregateReaderOptions {
   readonly holder: GroupHolder;
 }
 
-/**
- * Reads the result of a live aggregate: all groups if memory can maintain and hold them, otherwise
- * only the groups that are shown.
- */
+/** Reads the result of a live aggregate: all groups if memory maintains them, else those shown. */
 export class AggregateReader {
   readonly #context: StreamContext;
   readonly #options: AggregateReaderOptions;
   readonly #plan: AggregatePlan;
-  /** The plan, or null if memory cannot maintain the result. */
+  /** The plan for maintaining the result in memory, or null if that is not possible. */
   #maintenancePlan: MaintenancePlan | null;
   /** The size of the groups in bytes, if they did not fit in memory. */
   #neededBytes = 0;
@@ -56,9 +53,7 @@ export class AggregateReader {
     return this.#restsUntil;
   }
 
-  /**
-   * Records that groups of this size did not fit. All groups are read again when they would fit.
-   */
+  /** Records that groups of this size did not fit. They are read again when there is room. */
   noRoomFor(bytes: number): void {
     this.#neededBytes = bytes;
   }
@@ -94,7 +89,7 @@ export class AggregateReader {
     }
   }
 
-  /** Reads all groups. Returns null, permanently, if memory cannot maintain them. */
+  /** Reads all groups. Returns null, from then on always, if memory cannot maintain them. */
   async #readGroups(plan: MaintenancePlan): Promise<AggregateReading | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);

@@ -51,7 +51,8 @@ export class GroupMemory {
     if (!this.#makeRoom(this.#accountOf(identity), perIdentity - bytes, bytes)) return false;
     if (!this.#makeRoom(this.#inAll, inAll - bytes, bytes)) return false;
     this.#inAll.add(holder, bytes);
-    // Dropping other groups may have removed the account. Therefore the account is looked up again.
+    // Dropping groups may have removed the account of this identity, so the account is looked up
+    // again.
     const account = this.#accountOf(identity);
     account.add(holder, bytes);
     this.#byIdentity.set(identity, account);

@@ -1,9 +1,6 @@
 import type { MaintainedGroup } from "./maintained_group.ts";
 
-/**
- * Estimates the bytes of a maintained group: its id, keys, sums, minima and maxima, and its stored
- * result. A character of a string counts two bytes.
- */
+/** Estimates the bytes of a maintained group. A character of a string counts two bytes. */
 export function groupSize(id: string, { key, totals, extremes }: MaintainedGroup): number {
   const values = sizeOfAll(key) + sizeOfAll(extremes);
   return bytesPerGroup + 2 * id.length + bytesPerTotal * totals.length + values;

@@ -64,7 +64,7 @@ export class IncrementalAggregate {
     return this.#bytes;
   }
 
-  /** Applies a transition. If memory cannot, returns false, and the object becomes unusable. */
+  /** Applies a transition. If memory cannot apply it, returns false and becomes unusable. */
   apply({ kind, rowChange: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;
@@ -72,8 +72,7 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // The addition comes first. If the maximum were subtracted first, the next one would be
-    // unknown.
+    // Additions come first. After the subtraction of a maximum, the next one would be unknown.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }

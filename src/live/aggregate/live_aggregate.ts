@@ -56,7 +56,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   #events = 0;
   #shownAt: Position | null = null;
   #frame: Uint8Array | null = null;
-  /** Increases when changes of the rows may have been missed. */
+  /** A counter that increases when changes of the rows may have been missed. */
   #round = 0;
   #isReading = false;
   #isClosed = false;
@@ -133,7 +133,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     for (const listener of [...this.#listeners]) listener.fail(error);
   }
 
-  /** Leaves the group and reads nothing more. */
+  /** Leaves the subscriber group, and stops all reads. */
   close(): void {
     this.#isClosed = true;
     this.#reader.close();
@@ -169,7 +169,8 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     if (this.#isClosed) return;
     this.#cancelShow ??= this.#context.runtime.clock.after(delayMs, () => {
       this.#cancelShow = null;
-      // Several steps may be one transaction, and a transaction must never be shown in part.
+      // Several steps of the log may be one transaction, of which a stream must never show only a
+      // part.
       if (tries < maxTries && !this.#context.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
       else void this.#showIncremental();
     });

@@ -1,7 +1,7 @@
 import { type AggregateGroup, exactValue, groupValue } from "../../db/aggregate_groups.ts";
 import { storedForm } from "../../filter/match/row_image.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
-import { averageDigits } from "../../plan/aggregate_schema.ts";
+import { averageDigits } from "../../plan/aggregate_columns.ts";
 import type { ColumnMetric, Metric } from "../../plan/plan.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
@@ -135,7 +135,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
     return { shown: mean, compared: mean };
   }
   const digits = averageDigits(metric.column);
-  // Engines round a sum with more digits before they divide it.
+  // Database engines round a sum with more digits than these before they divide the sum.
   if (isAverage && sum.scale > digits) return null;
   const plain = printExactDecimal(
     isAverage ? divideExactDecimal(sum, BigInt(values), digits) : sum,

@@ -1,8 +1,8 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { allRows } from "../../filter/filter.ts";
 import { kinds } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
+import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { relatedTables } from "../match/may_affect_filter.ts";
@@ -10,17 +10,11 @@ import { relatedTables } from "../match/may_affect_filter.ts";
 /** The plan for maintaining an aggregate in memory: sums, counts, minima and maxima of groups. */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
-  /**
-   * Reads the initial values of every group. These are its keys, the number of its rows, the sum
-   * and count of each summed column, and the minima and maxima.
-   */
+  /** Reads the initial values of every group: keys, number of rows, sums, minima and maxima. */
   readonly base: AggregatePlan;
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
-  /**
-   * True if only a read of the database determines the order of the keys. Strings of an existing
-   * table may have a collation that memory cannot reproduce.
-   */
+  /** True if memory cannot order the keys, for instance strings with the collation of a table. */
   readonly isRanked: boolean;
 }
 
@@ -34,7 +28,7 @@ export interface Extreme {
 /** Returns a plan for maintaining an aggregate in memory, or null if the result may be inexact. */
 export function maintenancePlan(
   requested: AggregatePlan,
-  groups: AggregateSchema,
+  groups: AggregateColumns,
   { dialect, maxGroups }: { readonly dialect: Dialect; readonly maxGroups: number },
 ): MaintenancePlan | null {
   const { keys, metrics, where, order } = requested;
@@ -51,7 +45,7 @@ export function maintenancePlan(
   for (const metric of ofColumns) {
     if (metric.name === "min" || metric.name === "max") extremes.push(extreme(metric));
     // The sum of doubles depends on the order of addition.
-    else if (kindFacts[metric.column.kind].arithmetic === "double") return null;
+    else if (kindProperties[metric.column.kind].arithmetic === "double") return null;
     else summed.add(metric.column);
   }
   const totals = [...summed].flatMap((column, index): Metric[] => {

@@ -17,7 +17,7 @@ export interface BatchDeliveryOptions {
   readonly fanOut: FanOut;
   /** The approximate limit of the bytes of events that are sent together. */
   readonly maxEventBytes: number;
-  /** The position after the batch, or null if the batch is not the last part of its step. */
+  /** The log position after the batch, or null if the batch is not the last part of its step. */
   readonly to: Position | null;
 }
 
@@ -101,7 +101,7 @@ export class BatchDelivery {
     return fanOut.deliver(groups, to, { chunkFor, alreadyServed });
   }
 
-  /** Serves the subscribers whose events differ from those of their groups, and returns them. */
+  /** Sends the events that only single subscribers need, and returns these subscribers. */
   #sendIndividual(): ReadonlySet<LiveSubscriber> {
     const served = new Set<LiveSubscriber>();
     for (const [group, individual] of this.#events.individual) {

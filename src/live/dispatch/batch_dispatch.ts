@@ -15,7 +15,11 @@ import {
 import type { ResumeTokens } from "../stream/resume_token.ts";
 import { BatchDelivery } from "./batch_delivery.ts";
 import { BatchEvents } from "./batch_events.ts";
-import { DeferredEvaluations, type DeferredPart, maxStepsOfPart } from "./deferred_evaluations.ts";
+import {
+  DeferredEvaluations,
+  type DeferredStatement,
+  maxStepsOfPart,
+} from "./deferred_evaluations.ts";
 import type { FanOut } from "./fan_out.ts";
 import type { IncludeGroup } from "./include_group.ts";
 import { RelatedFilterDispatch } from "./related_filter_dispatch.ts";
@@ -27,7 +31,7 @@ export interface DispatchOptions {
   readonly matcher: Matcher;
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
-  /** The approximate maximum size of the events of a step, in bytes. */
+  /** The approximate maximum size of the events of one step of the change log, in bytes. */
   readonly maxEventBytes: number;
   /** Compares a decision of memory with the database, in the background. */
   check(group: SubscriberGroup, rowChange: RowChange): void;
@@ -35,8 +39,7 @@ export interface DispatchOptions {
 
 /**
  * Dispatches one batch of changes. The `match` methods collect the groups that its changes may
- * concern. `finish` evaluates their filters, first in memory and then in the database, and delivers
- * the events.
+ * concern. `finish` evaluates their filters and delivers the events.
  */
 export class BatchDispatch {
   readonly #options: DispatchOptions;
@@ -126,7 +129,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Included rows are read after a whole step. A part of a step makes the clients start over. */
+  /** Included rows are read after a whole step of the log. After a part, clients start over. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -239,13 +242,13 @@ export class BatchDispatch {
   }
 }
 
-/** Number of statements that run at the same time in a database with separate readers. */
+/** The maximum number of concurrent statements in a database with separate readers. */
 const maxConcurrentParts = 2;
-/** The maximum estimated steps for a batch in all tables. The database needs a few seconds. */
+/** The maximum of estimated evaluation steps of a batch. The database needs a few seconds. */
 const maxSteps = 8 * maxStepsOfPart;
 
-/** Selects the parts within the limit, cheapest first. A statement also has a time limit. */
-function withinSteps(parts: readonly DeferredPart[]): {
+/** Selects the parts within the limit of steps, cheapest first. Each also has a timeout. */
+function withinSteps(parts: readonly DeferredStatement[]): {
   readonly affordable: readonly DeferredEvaluations[];
   readonly left: readonly DeferredEvaluations[];
 } {

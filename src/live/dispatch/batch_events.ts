@@ -24,7 +24,7 @@ export class BatchEvents {
     return this.#individual ?? [];
   }
 
-  /** Adds a transition, or reserves a place for a later one. Returns the place. */
+  /** Adds a transition, or reserves an index for a later transition. Returns the index. */
   append(group: SubscriberGroup, transition: Transition | null): number {
     const transitions = this.#transitions.get(group);
     if (transitions !== undefined) return transitions.push(transition) - 1;
@@ -32,7 +32,7 @@ export class BatchEvents {
     return 0;
   }
 
-  /** Fills a place that {@link append} has reserved. */
+  /** Sets the transition at an index that {@link append} has reserved. */
   fill(group: SubscriberGroup, place: number, transition: Transition): void {
     const transitions = this.#transitions.get(group);
     if (transitions !== undefined) transitions[place] = transition;

@@ -60,7 +60,7 @@ export class ChangeDispatcher {
     for (const one of [table, ...related, ...included]) this.#forgetTable(one);
   }
 
-  /** True if a step has reached some subscribers and not yet all. */
+  /** True if a step of the log has reached some subscribers and not yet all. */
   get isDelivering(): boolean {
     return this.#fanOut.isUnderway;
   }

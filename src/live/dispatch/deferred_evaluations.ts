@@ -5,7 +5,7 @@ import { evaluationSteps, type Matcher } from "../match/matcher.ts";
 import { type RowChange, type Transition, transitionKind } from "../match/row_change.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** A row change that only the database can evaluate for a group, and the place of its event. */
+/** A row change that only the database can evaluate for a group, and the index of its event. */
 interface DeferredEvaluation {
   readonly group: SubscriberGroup;
   readonly rowChange: RowChange;
@@ -18,7 +18,7 @@ export interface EvaluatedTransition extends DeferredEvaluation {
 }
 
 /** The evaluations of one statement, and their estimated number of steps. */
-export interface DeferredPart {
+export interface DeferredStatement {
   readonly evaluations: DeferredEvaluations;
   readonly steps: number;
 }
@@ -46,7 +46,7 @@ export class DeferredEvaluations {
    * Returns the evaluations in parts of one statement each. Cheap evaluations share a part.
    * Expensive evaluations have separate parts, so that no evaluation fails because of another.
    */
-  parts(): readonly DeferredPart[] {
+  parts(): readonly DeferredStatement[] {
     const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);
     const sized = [...byGroup].map(([{ query: { filter } }, deferred]) => ({
       deferred,
@@ -95,7 +95,7 @@ function imagesOf({ rowChange: { before, after } }: DeferredEvaluation): readonl
   return [before, after].filter((image) => image !== null);
 }
 
-/** The estimated steps that a database evaluates in about one second. */
+/** The estimated evaluation steps that a database performs in about one second. */
 export const maxStepsOfPart = 500_000_000;
 /** The estimated steps of a statement without any evaluation. */
 const stepsOfStatement = 1_000_000;

@@ -13,7 +13,9 @@ export class EventRenderer {
   readonly #seq: number | null;
   readonly #rows = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
-  /** Errors of single rows that cannot be shown. An error ends only the groups with the row. */
+  /**
+   * Errors of single rows that cannot be shown. Such an error ends only the groups with that row.
+   */
   readonly #errors = new Map<Row, unknown>();
   /** True if there were too many rows to present together. */
   isIncomplete = false;
@@ -49,7 +51,7 @@ export class EventRenderer {
     });
   }
 
-  /** Presents the rows one by one after an error. Not for views that read related rows. */
+  /** Presents the rows one by one after an error, except for views that read related rows. */
   #prepareEach(rows: readonly Row[], identity: string): MaybePromise<void> {
     const waiting = rows.map(async (row) => {
       try {

@@ -25,7 +25,7 @@ export interface Delivery {
 export class FanOut {
   #isUnderway = false;
 
-  /** True if a step has reached some subscribers and not yet all. */
+  /** True if a step of the log has reached some subscribers and not yet all. */
   get isUnderway(): boolean {
     return this.#isUnderway;
   }

@@ -5,9 +5,8 @@ import type { Transition } from "../match/row_change.ts";
 import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
 /**
- * The rows that the live subscribers of a group hold, for a filter that reads related rows.
- * Subscribers hold the same rows, except for rows that a subscriber read ahead of the changes when
- * it joined.
+ * The rows that the live subscribers of a group hold, for a filter that reads related rows. All
+ * hold the same rows, except for rows that a subscriber read ahead when it joined.
  */
 export class GroupHeldRows {
   readonly #log: Pick<ChangeLog, "includes">;
@@ -26,7 +25,9 @@ export class GroupHeldRows {
     return this.#held;
   }
 
-  /** Adds a subscriber that holds `own` to a group of `others`. */
+  /**
+   * Adds a subscriber that holds the rows `own`. `others` are the other subscribers of the group.
+   */
   join(subscriber: LiveSubscriber, own: HeldRows, others: ReadonlySet<LiveSubscriber>): void {
     const held = this.#held;
     if (others.size === 0) this.#held = own;
@@ -54,7 +55,7 @@ export class GroupHeldRows {
         const { id, was } = evaluation;
         const isHeld = exceptions.get(id);
         exceptions.delete(id);
-        // It is unknown which rows the subscriber holds, and every event would be a guess.
+        // If it is unknown whether the subscriber holds the row, every event would be a guess.
         return isHeld === null ? null : transitionsOf(evaluation, isHeld ?? was);
       });
       individual.set(subscriber, own.includes(null) ? null : own.flatMap((event) => event ?? []));

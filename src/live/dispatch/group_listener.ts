@@ -10,12 +10,9 @@ export interface GroupListener {
   fail(error: unknown): void;
 }
 
-/**
- * A listener that is a live stream. The stream has already sent everything that the feed has
- * published, and receives the rendered events of the group.
- */
+/** A live stream that has sent all published changes, and receives rendered events of its group. */
 export interface LiveSubscriber extends GroupListener {
-  /** Takes bytes that streams share. `to` is null if more parts of the step follow. */
+  /** Takes bytes that streams share. `to` is null if more parts of the same step follow. */
   deliver(bytes: Uint8Array, to: Position | null): void;
   /** Called if the events of a step are too large. The stream then reads the changes separately. */
   lag(): void;
@@ -30,6 +27,8 @@ export interface TransitionListener extends GroupListener {
 /** The events of a group: events for all live subscribers, and events for single subscribers. */
 export interface GroupEvents {
   readonly events: readonly Transition[];
-  /** Events for the subscribers that held other rows than the group. Null makes one start over. */
+  /**
+   * Events for the subscribers that held other rows. Null means that the subscriber starts over.
+   */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }

@@ -2,10 +2,7 @@ import type { StreamContext } from "../stream_context.ts";
 import { commentText, toBytes, tokenText } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/**
- * Returns the bytes that heartbeats send to the live subscribers of a group: the resume tokens at
- * the position of the feed, each created once.
- */
+/** Returns the heartbeat of each group: its resume token at the feed's position, created once. */
 export function heartbeatTrailers(
   { log, feed, resumeTokens, dispatcher }: StreamContext,
 ): (group: SubscriberGroup) => Uint8Array {

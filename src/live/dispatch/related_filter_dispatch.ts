@@ -54,7 +54,7 @@ export class RelatedFilterDispatch {
     const { query: { filter }, heldRows } = group;
     if (!mayAffectFilter(change, filter, this.#options.matcher)) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
-    // Only the record of the rows that clients hold says which unchanged rows matched before.
+    // Unchanged rows may match now. Only a record of the held rows shows which rows matched before.
     if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;
     this.#affectedParents.add(change, group);
     return true;

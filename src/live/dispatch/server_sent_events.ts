@@ -53,10 +53,7 @@ export function tokenText(token: string): string {
   return `id: ${token}\n\n`;
 }
 
-/**
- * Returns the event that makes the client discard its rows and its `Last-Event-ID`, so that the
- * client does not resume at an earlier position.
- */
+/** Returns the event that makes the client discard its rows and its `Last-Event-ID`. */
 export function invalidateText(reason: InvalidationReason): string {
   return `${eventText("invalidate", { reason })}id:\n\n`;
 }

@@ -18,9 +18,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly query: LiveQuery;
   /** The object that groups with the same included rows share, or null without included rows. */
   readonly includeGroup: AffectedGroup | null;
-  /**
-   * The rows that the live subscribers hold, or null if a row itself determines whether it matches.
-   */
+  /** The rows that the live subscribers hold, or null if the filter reads no related rows. */
   readonly heldRows: GroupHeldRows | null;
   /** The paths from the related rows that the filter reads back to the group's rows. */
   includePaths: readonly IncludePath[];
@@ -57,9 +55,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     return this.#liveSubscribers;
   }
 
-  /**
-   * True if events are sent once for each step, because they depend on more than single changes.
-   */
+  /** True if events are sent once for each step, because they depend on more than one change. */
   get isSentByStep(): boolean {
     return this.includeGroup !== null || this.heldRows !== null;
   }

@@ -1,5 +1,5 @@
 import { DatabaseError } from "../../db/database_error.ts";
-import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { orderByTransaction } from "./order_by_transaction.ts";
@@ -9,7 +9,7 @@ import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
 /** A batch of the change feed: the changes of one step of the log, or a part of a large step. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
-  /** The position after the batch, or null if the batch is not the last part of its step. */
+  /** The log position after the batch, or null if the batch is not the last part of its step. */
   readonly to: Position | null;
 }
 
@@ -35,7 +35,7 @@ export class ChangeFeed {
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
-  /** Resolves when the current exclusive work is done. */
+  /** Resolves when the current exclusive work of the feed is done. Null if there is none. */
   #busy: Promise<void> | null = null;
   /** Number of published changes. */
   published = 0;
@@ -82,7 +82,7 @@ export class ChangeFeed {
     if (!this.#isReading && this.#cancelRetry === null) void this.#read();
   }
 
-  /** Reads until the position covers another position. Returns false if it never does. */
+  /** Publishes all changes up to a position. Returns false if the feed never reaches it. */
   async readUpTo(position: Position): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       if (this.#options.log.includes(this.position, position)) return true;
@@ -139,9 +139,9 @@ export class ChangeFeed {
     const changes: Change[] = [];
     let count = 0;
     let bytes = 0;
-    let from: Position | Step = this.position;
+    let from: Position | ChangeLogStep = this.position;
     while (true) {
-      const step: Step | null = await log.next(from);
+      const step: ChangeLogStep | null = await log.next(from);
       if (this.#isClosed) return false;
       if (step === null) {
         this.ringBuffer.restart(await log.end());

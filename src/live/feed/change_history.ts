@@ -1,4 +1,4 @@
-import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import { type Position, positionAfter } from "../../db/changes/log_position.ts";
 import { orderByTransaction } from "./order_by_transaction.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
@@ -10,13 +10,13 @@ export interface HistoryCursor {
   /** Position up to which all changes were read. */
   readonly position: Position;
   /** Place within a step, in the ring buffer or in the log; null between steps. */
-  readonly within: PositionInRing | Step | null;
+  readonly within: PositionInRing | ChangeLogStep | null;
 }
 
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The position at this place, or null if no position exists within the step. */
+  /** The log position at this place, or null if there is no position within the step. */
   readonly position: Position | null;
 }
 
@@ -40,7 +40,7 @@ export interface WindowLimits {
 /** Limits that allow a window of all changes in memory. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
-/** Returns the cursor directly after a step. */
+/** Returns the cursor at a position, which is always the end of a step of the log. */
 export function cursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
@@ -75,8 +75,7 @@ export class ChangeHistory {
     const isFull = () => changes.length >= max.changes || bytes >= max.bytes;
     for (; number < this.#ringBuffer.next; number++, offset = 0) {
       const entry = this.#ringBuffer.at(number);
-      // The entry was dropped while the reader had read a part of its step. The log restarts the
-      // step.
+      // The entry was dropped while its step was being read. The log then restarts the step.
       if (entry === undefined) return null;
       for (; offset < entry.changes.length && !isFull(); offset++) {
         const change = entry.changes[offset];
@@ -138,10 +137,7 @@ export class ChangeHistory {
     };
   }
 
-  /**
-   * Returns the later position. A reader may be ahead of the ring buffer, because a page covers
-   * changes that the feed has not read.
-   */
+  /** Returns the later position. A reader that received a page may be ahead of the ring buffer. */
   #later(next: Position, reached: Position): Position {
     return this.#log.includes(next, reached) ? next : reached;
   }

@@ -3,8 +3,8 @@ import type { Change } from "../../db/changes/change_log.ts";
 /**
  * Groups changes by transaction, so that no client receives half of one transaction between the
  * halves of another. The changes of one row keep their order. If two transactions change the same
- * row, the second gets its later numbers after the commit of the first. Therefore the last numbers
- * of transactions are in the order of commits.
+ * row, the second waits for the commit of the first, and its change then gets a later number.
+ * Therefore the last numbers of transactions are in the order of commits.
  */
 export function orderByTransaction(changes: readonly Change[]): readonly Change[] {
   const lastSeqs = new Map<bigint, number>();

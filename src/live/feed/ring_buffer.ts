@@ -14,7 +14,7 @@ export interface RingBufferLimits {
   readonly bytes: number;
 }
 
-/** A ring buffer of the last steps of the log. Streams with a short delay need no query. */
+/** A ring buffer of the last steps of the log. Streams that lag only a little need no query. */
 export class RingBuffer {
   readonly #log: ChangeLog;
   readonly #limits: RingBufferLimits;

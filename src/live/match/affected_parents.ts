@@ -1,4 +1,4 @@
-import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
@@ -116,10 +116,7 @@ export class AffectedParents<G extends AffectedGroup> {
     );
   }
 
-  #gather(
-    parentRows: readonly (ParentRows<G> | null)[],
-    changed: ChangedRows,
-  ): FoundParents<G> {
+  #gather(parentRows: readonly (ParentRows<G> | null)[], changed: ChangedRows): FoundParents<G> {
     const affected = new Map<string, { readonly row: Row; readonly groups: Set<G> }>();
     const overflowing = new Set<G>();
     const searches = [...this.#searches.values()];
@@ -160,15 +157,12 @@ function hasReadUpTo<G>(
   );
 }
 
-/**
- * Returns true if a step contains all changes up to the read of the parents. Returns false if there
- * are too many changes, or if the history is lost.
- */
+/** Returns true if a step surely contains all changes up to the read of the parents. */
 function isWhole<G>(
-  step: Step | null,
+  step: ChangeLogStep | null,
   parentRows: readonly (ParentRows<G> | null)[],
   log: ChangeLog,
-): step is Step {
+): step is ChangeLogStep {
   return step !== null && step.to !== null && hasReadUpTo(step.to, parentRows, log);
 }
 

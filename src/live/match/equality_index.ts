@@ -1,4 +1,4 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { type EqualityTerm, equalityTerms } from "../../filter/match/equality_terms.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
 import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
@@ -14,9 +14,8 @@ interface IndexedGroup {
 }
 
 /**
- * An index of groups by the values that their filters require. For example, a filter with
- * `ownerId==7` is not evaluated for rows of other owners. Groups without an equality term are
- * visited for every row.
+ * An index of groups by the values that their filters require. For example, rows of other owners
+ * skip a filter with `ownerId==7`. Groups without an equality term are visited for every row.
  */
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
@@ -96,7 +95,7 @@ type IndexKey = string | number;
 
 function indexKey(value: unknown, column: ColumnInfo): IndexKey {
   const short = typeof value === "bigint" ? shortestInteger(value) : value;
-  return typeof short === "number" && kindFacts[column.kind].arithmetic !== "decimal"
+  return typeof short === "number" && kindProperties[column.kind].arithmetic !== "decimal"
     ? short
     : canonicalValueText(short, column);
 }

@@ -1,5 +1,5 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
-import type { ChangeLog, Step } from "../../db/changes/change_log.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
+import type { ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
@@ -33,10 +33,7 @@ export interface RowEvaluation {
   readonly passes: boolean;
 }
 
-/**
- * Returns the event of a current row for a client, or no event. The event depends on whether the
- * client held the row.
- */
+/** Returns the event of a current row for a client, if any, by whether the client held the row. */
 export function transitionsOf(
   { rowChange, passes }: RowEvaluation,
   was: boolean,
@@ -129,7 +126,7 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
 function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   return primaryKey.every((column, index) => {
     const value = key[index] ?? null;
-    const isExact = own || !kindFacts[column.kind].hasSeveralForms;
+    const isExact = own || !kindProperties[column.kind].hasSeveralForms;
     return value !== null && isExact && fitsKind(value, column);
   });
 }
@@ -212,7 +209,7 @@ function batchesOf<C extends RowsToEvaluate>(
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
 }
 
-/** Returns a change to the current row. The client may have had no right to the row in the log. */
+/** Returns a change to the current row. The client may have had no right to the logged row. */
 function currentRowChange(rowChange: RowChange | undefined, row: Row | null): RowChange {
   const { before = null, after = null, between = [], optimisticId = null } = rowChange ?? {};
   return {
@@ -231,9 +228,9 @@ async function movedSince<C extends RowsToEvaluate>(
   { log, matcher, to }: EvaluationContext,
 ): Promise<ReadonlySet<PendingRows<C>>> {
   const moved = new Set<PendingRows<C>>();
-  let from: Position | Step = to;
+  let from: Position | ChangeLogStep = to;
   for (let reads = 0; reads < maxReads; reads++) {
-    const step: Step | null = await log.next(from);
+    const step: ChangeLogStep | null = await log.next(from);
     if (step === null) break;
     for (const change of step.changes) {
       for (const one of pending) {
@@ -266,7 +263,7 @@ function decideRows<C extends RowsToEvaluate>(
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
     // No event is sent, but the client may hold the row because of a later change in the log.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
-    // Checked after each row, because the memory of held rows may overflow with any row.
+    // This is checked after each row, because the memory of held rows may overflow with any row.
     if (!isUnknown) held.set(id, passes, { at, to });
     return [{ id, rowChange, was, passes }];
   });

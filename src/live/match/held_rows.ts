@@ -7,7 +7,7 @@ interface RowAhead {
   readonly at: Position;
 }
 
-/** The position of a read of held rows, and the position up to which the client has changes. */
+/** The position of a read of held rows, and the position up to which the client has the changes. */
 export interface ReadMoment {
   readonly at: Position;
   readonly to: Position;
@@ -38,7 +38,9 @@ export class HeldRows {
     return new HeldRows(log, new Set(), maxRows);
   }
 
-  /** Returns the state of a client with unknown rows, for instance of another stream. */
+  /**
+   * Returns the state of a client with unknown rows, which for instance another stream has sent.
+   */
   static unknown(log: Pick<ChangeLog, "includes">): HeldRows {
     return new HeldRows(log, null, 0);
   }

@@ -11,12 +11,9 @@ import {
 } from "../../schema/relation.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
-/**
- * The path of relations from a related table, whose rows are included or read by a filter, back to
- * the parents that a stream shows.
- */
+/** The path of relations from a related table back to the parents that a stream shows. */
 export interface IncludePath {
-  /** Two paths of one resource with the same name lead to the same rows. */
+  /** The name of the path. Paths of one resource with the same name lead to the same rows. */
   readonly name: string;
   readonly table: TableInfo;
   /** Returns true if a row of the table is included, or null if only the database can decide. */
@@ -59,10 +56,7 @@ export function linkKeysOf(
   });
 }
 
-/**
- * Returns a relation reversed for an include path: from its target to its owner, and from its link
- * table if it has one.
- */
+/** Returns a relation reversed for an include path: from its target and link table to its owner. */
 export function reverseRelation(
   relation: Relation,
 ): { readonly fromTarget: Relation; readonly fromLinks: Relation | null } {

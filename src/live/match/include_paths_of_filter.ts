@@ -15,10 +15,7 @@ export interface PathEnd {
 /** The end of a filter's include paths if the stream shows the filtered rows themselves. */
 export const atOwnRows: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
-/**
- * Returns the include paths from all related rows that a filter reads. Rows in between are not
- * filtered, because a row that no longer matches may have made other rows match before.
- */
+/** Returns the include paths from all related rows that determine what a view includes. */
 export function includePathsOfFilter(
   filter: Filter,
   end: PathEnd,
@@ -32,7 +29,7 @@ function pathsOfTerm(term: Related, end: PathEnd, matcher: Matcher): readonly In
   const mayMatter = (change: Change) => mayAffectTerm(change, term, matcher);
   const { fromTarget, fromLinks } = reverseRelation(relation);
   const target = {
-    // No step of an include has such a name, because names do not begin with `?`.
+    // No included relation has such a name, because names of relations do not begin with `?`.
     name: [...end.name, `?${relation.name}`],
     parentSteps: [parentStepOf(fromTarget), ...end.parentSteps],
   };

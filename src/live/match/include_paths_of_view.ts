@@ -6,8 +6,8 @@ import { includePathsOfFilter } from "./include_paths_of_filter.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
- * Returns the include paths from all related rows that a view includes, and from the rows that
- * determine which rows it includes.
+ * Returns the include paths from all related rows that a view includes or that affect what it
+ * includes.
  */
 export function includePathsOfView(
   shown: readonly ShownRelation[],

@@ -39,8 +39,8 @@ export interface Matcher {
   shouldCheck(): boolean;
   /**
    * Evaluates in the database a filter that memory has decided. Returns false if the results
-   * differ. Memory then never decides that kind of comparison again, and all filters must be
-   * compiled again.
+   * differ. Memory then never decides such comparisons again, and all filters must be compiled
+   * again.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }

@@ -6,9 +6,8 @@ import { isSameStored } from "./column_mask.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
- * Returns true if a change of a related row may affect which rows match a filter. After most
- * changes, the related row still matches and its links are unchanged. Such changes cannot affect
- * the filter.
+ * Returns true if a change of a related row may affect which rows match a filter. Most changes
+ * cannot, because the related row still matches and its links are unchanged.
  */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));

@@ -49,10 +49,7 @@ export interface ParentRows<G> {
   readonly at: Position;
 }
 
-/**
- * Searches the parents along one include path, with one statement for each step. Returns null if
- * there are too many parents, or if they are too large.
- */
+/** Searches the parents along one include path. Returns null if they are too many or too large. */
 export async function searchParents<G extends SearchedGroup>(
   { parentSteps, group, keys: first }: ParentSearch<G>,
   identity: string,

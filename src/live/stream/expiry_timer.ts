@@ -62,7 +62,7 @@ export class ExpiryTimer<T> {
   }
 }
 
-/** Returns the time until the `exp` of a stream's credentials. Throws a 401 if it has passed. */
+/** Returns the time until a stream's credentials expire. Throws a 401 if they have expired. */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;

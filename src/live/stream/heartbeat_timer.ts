@@ -2,9 +2,8 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { randomDelayBetween } from "../../runtime/jitter.ts";
 
 /**
- * The timer of heartbeats visits each open stream about every 15 seconds. The timer visits a part
- * of the streams at a time, which avoids a burst of thousands of writes. All streams share one
- * timer.
+ * The timer of heartbeats visits each open stream about every 15 seconds, and a part of the streams
+ * at a time. This avoids bursts of thousands of writes. All streams share one timer.
  */
 export class HeartbeatTimer<T> {
   readonly #runtime: Pick<Runtime, "clock" | "random">;

@@ -57,7 +57,7 @@ export abstract class LiveStream {
   /** Sends a heartbeat; `trailerOf` returns the resume token for a group's live subscribers. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
-  /** Returns the token of a position of the feed. Empty if this stream has not reached it. */
+  /** Returns the resume token of a feed position. Empty if this stream has not reached it. */
   abstract tokenAt(position: Position): string;
 
   /** Leaves the groups of the context. Called once. */
@@ -129,7 +129,7 @@ export abstract class LiveStream {
   protected enqueue(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     const at = this.#expiresAt;
-    // The expiry timer may be late. Most streams never expire and need no look at the clock.
+    // The expiry timer may be late. Most streams never expire, so the clock is not read for them.
     if (at !== Infinity && at <= this.context.runtime.clock.elapsedMs()) return this.expire();
     this.#controller?.enqueue(bytes);
   }

@@ -2,8 +2,8 @@ import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamSink } from "./live_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 
-/** The key and the types of rows in a subscription's first event. Both are null for aggregates. */
-export interface SubscriptionFacts {
+/** The primary key and field types in a subscription's first event; null for aggregates. */
+export interface SubscriptionRowDescription {
   /** The fields of the key, in order. */
   readonly primaryKey: readonly string[] | null;
   /** The types of the readable fields. */
@@ -34,7 +34,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
   readonly #whole: MultiplexedWriter;
   /** The key and types to send, or null after they were sent. */
-  #facts: SubscriptionFacts | null;
+  #facts: SubscriptionRowDescription | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
   /** The bytes before the response starts, while a refusal is still possible. Null afterwards. */
@@ -44,7 +44,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #pullAgain = false;
 
   /** Starts as a part of `whole`, without a live stream. */
-  constructor(whole: MultiplexedWriter, key: string, facts: SubscriptionFacts) {
+  constructor(whole: MultiplexedWriter, key: string, facts: SubscriptionRowDescription) {
     this.#whole = whole;
     this.key = key;
     this.#facts = facts;

@@ -3,7 +3,7 @@ import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.
 import {
   MultiplexedPart,
   type MultiplexedWriter,
-  type SubscriptionFacts,
+  type SubscriptionRowDescription,
 } from "./multiplexed_part.ts";
 
 /** The refusal of one subscription of a multiplexed stream. */
@@ -51,7 +51,7 @@ export class MultiplexedStream implements MultiplexedWriter {
   }
 
   /** Adds a subscription whose request has no response yet. */
-  add(key: string, facts: SubscriptionFacts): MultiplexedPart {
+  add(key: string, facts: SubscriptionRowDescription): MultiplexedPart {
     const part = new MultiplexedPart(this, key, facts);
     this.#parts.set(key, part);
     return part;

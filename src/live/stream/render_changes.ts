@@ -90,7 +90,7 @@ async function changesByIncludes(
   return parents.isEmpty ? [] : unchangedRows(await parents.find(log, changes, to), to);
 }
 
-/** Returns the rows with changed related rows that the filter reads; null if too many. */
+/** Returns the rows with changed related rows that the filter reads, or null for too many rows. */
 async function changesByFilter(
   changes: readonly Change[],
   { group, log, to, held, identity }: RenderOptions,
@@ -110,7 +110,7 @@ function unchangedRows<G>(
     : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
 }
 
-/** Returns the events of rows that only the database can decide, or null if unknown. */
+/** Returns the events of rows that only the database can decide. Null if the client restarts. */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
   options: RenderOptions & { readonly held: HeldRows },

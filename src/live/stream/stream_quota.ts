@@ -32,7 +32,7 @@ interface Count {
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();
-  /** Work of all open streams. */
+  /** The estimated work of the filters of all open streams. */
   #work = 0;
 
   /** Starts without streams. */
@@ -42,7 +42,8 @@ export class StreamQuota {
 
   /**
    * Takes a slot for a stream whose filter takes `work`. The slot must be freed once. Throws a 429
-   * if no slot is free, and a 422 if the filters of the open streams already take too much.
+   * if no slot is free, and a 422 if the filters of all open streams together would need too much
+   * work.
    */
   take(user: User | null, address: string | null, work: number): StreamSlot {
     return this.#take(user, address, { streams: 1, parts: 0, work });
@@ -111,7 +112,7 @@ export class StreamQuota {
   }
 }
 
-/** The average number of parts. Opening thousands of subscriptions would delay other streams. */
+/** The average number of parts of a multiplexed stream. More parts would delay other streams. */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {

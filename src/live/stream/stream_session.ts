@@ -21,7 +21,7 @@ export interface StreamSessionOptions {
   readonly quotaSlot: StreamSlot;
   /** The part of a multiplexed stream, or null for a separate stream. */
   readonly part: StreamPart | null;
-  /** The columns that are never recorded. */
+  /** The columns that the change log never records. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
@@ -45,7 +45,7 @@ export class StreamSession implements ScopeHolder {
   readonly #excluded: ReadonlySet<ColumnInfo>;
   /** The request on which the rights depend, or null if the rights cannot change. */
   readonly #request: GrantedRequest | null;
-  /** The rows and the view by the current grants. */
+  /** The rows and the view that the current grants allow. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
   readonly #related: readonly RelatedScopeHolder[];
 

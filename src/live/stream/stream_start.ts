@@ -4,7 +4,7 @@ import { parseResumeToken } from "./resume_token.ts";
 import type { SubscribeRequest } from "./stream_request.ts";
 import type { StreamStart } from "./subscription_state.ts";
 
-/** Returns the position of a stream's resume token if the client may resume, else the beginning. */
+/** Returns the start of a stream: the position of its resume token if the client may resume. */
 export async function streamStartOf(
   { resumeFrom, skipExisting }: SubscribeRequest,
   query: LiveQuery,
@@ -16,8 +16,7 @@ export async function streamStartOf(
   const lost = { kind: "fresh", reason: "history_lost" } as const;
   if (token === null || position === null) return lost;
   const reason = resumeTokens.invalidationReason(token, query);
-  // Only a position with a correct seal was issued. Only such a position proves that a database was
-  // restored.
+  // A position with a correct seal was issued. If the log lacks it, the database was restored.
   if (reason === null && !await log.holds(position)) return lost;
   // If the feed cannot reach the position, the database was restored and has lost that history.
   if (!await feed.readUpTo(position)) return lost;

@@ -41,7 +41,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
-  /** True if a part of a step was sent that may not have been its last part. */
+  /** True if the last sent part of a step of the log may not have been its final part. */
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 
@@ -189,7 +189,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return null;
   }
 
-  /** Returns the position that the next page must cover; null if any page is sufficient. */
+  /** Returns the log position that the next page must cover; null if any page is sufficient. */
   async #minPosition({ sent, isFreshStart }: SnapshotState): Promise<Position | null> {
     const { feed } = this.context;
     // The change that caused the invalidation may still be in delivery.

@@ -22,15 +22,12 @@ import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
  */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
-/**
- * The state of a subscription that sends its rows page by page. Before each page it sends the
- * changes of earlier pages, up to the position of the page.
- */
+/** The state of a subscription that sends its rows page by page, with changes of earlier pages. */
 export interface SnapshotState {
   readonly kind: "snapshot";
   /** True after an invalidation. The pages must be newer than the cause of the invalidation. */
   readonly isFreshStart: boolean;
-  /** The rows that the client holds, or null if a row itself determines whether it matches. */
+  /** The rows that the client holds, or null if the filter reads no related rows. */
   readonly held: HeldRows | null;
   /** The row after which the next page begins; null for the first page. */
   start: SnapshotStart | null;
@@ -49,10 +46,7 @@ export interface CatchUpState {
   readonly lossReason: InvalidationReason;
 }
 
-/**
- * The state of a subscription that receives the events of its group. It has no data, because most
- * streams are live.
- */
+/** The state of a live subscription. It contains no data, because most streams are live. */
 export interface LiveState {
   readonly kind: "live";
 }
@@ -66,10 +60,7 @@ export interface SentChanges {
   isRepeat: boolean;
 }
 
-/**
- * The start of a subscription, which determines its first state: all rows, the changes from now on,
- * or the changes after a position.
- */
+/** The start of a subscription: all rows, changes from now on, or changes after a position. */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
 /** The query of a subscription, and its start. */
@@ -119,10 +110,7 @@ export function windowLimits(
   return isSentByStep ? unlimitedWindow : { changes, bytes };
 }
 
-/**
- * Returns the sent changes after a stream has sent all changes up to a position, or a page that was
- * read at that position.
- */
+/** Returns the sent changes after a stream has sent all changes or a page up to a position. */
 export function sentUpTo(position: Position): SentChanges {
   return { cursor: cursorAt(position), isNet: false, isRepeat: false };
 }
@@ -137,10 +125,7 @@ export interface ChangesToSend {
   readonly isPaused?: boolean;
 }
 
-/**
- * Returns the key up to which a snapshot has sent its rows. Returns null if memory does not know
- * the order of the keys, and for every other state.
- */
+/** Returns the key up to which a snapshot has sent its rows, or null if no such key is known. */
 export function sentKey(
   state: SnapshotState | CatchUpState,
   matcher: Pick<Matcher, "knowsKeyOrder">,
@@ -160,10 +145,7 @@ export function afterSnapshot(held: HeldRows | null, position: Position): CatchU
 /** The state that all live subscriptions share. */
 export const live: LiveState = Object.freeze({ kind: "live" });
 
-/**
- * Returns the state of a formerly live subscription whose client does not read. The subscription
- * continues when the client reads.
- */
+/** Returns the state of a live subscription whose client does not read, until the client reads. */
 export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUpState {
   return {
     kind: "catch-up",

@@ -1,5 +1,5 @@
 import type { Access } from "../../auth/scope.ts";
-import { createAggregateSchema } from "../../plan/aggregate_schema.ts";
+import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { TransactionPart } from "../model/code_caller.ts";
@@ -39,7 +39,7 @@ export function resourcesForSystem(): ResourceChanger {
       },
       fieldsOf: null,
       variesByCaller: false,
-      groups: createAggregateSchema(table, table.columns),
+      groups: createAggregateColumns(table, table.columns),
       capabilities: {
         ...capabilities,
         enableCreate: isWritten,

@@ -150,7 +150,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.kind === "retryable";
 }
 
-/** Runs one operation as a request would. The access of the caller is checked first. */
+/** Runs one operation as an HTTP request would, after a check of the caller's access. */
 async function answer(
   endpoint: Endpoint,
   call: CodeCall,

@@ -73,7 +73,7 @@ export function filterOf(given: unknown): string | Filter | FilterText {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {
     if ("filter" in given && typeof given.filter === "string") return given.filter;
-    // Only the kind is checked here. The rest is checked when the filter is resolved.
+    // Only the filter's kind is checked here. Its other members are checked later.
     if ("kind" in given && typeof given.kind === "string") return given as Filter | FilterText;
   }
   throw new TypeError(`Cannot use ${showValue(given)} as a filter`);

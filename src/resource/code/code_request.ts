@@ -1,4 +1,4 @@
-import { isWhole } from "../../schema/kinds/kind_facts.ts";
+import { isWhole } from "../../schema/kinds/kind_properties.ts";
 import { noDebit } from "../../guard/budget/debit.ts";
 import { formatKey } from "../../plan/key.ts";
 import { showValue } from "../../problem/show_value.ts";

@@ -54,7 +54,7 @@ export function createCodeCalls(run: RunCall) {
     async *all(options: GivenOptions = {}) {
       let from: GivenOptions = {};
       do {
-        // The result of a list has this type.
+        // `list` returns a page of this type.
         const page = await list({ ...options, ...from }) as ListedPage;
         yield* page.items;
         from = { cursor: page.nextCursor, offset: undefined };

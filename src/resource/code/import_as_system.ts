@@ -32,7 +32,7 @@ export interface ImportSource {
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 
-/** Imports into the resources of an app. */
+/** The function that imports rows into the resources of an app. */
 export interface ImportsFromCode {
   /**
    * Creates rows from a file in the resource at `path`, or in the resource whose table has this

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { User } from "../../auth/user.ts";
-import { createAggregateSchema } from "../../plan/aggregate_schema.ts";
+import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { FieldPolicy } from "../model/field_policy.ts";
 import type { CallerEtagRules, EtagPolicy } from "../http/etag.ts";
@@ -33,7 +33,7 @@ export function createCallerFields(
     const withheld = new Set(widest.readable.filter((column) => !fields.readable.includes(column)));
     const caller = {
       fields,
-      groups: createAggregateSchema(table, fields.readable),
+      groups: createAggregateColumns(table, fields.readable),
       etag: etag === null ? null : {
         ...etag,
         readable: new Set(fields.readable),

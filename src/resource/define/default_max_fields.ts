@@ -2,7 +2,7 @@ import type { Relations } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { BatchPolicy } from "../model/resource.ts";
 
-/** The properties of a resource that limit the size of its bodies. */
+/** The properties of a resource that determine the default size limit of its bodies. */
 export interface BodySizeFactors {
   readonly table: TableInfo;
   readonly batch: BatchPolicy;
@@ -24,7 +24,7 @@ export function defaultMaxFields(bodies: BodySizeFactors): number {
   return Math.max(least, ofItems + ofEmbedded);
 }
 
-/** The minimum of the default, because JSON documents and inputs of procedures may be large. */
+/** The smallest default, in fields, because JSON documents and procedure inputs may be large. */
 const least = 20_000;
 
 /** The number of rows that a body may embed for each item that a batch may contain. */

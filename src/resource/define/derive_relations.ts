@@ -10,9 +10,9 @@ import {
 } from "../../schema/relation.ts";
 import {
   chooseNames,
-  isPlainKey,
+  type ForeignKeyNames,
+  isNamedAfterTable,
   type NameChoices,
-  type NamedKey,
   namesThrough,
   namesToMany,
   namesToOne,
@@ -36,7 +36,7 @@ export function deriveRelations(
   served: readonly ServedTable[],
   filterable: boolean,
 ): readonly Relation[] {
-  // If two resources serve a table, relations and foreign keys lead to the first of them.
+  // If two resources serve a table, relations and foreign keys lead to the first resource.
   const others = served.filter((one, index) =>
     one.driver === from.driver && served.findIndex(({ table }) => table === one.table) === index
   );
@@ -61,14 +61,15 @@ export function deriveRelations(
 }
 
 /**
- * Groups relations to many rows by their priority for names. Keys within one schema precede keys
- * between schemas. In both cases, keys that are named after their table come first.
+ * Groups relations to many rows by priority: earlier groups choose their names first. Keys within
+ * one schema precede keys between schemas. In both cases, keys that are named after their table
+ * come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
   return [keys.filter(isNear), keys.filter((key) => !isNear(key))].flatMap((some) => [
-    some.filter(({ named }) => isPlainKey(named)).map(toMany),
-    some.filter(({ named }) => !isPlainKey(named)).map(toMany),
+    some.filter(({ named }) => isNamedAfterTable(named)).map(toMany),
+    some.filter(({ named }) => !isNamedAfterTable(named)).map(toMany),
   ]);
 }
 
@@ -84,7 +85,7 @@ interface ServedKey {
   /** The index of the key among the foreign keys of its table. */
   readonly index: number;
   readonly pairs: ColumnPairs;
-  readonly named: NamedKey;
+  readonly named: ForeignKeyNames;
 }
 
 function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readonly ServedKey[] {
@@ -135,24 +136,14 @@ function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
 
 function toOne(key: ServedKey): Candidate {
   return {
-    relation: {
-      target: key.to.table,
-      type: "belongsTo",
-      toMany: false,
-      steps: [stepAlong(key)],
-    },
+    relation: { target: key.to.table, type: "belongsTo", toMany: false, steps: [stepAlong(key)] },
     names: namesToOne(key.named),
   };
 }
 
 function toMany(key: ServedKey): Candidate {
   return {
-    relation: {
-      target: key.from.table,
-      type: "hasMany",
-      toMany: true,
-      steps: [stepAgainst(key)],
-    },
+    relation: { target: key.from.table, type: "hasMany", toMany: true, steps: [stepAgainst(key)] },
     names: namesToMany(key.named),
   };
 }

@@ -20,7 +20,7 @@ export interface ChangeRecording {
 /** The resource definitions of an app and its database, to resolve how changes are recorded. */
 export interface ServedDefinitions {
   readonly resources: readonly ResourceDefinition[];
-  /** The database of definitions that do not set `db`. */
+  /** The database for resource definitions without `db`. */
   readonly db: { readonly driver: Driver };
 }
 

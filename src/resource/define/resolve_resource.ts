@@ -13,7 +13,7 @@ import type { LiveHub } from "../../live/live_hub.ts";
 import type { AnyApi, CodeApi } from "../model/code_api.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
-import { createAggregateSchema } from "../../plan/aggregate_schema.ts";
+import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
 import type { ReadCostLimits, Resource, ResourcesByTable } from "../model/resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
@@ -41,7 +41,7 @@ import { canGenerate } from "../model/generated_column.ts";
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
-  /** Returns the driver that records a configured driver's writes, or the configured driver. */
+  /** Returns the driver that records a configured driver's writes, or that driver itself. */
   writeBy(driver: Driver): Driver;
   readonly filters: CachingFilterParser;
   readonly guard: Guard;
@@ -61,7 +61,7 @@ export interface ResourceContext {
    */
   readonly conflicting: ReadonlySet<TableInfo>;
   readonly final: ReadonlySet<TableInfo>;
-  /** The rights of database roles, read after the database was queried. */
+  /** The rights of database roles, known after the service has queried the database. */
   readonly roleRights: RoleRights;
   /** Returns the open live hub of a driver; null if no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
@@ -166,7 +166,7 @@ export function resolveResource(
     sameFieldsAs: () => null,
     withheld: none,
     fieldsKey: "",
-    groups: createAggregateSchema(table, fields.readable),
+    groups: createAggregateColumns(table, fields.readable),
     strictInput: options.strictInput,
     strictQuery: options.strictQuery,
     allowsPreview: false,
@@ -238,7 +238,7 @@ function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidVal
   };
 }
 
-/** Returns what the table allows. A view is read-only, and no log contains its changes. */
+/** Returns what the table allows. A view is read-only, and the change log does not record it. */
 function possibleCapabilities(
   wanted: Options["capabilities"],
   { readOnly }: TableInfo,

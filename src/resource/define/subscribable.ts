@@ -6,7 +6,7 @@ type Options = ResourceDefinition["options"];
 
 /**
  * Returns true if users or anonymous callers may subscribe to the rows of a resource. A view is not
- * subscribable, because no log contains its changes.
+ * subscribable, because the change log does not record its changes.
  */
 export function isSubscribable(
   { auth = {}, capabilities = {} }: Options,

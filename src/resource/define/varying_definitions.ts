@@ -10,7 +10,7 @@ export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],
   relations: ReadonlyMap<ResourceDefinition, Relations>,
 ): ReadonlySet<ResourceDefinition> {
-  // If two resources serve a table, relations lead to the first of them.
+  // If two resources serve a table, relations lead to the first resource.
   const serving = new Map(
     definitions.toReversed().map((one) => [requireTableInfo(one.table), one] as const),
   );

@@ -22,9 +22,7 @@ export interface EtagPolicy {
 
 /** The rules for the ETags of a caller that may read fewer fields than other callers. */
 export interface CallerEtagRules {
-  /**
-   * Columns that the caller may not read. ETags depend on them only if there are computed fields.
-   */
+  /** Columns that the caller may not read. ETags depend on them only if computed fields exist. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** The columns that a hash covers. */
   readonly hashed: readonly ColumnInfo[];

@@ -65,7 +65,7 @@ function requireFitting(data: unknown, { limit, part }: ReplySizeLimits): void {
   if (!jsonFits(data, limit)) throw responseTooLarge(limit, part);
 }
 
-/** The `Cache-Control` of JSON replies: they depend on the user, so no shared cache stores them. */
+/** `Cache-Control` of JSON replies, which depend on the user: no shared cache may store them. */
 export const cacheControl = "private, no-cache";
 
 /** The `Vary` header of replies with rows: `Accept` selects the form of numbers and the format. */

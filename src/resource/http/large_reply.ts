@@ -15,7 +15,7 @@ export const maxBytesAtOnce = 512 * 1024;
 
 /** Runs the parts of a long serialization in separate turns of the event loop. */
 export interface SerializationTurns {
-  /** Runs work that keeps the event loop busy for milliseconds, when it is the sender's turn. */
+  /** Runs work that keeps the event loop busy for milliseconds, in the turn of the client. */
   inTurn(work: () => Promise<void>): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 
 /** The known query parameters of a URL, decoded, or the parameters of a call from code. */
 export interface Query extends ReadonlyMap<string, string> {
-  /** The filter of a call from code if it is not a string. */
+  /** The filter of a call from code, unless the filter is a string. */
   readonly codeFilter?: Filter | FilterText;
 }
 

@@ -14,7 +14,7 @@ export interface ReceivePartsOptions {
 /** The memory limit for the import of one body, in bytes. The parts of one record do not count. */
 const bytesInMemory = 4 * 1024 * 1024;
 
-/** The bytes that a client must send within each body timeout. Even a modem is that fast. */
+/** The number of bytes that a client must send per body timeout. Even a modem is that fast. */
 const bytesPerTimeout = 64 * 1024;
 
 /**
@@ -69,7 +69,7 @@ export async function* receiveParts(
     }
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    // The connection was lost, or its framing is invalid. The client may not receive this response.
+    // The connection was lost, or its framing is invalid. This response may not reach the client.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     held.end();

@@ -18,7 +18,7 @@ const turnMs = 1;
 export interface IncomingBody {
   /** Sets the number of bytes that count for the body. May throw a 503. */
   hold(bytes: number): void;
-  /** Resolves when the next part may be read; undefined if that is now. */
+  /** Returns a promise that resolves when the next part may be read; undefined if it may now. */
   nextPart(): Promise<void> | undefined;
   /** Stops counting the body against the limit. */
   end(): void;

@@ -6,7 +6,7 @@ import {
   smallBodyBytes,
 } from "./receiving_bodies.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import { jsonExcess, type JsonLimits, parseShallowJson } from "../../schema/exact_json.ts";
+import { exceededJsonLimit, type JsonLimits, parseShallowJson } from "../../schema/exact_json.ts";
 
 /** The limits of a request body. */
 export interface BodyLimits {
@@ -74,7 +74,7 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
  */
 export function boundedText(bytes: Uint8Array, maxFields: number): string {
   const text = decodeText(bytes);
-  const excess = jsonExcess(text, bodyJsonLimits(maxFields));
+  const excess = exceededJsonLimit(text, bodyJsonLimits(maxFields));
   if (excess === "levels") {
     throw new Problem("invalid-body", `Cannot use this body: it is nested deeper than ${maxDepth}`);
   }
@@ -133,7 +133,7 @@ export async function receiveBody(
     return await Promise.race([bytes, late.promise]);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    // The connection was lost, or its framing is invalid. The client may not receive this response.
+    // The connection was lost, or its framing is invalid. This response may not reach the client.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     cancelTimer();

@@ -20,7 +20,7 @@ const turnMs = 10;
  * limit, the additional turns would delay short requests more than they help.
  */
 const quickTurnMs = 25;
-/** The expected time of a request before any was measured, in milliseconds. */
+/** The expected time of a request before any request was measured, in milliseconds. */
 const unknownCostMs = 1;
 /** A request of at least this duration, in milliseconds, is slow and delays other requests. */
 const expensiveFromMs = 1;

@@ -15,7 +15,7 @@ export interface ResponseByteBudget {
 
 /** A part of a response. The error of a response that is too large names the part. */
 export interface ResponsePart {
-  /** The name in the details: `rows`, `groups`, or the path of an include like `author.posts`. */
+  /** The name in the error's details: `rows`, `groups`, or an include's path: `author.posts`. */
   readonly name: string;
   readonly subject: string;
   readonly advice: string;
@@ -106,7 +106,7 @@ const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/** Estimates the memory of arrays and objects. Brackets in strings count too, which is faster. */
+/** Estimates the memory of arrays and objects. For speed, brackets in strings count too. */
 function containerBytes(document: SqlValue): number {
   if (typeof document !== "string" || document.length < shortDocument) return 0;
   let count = 0;
@@ -117,7 +117,7 @@ function containerBytes(document: SqlValue): number {
   return bytesOfContainer * count;
 }
 
-/** Counts the bytes of rows that the response contains once. Throws a 422 if they are too many. */
+/** Counts the bytes of rows that each occur once in the response. Throws a 422 for too many. */
 export function countRowBytes(
   bytes: ResponseByteBudget,
   rows: readonly (readonly SqlValue[])[],

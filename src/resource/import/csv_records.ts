@@ -1,6 +1,6 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
-import { jsonExcess, parseJson, parseShallowJson } from "../../schema/exact_json.ts";
+import { exceededJsonLimit, parseJson, parseShallowJson } from "../../schema/exact_json.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
@@ -101,7 +101,7 @@ function recordOf(
     if (text === null && column.notNull) continue;
     if (text === null) body[name] = null;
     else if (column.kind === "json" && column.databaseType === undefined) {
-      const value = jsonExcess(text, limits) === null ? parseShallowJson(text) : undefined;
+      const value = exceededJsonLimit(text, limits) === null ? parseShallowJson(text) : undefined;
       if (value === undefined) {
         return new ImportRecord(line, size, null, { path: name, message: "must be JSON" });
       }
@@ -117,7 +117,7 @@ function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
   if (databaseType !== undefined) {
     return databaseType.shape.kind === "text" ? text : parseJson(text) ?? text;
   }
-  switch (kindFacts[kind].json) {
+  switch (kindProperties[kind].json) {
     case "number":
       return numberOf(text);
     case "boolean":

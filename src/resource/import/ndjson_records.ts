@@ -1,4 +1,4 @@
-import { jsonExcess, parseShallowJson } from "../../schema/exact_json.ts";
+import { exceededJsonLimit, parseShallowJson } from "../../schema/exact_json.ts";
 import { isPlainJson } from "../../schema/plain_json.ts";
 import { fromSafeBody } from "../../schema/safe_numbers.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
@@ -68,7 +68,7 @@ function checkedRecord(
   limits: ReturnType<typeof bodyJsonLimits>,
 ): ImportRecord {
   const size = text.length;
-  const excess = jsonExcess(text, limits);
+  const excess = exceededJsonLimit(text, limits);
   if (excess !== null) {
     const message = `has more ${excess} than ${limits[excess]}`;
     return new ImportRecord(line, size, null, { path: "", message });

@@ -19,7 +19,7 @@ export interface RowChunk {
   readonly errors: readonly LineError[];
 }
 
-/** Options of preparing the rows of an import. */
+/** Options for preparing the rows of an import. */
 export interface RowChunksOptions {
   readonly write: WriteCall;
   /** The maximum number of rows in a chunk. */

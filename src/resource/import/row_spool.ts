@@ -27,7 +27,7 @@ export class RowSpool implements AsyncDisposable {
     this.#table = table;
   }
 
-  /** Adds rows whose records have this size. Throws a 413 if no file can be written. */
+  /** Adds rows. `size` is the size of their records. Throws a 413 if no file can be written. */
   async add(rows: readonly PreparedRow[], size: number): Promise<void> {
     this.#size += size;
     if (this.#file === null && this.#size <= maxBytesInMemory) {
@@ -98,9 +98,7 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /**
-   * Returns the previous shape for equal columns, because statements are cached by shape object.
-   */
+  /** Returns the previous shape for equal columns, because the statement cache compares objects. */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;
@@ -110,7 +108,7 @@ export class RowSpool implements AsyncDisposable {
   }
 }
 
-/** Returns true if `JSON.parse` may not restore a value from its `JSON.stringify` exactly. */
+/** Returns true if `JSON.parse` might not restore a value exactly from its `JSON.stringify`. */
 function isInexact(value: unknown): boolean {
   return typeof value === "bigint" || typeof value === "object" && value !== null;
 }
@@ -123,7 +121,7 @@ interface Run {
   readonly rows: (readonly unknown[])[];
 }
 
-/** The first character of a line whose values `JSON.parse` may not restore exactly. */
+/** The first character of a line whose values `JSON.parse` might not restore exactly. */
 const exactMark = "!";
 
 class SpoolFile {

@@ -15,7 +15,7 @@ import { RowSpool } from "./row_spool.ts";
 import { RefusedRows, SliceWriter } from "./write_slice.ts";
 
 /** How an import writes its rows: all in one transaction, or each chunk in a separate one. */
-export type ImportMode =
+export type ImportTransactionMode =
   | {
     readonly kind: "all";
     readonly dryRun: boolean;
@@ -27,10 +27,10 @@ export type ImportMode =
 /** The plan to import rows, and the grant to create them. */
 export interface ImportPlan {
   readonly grant: Grant;
-  readonly mode: ImportMode;
+  readonly mode: ImportTransactionMode;
   /** True if the process has no other work, so the import never yields. Default: false. */
   readonly isAlone?: boolean;
-  /** Called for each slice of rows. */
+  /** Called after each slice of rows with the counts so far. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 

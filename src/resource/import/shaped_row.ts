@@ -25,8 +25,8 @@ export class RowShape {
 }
 
 /**
- * The values of a row. Many rows share one shape. Thousands of rows wait to be written, and a map
- * for each row would take several times the memory.
+ * The values of a row, and its columns as a shape that many rows share. Thousands of rows wait to
+ * be written, and a map for each row would take several times the memory.
  */
 export class ShapedRow implements InsertValues {
   readonly shape: RowShape;

@@ -9,7 +9,7 @@ export interface TextBlock {
   readonly isPlain: boolean;
 }
 
-/** Options of dividing a body into blocks. */
+/** Options for dividing a body into blocks. */
 export interface BlockOptions {
   /** True if a line feed between double quotes does not end a record, as in CSV. */
   readonly quotes: boolean;
@@ -150,7 +150,7 @@ class BlockCutter {
   }
 }
 
-/** Returns true if a quote after this byte begins a field or, as a doubled quote, continues one. */
+/** Returns true if a quote after this byte begins a quoted field, or is the second of a `""`. */
 function beginsQuotes(before: number | undefined): boolean {
   return before === undefined || before === comma || before === lineFeed ||
     before === carriageReturn || before === doubleQuote;

@@ -103,7 +103,7 @@ export class SliceWriter {
     }
     const { table, reader, driver: { dialect } } = this.#write.resource;
     for (const [columns, alike] of byColumns(rows)) {
-      // `DEFAULT VALUES` inserts one row.
+      // `DEFAULT VALUES` can insert only one row.
       const most = columns.length === 0 ? 1 : Math.floor(dialect.maxValues / columns.length);
       for (const some of chunksOf(alike, Math.max(1, Math.min(rowsPerStatement, most)))) {
         const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };

@@ -45,7 +45,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveViewG
   };
 }
 
-/** Returns a key that is equal if the grants allow the same included rows. */
+/** Returns a key that is equal for grants that allow the same included rows. */
 function rightsKey(includes: readonly Include[], related: LiveViewGrants["related"]): unknown {
   return includes.map((include) => {
     const right = relatedRowFilters(include, related);

@@ -40,13 +40,13 @@ export class LiveHubs {
   readonly #recorded = new Map<TableInfo, ResolvedChangesOptions>();
   #stopRecheck = () => {};
 
-  /** Creates the collection without an open hub. */
+  /** Creates the collection of live hubs, none of which is open yet. */
   constructor(options: LiveHubsOptions) {
     this.#options = options;
     this.#quota = new StreamQuota(options.limits);
   }
 
-  /** Returns the hub of a database, or null without subscribable resources or recorded changes. */
+  /** Returns a database's live hub; null without subscribable resources or recorded changes. */
   of(driver: Driver): LiveHub | null {
     return this.#hubs.get(driver) ?? null;
   }
@@ -176,7 +176,7 @@ function requireDeletionRecorded(
 
 interface TablesToFollow {
   readonly recorded: ReadonlySet<TableInfo>;
-  /** The columns of views that relations lead to. No log contains the changes of views. */
+  /** The columns of views that relations lead to. The change log records no changes of views. */
   readonly unrecorded: readonly ColumnInfo[];
 }
 

@@ -1,7 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import type { FieldPolicy } from "./field_policy.ts";
 import type { FieldOptions } from "./resource_options.ts";
-import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
+import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { EtagPolicy } from "../http/etag.ts";
 
@@ -10,7 +10,7 @@ export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
 
 /**
  * Returns the field lists of a user, or of an anonymous caller if `user` is null. Throws the error
- * of a function, and a plain Error for a result that is no list of the table's columns.
+ * of a field function, and a plain Error for a result that is no list of the table's columns.
  */
 export type FieldsOfCaller = (user: User | null) => CallerFieldLists;
 
@@ -25,7 +25,7 @@ export interface CallerFieldLists {
 /** The parts of a resource that depend on the caller's fields. */
 export interface CallerFields {
   readonly fields: FieldPolicy;
-  readonly groups: AggregateSchema;
+  readonly groups: AggregateColumns;
   readonly etag: EtagPolicy | null;
   /** The columns that other callers may read, but not this caller. */
   readonly withheld: ReadonlySet<ColumnInfo>;

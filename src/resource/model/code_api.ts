@@ -42,8 +42,8 @@ export interface CodeApiFunctions<Api> {
   /** Returns the operations of the resource at a path below the base path. */
   of(path: string): CodeCalls<AnyApiResource>;
   /**
-   * Returns the API for the system: all rows, all fields, and the operations that `capabilities`
-   * disables. Hooks run, values are checked, and batches have their limits.
+   * Returns the API for the system: all rows, all fields, and even the operations that
+   * `capabilities` disables. Hooks run, values are checked, and batches have their limits.
    */
   asSystem(): CodeApi<Api>;
   /**
@@ -60,7 +60,7 @@ export interface CodeApiFunctions<Api> {
 export interface CodeTransaction<Api> {
   /** The API of {@link CodeApi}, within the transaction. */
   readonly api: CodeApi<Api>;
-  /** The database of the transaction, for statements. */
+  /** The database of the transaction, on which code can run statements. */
   readonly db: DatabaseHandle;
 }
 

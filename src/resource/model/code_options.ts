@@ -14,7 +14,7 @@ export type CodeFilter = Filter | FilterText | string | { readonly filter: strin
 
 /** The options of every call in code. */
 export interface CodeCallOptions {
-  /** Aborts slow reads. If it is already aborted, the call rejects with the signal's reason. */
+  /** Aborts slow reads. If the signal is already aborted, the call rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -1,12 +1,12 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** Returns true if the server can generate the column's value for any new row. */
 export function canGenerate(column: ColumnInfo): boolean {
   return !column.notNull || column.default !== null || isOwnKey(column) ||
-    kindFacts[column.kind].generates === "timestamp";
+    kindProperties[column.kind].generates === "timestamp";
 }
 
 export function isOwnKey({ primaryKey, kind }: ColumnInfo): boolean {
-  return primaryKey && kindFacts[kind].generates === "key";
+  return primaryKey && kindProperties[kind].generates === "key";
 }

@@ -53,7 +53,7 @@ export interface ProcedureOptions<
   /** True to require proof of work for every call. Default: false. */
   readonly pow?: boolean | PowGateOptions | undefined;
   /**
-   * Does the work. The handler must also authorize the caller, because no scope applies. A
+   * Runs the procedure. The handler must also authorize the caller, because no scope applies. A
    * `Problem` that it throws becomes the response.
    */
   readonly handler: (

@@ -8,7 +8,7 @@ import type { RoleRights } from "../../db/tables/role_rights.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { OperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
-import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
+import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -125,7 +125,7 @@ export interface Resource {
   /** Identifies the fields of the caller. Empty if the fields do not depend on the caller. */
   readonly fieldsKey: string;
   /** The fields that aggregates may use: the readable fields. */
-  readonly groups: AggregateSchema;
+  readonly groups: AggregateColumns;
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
   /**

@@ -259,7 +259,7 @@ export interface ResourceOptions<
    * fields even if `fields.writable` does not.
    */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
-  /** Virtual fields, computed from whole rows with hidden columns by synchronous functions. */
+  /** Virtual fields that synchronous functions compute from whole rows, with hidden columns. */
   readonly computed?:
     | {
       readonly [Name in keyof Computed]: (

@@ -104,7 +104,7 @@ async function lockItems(
       );
     }
     requirePrecondition(item.precondition, current, resource);
-    // Throws for an invalid value before any hook runs, by the row's values so far.
+    // An invalid value fails before any hook runs, unless the stored row has the same value.
     resolveUnchanged(current, item.values, resource);
     return { ...item, current };
   });

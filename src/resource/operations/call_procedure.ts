@@ -2,7 +2,7 @@ import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { apiForHandler } from "../model/api_for_handler.ts";
 import { type DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";
-import { withDoubles } from "../../schema/exact_number.ts";
+import { replaceExactNumbers } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { ResourceCall } from "../model/operation.ts";
@@ -12,7 +12,7 @@ import type { Procedure, ProcedureContext } from "../model/procedure.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { issuePath, type SchemaIssue } from "../model/standard_schema.ts";
 
-/** One call of a procedure over HTTP, by its name. */
+/** A call of a named procedure over HTTP. */
 export interface ProcedureCall {
   readonly name: string;
   readonly call: ResourceCall;
@@ -106,7 +106,7 @@ const procedureOutput: ResponsePart = {
 };
 
 async function validInput({ input }: Procedure, body: unknown): Promise<unknown> {
-  const result = await input["~standard"].validate(withDoubles(body));
+  const result = await input["~standard"].validate(replaceExactNumbers(body));
   if (result.issues === undefined) return result.value;
   const errors = result.issues.map(fieldError);
   throw new InvalidFields(errors.length > 0 ? errors : [{ path: "", message: "is not valid" }]);

@@ -3,7 +3,7 @@ import type { Resource } from "../model/resource.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import { csvRecords } from "../import/csv_records.ts";
 import type { ImportRecords } from "../import/import_record.ts";
-import { type ImportMode, type ImportPlan, runImport } from "../import/run_import.ts";
+import { type ImportPlan, type ImportTransactionMode, runImport } from "../import/run_import.ts";
 import type { ImportOutcome } from "../import/line_errors.ts";
 import { ndjsonRecords } from "../import/ndjson_records.ts";
 import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
@@ -12,7 +12,7 @@ import type { Operation, ResourceRequest } from "../model/operation.ts";
 
 interface ImportIntent {
   readonly format: Format;
-  readonly mode: ImportMode;
+  readonly mode: ImportTransactionMode;
 }
 
 type Format = "ndjson" | "csv";
@@ -54,7 +54,7 @@ const parameters: ReadonlySet<string> = new Set(["mode", "chunk", "dryRun"]);
 const defaultChunk = 1_000;
 const maxChunk = 10_000;
 
-function modeOf(query: Query): ImportMode {
+function modeOf(query: Query): ImportTransactionMode {
   const mode = query.get("mode") ?? "all";
   const chunk = query.get("chunk");
   const dryRun = parseFlag(query, "dryRun");
@@ -99,7 +99,7 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, maxFields: resource.maxFields };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // An export in the safe form has this media type, so its rows can be imported unchanged.
+  // Exports with safe numbers have this media type, so that their rows can be imported again.
   const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
   return ndjsonRecords(parts, { ...options, safeNumbers: isSafe });
 }

@@ -25,7 +25,7 @@ interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
   readonly view: LiveView;
 }
 
-/** `GET /subscribe`: sends the matching rows, and then every change of them. */
+/** `GET /subscribe`: sends the matching rows, and then every change of these rows. */
 export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe",
   access: "subscribe",

@@ -3,7 +3,7 @@ import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { nameOfItem, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import { resolveFilter } from "../../filter/resolve_filter.ts";
-import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
+import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 import { parseGroupOrder } from "../../plan/order.ts";
 import { type PageLimits, parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
@@ -66,7 +66,7 @@ export function parseAggregateQuery(
   };
 }
 
-function parseMetrics(query: Query, { count, ofColumns }: AggregateSchema): readonly Metric[] {
+function parseMetrics(query: Query, { count, ofColumns }: AggregateColumns): readonly Metric[] {
   const metrics: Metric[] = [];
   for (const [name, byColumn] of ofColumns) {
     if (query.has(name)) metrics.push(...parseList(query, name, byColumn));
@@ -100,7 +100,7 @@ function parseList<T>(
   return found;
 }
 
-function metricOf(column: ColumnInfo, { metrics }: AggregateSchema): Metric | undefined {
+function metricOf(column: ColumnInfo, { metrics }: AggregateColumns): Metric | undefined {
   const metric = metrics.get(column.name);
   return metric?.as === column ? metric : undefined;
 }

@@ -23,7 +23,8 @@ export function withCurrentTables<Result>(
   tablesChanged: () => Promise<boolean>,
   { name, request, resource, run }: OperationOnTable<Result>,
 ): MaybePromise<Result> {
-  // A code transaction may hold the only connection, and an import may have written rows already.
+  // The tables cannot be read again here: a code transaction may hold the only connection, and an
+  // import may have written rows already.
   if ((request.code?.within ?? null) !== null || name === "import") return run();
   const checked = () =>
     catching(run, async (error) => {

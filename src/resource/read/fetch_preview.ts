@@ -59,8 +59,8 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
 }
 
 /**
- * Replaces cut values by the whole values, which the read selects after the columns. Only the row
- * that determines the start of the next page has whole values.
+ * Replaces the cut values of a row by its whole values, which follow its columns. Only the row that
+ * determines the start of the next page has whole values.
  */
 function withWhole(selected: Stored, { columns, preview }: ReadPlan): Stored {
   const { whole } = preview ?? { whole: [] };

@@ -20,7 +20,7 @@ export async function highlightRows(
   { table, fields: { readable } }: Resource,
   { index: { fields }, backend }: OpenIndex,
 ): Promise<Highlights> {
-  // Highlights are keyed by the primary key. There are none if a key column is withheld.
+  // Highlights are keyed by the primary key, so none are possible if a key column is withheld.
   if (!table.primaryKey.every((column) => readable.includes(column))) return {};
   const texts = rows.map((row) => textsOf(row, fields));
   const words = new Set(texts.flatMap((one) => one.flatMap(wordsOf)));

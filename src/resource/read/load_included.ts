@@ -223,7 +223,7 @@ function planFor(
     ...right,
     order,
     limit,
-    // One additional row shows that there are too many.
+    // One additional row shows that there are too many rows.
     most: left + 1,
     // A lookup by index needs a key without NULL. Introspected tables may have keys with NULL.
     byIndex: isIndexed && target.table.primaryKey.length > 0 &&
@@ -232,7 +232,7 @@ function planFor(
   };
 }
 
-/** Returns the filters for the included rows of a relation, or null if `related` grants none. */
+/** Returns the filters for the included rows of a relation; null if `related` grants no rows. */
 export function relatedRowFilters(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,

@@ -1,4 +1,4 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { isCounted } from "../../plan/order.ts";
 import type { Preview, ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -46,7 +46,7 @@ export function planPreview(
   const foreign = new Set(table.foreignKeys.flatMap((key) => key.columns));
   const related = new Set([...relations.values()].flatMap(({ steps }) => steps[0].own));
   const isCut = (column: ColumnInfo) =>
-    kindFacts[column.kind].isLong && !column.primaryKey && !foreign.has(column.dbName) &&
+    kindProperties[column.kind].isLong && !column.primaryKey && !foreign.has(column.dbName) &&
     column.references === null && !related.has(column);
   const cut = columns.filter(isCut);
   const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));

@@ -26,7 +26,7 @@ import type { Query } from "../http/query_parameters.ts";
 import { planRelationEvaluation } from "./relation_evaluation.ts";
 import type { RelationFilter } from "../shape/output.ts";
 
-/** Parses a user's filter by the field policy, or returns null for an empty one. Throws a 400. */
+/** Parses a user's filter by the field policy. Returns null for an empty string. Throws a 400. */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
@@ -150,7 +150,7 @@ function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** True if the filter examines each of the rows at most once. */
+  /** True if the filter examines each row of the resource at most once. */
   readonly looksOnce: boolean;
 }
 

@@ -18,7 +18,7 @@ export type AnswerRequest = (
   received: ReceivedRequest,
 ) => MaybePromise<Reply>;
 
-/** Options of the handling of requests to resources. */
+/** Options for handling requests to resources. */
 export interface AnswerOptions extends RoutedRequestOptions {
   readonly guard: Guard;
   /** The handler of requests with an `Idempotency-Key`, or null if the header is ignored. */

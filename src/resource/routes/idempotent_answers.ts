@@ -45,7 +45,7 @@ export interface IdempotentAnswers {
 /** Options of {@link createIdempotentAnswers}. */
 export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
-  /** The store, which is opened only when the first request with a key arrives. */
+  /** The store, which is opened only when a request with an `Idempotency-Key` arrives. */
   readonly store: Pick<AppStore, "need">;
   readonly shares: AnswerStorageShares;
   readonly runtime: Runtime;

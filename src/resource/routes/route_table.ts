@@ -224,7 +224,7 @@ function isBelow(path: string, url: string): boolean {
 /** Returns the index of the first character at which the paths of resources differ. */
 function distinctAt(urls: readonly string[]): number {
   const [first = ""] = urls;
-  // Stays within the shortest path, which may be a prefix of another path.
+  // The index stays within the shortest path, which may be a prefix of another path.
   const last = Math.min(...urls.map(({ length }) => length)) - 1;
   for (let at = 0; at < first.length; at++) {
     const isSame = urls.every((url) => url.charCodeAt(at) === first.charCodeAt(at));

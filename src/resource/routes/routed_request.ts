@@ -32,14 +32,14 @@ export function callerIdentity(user: User | null, address: string | null): strin
   return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
 }
 
-/** A request as the middleware passes it on. */
+/** A request that the middleware passes on. */
 export interface ReceivedRequest {
   readonly request: Request;
   readonly target: RequestTarget;
   readonly caller: Caller;
 }
 
-/** Options of handling routed requests. */
+/** Options for handling routed requests. */
 export interface RoutedRequestOptions extends RequestQueues {
   readonly limits: BodyLimits;
   /** The number of proxies in front of the service whose forwarded addresses are trusted. */

@@ -1,4 +1,4 @@
-import { kindFacts } from "../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
 import type { Row } from "../../schema/table_info.ts";
@@ -42,7 +42,7 @@ function fieldsOf({ visible, computed }: View, write: Field["write"]): readonly 
 
 /** Returns true for kinds whose values can have more digits than a JSON number keeps. */
 function isTextOfNumber(kind: ColumnKind): boolean {
-  return kindFacts[kind].arithmetic !== null && kindFacts[kind].json !== "number";
+  return kindProperties[kind].arithmetic !== null && kindProperties[kind].json !== "number";
 }
 
 /** Returns a function that leaves numbers unquoted and passes any other value to `write`. */

@@ -19,7 +19,7 @@ export interface View {
   /** A subset of the readable columns, chosen by {@link parseSelect}. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: Computed;
-  /** The included relations. The rows of a relation are members next to the columns. */
+  /** The included relations. A row has the rows of a relation as a member, next to its columns. */
   readonly include: readonly Include[];
   /** True if every shown number is one that a double represents exactly. */
   readonly safeNumbers: boolean;

@@ -1,4 +1,4 @@
-import { isWhole } from "../../schema/kinds/kind_facts.ts";
+import { isWhole } from "../../schema/kinds/kind_properties.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { chunksOf, compareKeys, type Key, keyId, keyOf } from "../../plan/key.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";

@@ -4,10 +4,10 @@ import type { Assignments } from "../../plan/plan.ts";
 import {
   compareInstants,
   epochSecond,
-  fractionOf,
   instantFromEpoch,
   instantOf,
   isInstant,
+  microsecondDigits,
 } from "../../schema/instant.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { integerVersionOf, type Precondition } from "../http/etag.ts";
@@ -102,7 +102,7 @@ function nextMoment(stored: unknown, nowMs: number, stepMicros: number): string 
   if (typeof stored !== "string" || !isInstant(stored) || compareInstants(now, stored) > 0) {
     return now;
   }
-  const micros = Number(fractionOf(stored)) + stepMicros;
+  const micros = Number(microsecondDigits(stored)) + stepMicros;
   return instantFromEpoch(epochSecond(stored) * 1000 + Math.floor(micros / 1000), micros % 1000) ??
     now;
 }

@@ -29,7 +29,7 @@ export async function beforeCreate(
   return parseHookValues(changed ?? data, write.resource);
 }
 
-/** The key and the stored row of a before-hook. */
+/** The key and the stored row that a before-hook receives. */
 export interface HookedRow {
   readonly key: Key;
   readonly current: ReadCurrent;

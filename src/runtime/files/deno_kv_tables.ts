@@ -1,4 +1,4 @@
-/** The tables and indexes in a file of Deno KV, each with a word from its SQL statement. */
+/** The tables and indexes of Deno KV, each with a word that its SQL statement contains. */
 const parts: ReadonlyMap<string, string> = new Map([
   ["migration_state", "version"],
   ["data_version", "version"],
@@ -14,10 +14,7 @@ export interface SchemaObject {
   readonly sql: string;
 }
 
-/**
- * Returns the names of those tables and indexes in a SQLite file that belong to Deno KV. Empty if
- * Deno KV has no records in the file.
- */
+/** Returns the names of the tables and indexes of Deno KV that a SQLite file contains. */
 export function denoKvObjectNames(schema: readonly SchemaObject[]): ReadonlySet<string> {
   const found = schema.filter(({ name, sql }) => {
     const column = parts.get(name);

@@ -10,7 +10,6 @@ export class FairSemaphore {
   readonly #waiting = new FairQueue<() => void>({ maxWaiting: Infinity });
   #running = 0;
 
-  /** Creates a semaphore without jobs. */
   constructor(maxRunning: number) {
     this.#maxRunning = maxRunning;
   }

@@ -1,14 +1,10 @@
-/**
- * A semaphore that runs a limited number of jobs at a time, in the order of their arrival. It
- * prevents many callers from overloading the database.
- */
+/** A semaphore that runs a limited number of jobs at a time, in the order of their arrival. */
 export class Semaphore {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** Creates a semaphore without jobs. */
   constructor(maxRunning: number, maxWaiting: number) {
     this.#maxRunning = maxRunning;
     this.#maxWaiting = maxWaiting;

@@ -6,8 +6,7 @@ import type { DrizzleColumn } from "./drizzle_structure.ts";
 
 /**
  * Returns the default of a Drizzle column. `isAssigned` is true if the database generates the
- * values of the primary key. Throws an `InvalidValue` for a constant that is invalid for the
- * column.
+ * values of the primary key. Throws `InvalidValue` for an invalid constant.
  */
 export function columnDefault(
   source: DrizzleColumn,

@@ -10,10 +10,7 @@ export function isDrizzleSql(value: unknown): value is DrizzleSql {
   return entityKindOf(value) === "SQL";
 }
 
-/**
- * Returns a piece of Drizzle's SQL as text for a declaration. Values become literals, and column
- * names have no table name.
- */
+/** Returns Drizzle's SQL as text for a declaration, with literals and unqualified column names. */
 export function sqlTextOf(piece: DrizzleSql): string {
   return piece.toQuery(declarations).sql;
 }

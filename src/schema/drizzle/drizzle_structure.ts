@@ -25,10 +25,7 @@ export interface DrizzleTable {
 export interface DrizzleColumn {
   /** Name of the column in the database. */
   readonly name: string;
-  /**
-   * True if the column has the property's name. Drizzle's older release line may still convert the
-   * name.
-   */
+  /** True if the name is the property's name, which Drizzle's older release line may convert. */
   readonly keyAsName?: boolean;
   /** The table that contains the column. */
   readonly table: DrizzleTable;

@@ -1,5 +1,10 @@
-import { kindsByName } from "../kinds/kind_facts.ts";
-import { type ColumnInfo, type DatabaseType, ownTimestamps, plainColumn } from "../table_info.ts";
+import { kindsByName } from "../kinds/kind_properties.ts";
+import {
+  type ColumnInfo,
+  type DatabaseType,
+  plainColumn,
+  serviceTimestampFormat,
+} from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
 import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
@@ -60,7 +65,7 @@ function scalarType(column: DrizzleColumn): DrizzleType {
 
 const plain = {
   ...{ kind: "text", precision: null, scale: null, maxLength: null, enumValues: null },
-  timestampFormat: ownTimestamps,
+  timestampFormat: serviceTimestampFormat,
 } satisfies Partial<ColumnInfo>;
 
 /** Splits a type such as `timestamp(3) with time zone` into its name and the number 3. */
@@ -100,7 +105,7 @@ const kindsOfTypes = kindsByName({
   bytes: ["bytea"],
 });
 
-/** The catalog of Postgres names the serial types of declarations by these types. */
+/** The types by which the catalog of Postgres describes serial columns. */
 const storedTypes: ReadonlyMap<string, string> = new Map([
   ["smallserial", "smallint"],
   ["serial", "integer"],

@@ -1,5 +1,5 @@
-import { kindsByName } from "../kinds/kind_facts.ts";
-import { ownTimestamps, type TimestampFormat } from "../table_info.ts";
+import { kindsByName } from "../kinds/kind_properties.ts";
+import { serviceTimestampFormat, type TimestampFormat } from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
 import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
@@ -23,7 +23,7 @@ function columnType(column: DrizzleColumn): DrizzleType {
     maxLength: kind === "text" ? lengthOf(existingType) : null,
     enumValues: kind === "text" ? column.enumValues ?? null : null,
     existingType,
-    timestampFormat: kind === "timestamp" ? momentFormat(column) : ownTimestamps,
+    timestampFormat: kind === "timestamp" ? momentFormat(column) : serviceTimestampFormat,
   };
 }
 

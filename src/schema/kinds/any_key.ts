@@ -1,10 +1,7 @@
 import { looksLikeNumber, numberOf } from "./any_kind.ts";
 import { InvalidValue } from "../kind.ts";
 
-/**
- * Returns the string for a key of an `any` column in a path. Quotes a string that would otherwise
- * be parsed as another value.
- */
+/** Returns a key of an `any` column for a path. Quotes a string that looks like another value. */
 export function anyKeyText(value: unknown): string {
   const isQuoted = typeof value === "string" &&
     (looksLikeNumber(value) || /^"|^$|^-?Infinity$/.test(value));

@@ -1,4 +1,9 @@
-import { compareInstants, instantFromEpoch, isCalendarDate, parseMoment } from "../instant.ts";
+import {
+  compareInstants,
+  instantFromEpoch,
+  isCalendarDate,
+  parseInputTimestamp,
+} from "../instant.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 import { compareText } from "./text_kind.ts";
@@ -39,7 +44,7 @@ export const dateKind: Kind = {
 };
 
 function moment(text: string): string {
-  return required(parseMoment(text));
+  return required(parseInputTimestamp(text));
 }
 
 function required(instant: string | null): string {

@@ -1,4 +1,4 @@
-import { kindFacts } from "../kinds/kind_facts.ts";
+import { kindProperties } from "../kinds/kind_properties.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import type { ColumnInfo, ValueShape } from "../table_info.ts";
 import { requireStorableText } from "../kinds/text_kind.ts";
@@ -38,7 +38,6 @@ function isText(value: unknown, pattern: RegExp): value is string {
   return true;
 }
 
-/** Maximum number of dimensions of a Postgres array. */
 const maxDimensions = 6;
 
 function fromList(
@@ -66,11 +65,7 @@ export function hasDimensions({ element }: ShapeOf<"list">): boolean {
     element.databaseType?.shape.kind === "map";
 }
 
-function fromRecord(
-  value: unknown,
-  { fields }: ShapeOf<"record">,
-  kindOf: KindOfColumn,
-): unknown {
+function fromRecord(value: unknown, { fields }: ShapeOf<"record">, kindOf: KindOfColumn): unknown {
   const members = membersOf(value);
   const unknown = [...members.keys()].find((name) => !fields.some((field) => field.name === name));
   if (unknown !== undefined) {
@@ -113,7 +108,7 @@ function fromMember(
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
     // A string may be a value that JSON lacks, such as `NaN`. Postgres validates such strings.
-    if (typeof value === "string" && !kindFacts[column.kind].isWholeInJson) {
+    if (typeof value === "string" && !kindProperties[column.kind].isWholeInJson) {
       requireStorableText(value);
       return value;
     }

@@ -3,22 +3,19 @@ import type { SearchQuery, SearchTerm } from "../search_query.ts";
 
 type Clause = Record<string, unknown>;
 
-/**
- * Returns the name of the document field for a column position, because a column name may be
- * invalid in OpenSearch.
- */
+/** Returns the field name for a column position, because OpenSearch rejects some column names. */
 export function fieldName(position: number): string {
   return `f${position}`;
 }
 
 /** The OpenSearch mapping of a field. */
-export const wordsField: Clause = {
+export const wordsFieldMapping: Clause = {
   type: "text",
   analyzer: "whitespace",
   // Frequencies of words in all documents must not affect the order of a user's documents.
   similarity: "boolean",
   norms: false,
-  // An indexed prefix is looked up like a word. Other prefixes need a read of all their words.
+  // Prefixes of up to 19 letters are indexed. For longer ones, all words with the prefix are read.
   index_prefixes: { min_chars: 1, max_chars: 19 },
 };
 
@@ -57,9 +54,6 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/**
- * The prefix at the end of a phrase may match any number of words. With a limit, words of other
- * users would affect the hits.
- */
+/** A prefix may match any number of words. With a limit, other users' words would affect hits. */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

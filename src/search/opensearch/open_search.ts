@@ -2,7 +2,7 @@ import type { SearchAdapter } from "../search_adapter.ts";
 import { isServer } from "./open_search_answers.ts";
 import { createOpenSearchClient } from "./open_search_client.ts";
 import { OpenSearchIndex } from "./open_search_index.ts";
-import { type OpenSearchOptions, openSearchOptions } from "./open_search_options.ts";
+import { openSearchOptionDescriptions, type OpenSearchOptions } from "./open_search_options.ts";
 
 export type { OpenSearchAuth, OpenSearchOptions, OpenSearchTls } from "./open_search_options.ts";
 
@@ -18,7 +18,7 @@ export type { OpenSearchAuth, OpenSearchOptions, OpenSearchTls } from "./open_se
  * ```
  */
 export function openSearch(options: OpenSearchOptions): SearchAdapter {
-  const read = openSearchOptions.read(options, {
+  const read = openSearchOptionDescriptions.read(options, {
     subject: "Cannot search by OpenSearch",
     path: "",
   });

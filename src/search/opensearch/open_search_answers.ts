@@ -8,7 +8,7 @@ export interface Hit {
 }
 
 /** The names, the uuid and the metadata of an index, as a server returns them. */
-export interface IndexFacts {
+export interface IndexMetadata {
   /** Name of the index itself, not of an alias that refers to it. */
   readonly name: string;
   /** The server's id of the index. If the index is created again, it has a different id. */
@@ -40,7 +40,7 @@ export interface BulkOutcome {
 /**
  * Reads the hits of a search response. Throws a plain Error unless the response contains all hits.
  */
-export function hitsOf(body: unknown): readonly Hit[] {
+export function readHits(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
     throw new Error("OpenSearch did not answer for all of its shards");
   }
@@ -62,11 +62,8 @@ export function isMissingIndex(body: unknown): boolean {
   return member(member(body, "error"), "type") === "index_not_found_exception";
 }
 
-/**
- * Reads the metadata of the indexes with a name or alias from a response. Throws a plain Error for
- * an unexpected response.
- */
-export function indexFacts(body: unknown): readonly IndexFacts[] {
+/** Reads metadata of indexes from a response. Throws a plain Error for an unexpected response. */
+export function readIndexMetadata(body: unknown): readonly IndexMetadata[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw strange;
   return Object.entries(body).map(([name, facts]) => {
     const mappings = member(facts, "mappings");
@@ -76,7 +73,7 @@ export function indexFacts(body: unknown): readonly IndexFacts[] {
       ? null
       : { shape: member(service, "shape"), filled: member(service, "filled") };
     return {
-      ...{ name, uuid: uuidOf(facts), meta },
+      ...{ name, uuid: readIndexUuid(facts), meta },
       aliases: Object.keys(Object(member(facts, "aliases"))),
       fields: Object.keys(Object(member(mappings, "properties"))),
     };
@@ -84,7 +81,7 @@ export function indexFacts(body: unknown): readonly IndexFacts[] {
 }
 
 /** Reads the uuid in the settings of an index. Throws a plain Error if there is none. */
-export function uuidOf(facts: unknown): string {
+export function readIndexUuid(facts: unknown): string {
   const uuid = member(member(member(facts, "settings"), "index"), "uuid");
   if (typeof uuid !== "string") throw strange;
   return uuid;
@@ -105,7 +102,7 @@ export function isServer(body: unknown): boolean {
  * confirms individually count as written. A change does not fail if the index has a newer version,
  * or if the document to delete is missing.
  */
-export function bulkOutcome(
+export function readBulkOutcome(
   body: unknown,
   targets: readonly BulkTarget[],
   index: string,

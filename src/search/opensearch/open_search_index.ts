@@ -7,18 +7,18 @@ import type { IndexDescription } from "../search_index.ts";
 import { type SearchQuery, wordsAsWritten } from "../search_query.ts";
 import { documentWords } from "../words.ts";
 import { type BulkLines, bulkLines } from "./bulk_lines.ts";
-import { fieldName, fieldQuery, wordsField } from "./field_query.ts";
+import { fieldName, fieldQuery, wordsFieldMapping } from "./field_query.ts";
 import {
-  bulkOutcome,
-  hitsOf,
-  type IndexFacts,
-  indexFacts,
+  type IndexMetadata,
   isFromAllShards,
   isMissingIndex,
   member,
+  readBulkOutcome,
+  readHits,
+  readIndexMetadata,
+  readIndexUuid,
   requireAcknowledged,
   type Sort,
-  uuidOf,
 } from "./open_search_answers.ts";
 import type {
   OpenSearchAnswer,
@@ -27,7 +27,7 @@ import type {
 } from "./open_search_client.ts";
 
 /** The dependencies and settings of {@link OpenSearchIndex}. */
-export interface OpenSearchIndexParts {
+export interface OpenSearchIndexDependencies {
   /** The prefix of the index's name. */
   readonly prefix: string;
   readonly client: OpenSearchClient;
@@ -35,7 +35,7 @@ export interface OpenSearchIndexParts {
   readonly observe: Observer;
 }
 
-/** An index of OpenSearch. It stores the words of documents and their keys, not their strings. */
+/** An index of OpenSearch. It stores the keys and words of documents, but not their strings. */
 export class OpenSearchIndex implements IndexBackend {
   readonly local = null;
   readonly matchWords = wordsAsWritten;
@@ -45,11 +45,11 @@ export class OpenSearchIndex implements IndexBackend {
   readonly #observe: Observer;
   readonly #name: string;
   /** The index to which the alias refers, or null until it is known. */
-  #current: Pick<IndexFacts, "name" | "uuid"> | null = null;
+  #current: Pick<IndexMetadata, "name" | "uuid"> | null = null;
   #reportLost = () => {};
 
   /** Throws a plain Error if OpenSearch does not allow the name for an index. */
-  constructor(index: IndexDescription, parts: OpenSearchIndexParts) {
+  constructor(index: IndexDescription, parts: OpenSearchIndexDependencies) {
     const { prefix, client, random, observe } = parts;
     this.#index = index;
     this.#client = client;
@@ -66,10 +66,9 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /**
-   * Creates or finds the index. The name that the service uses is an alias. A write through the
-   * alias never creates an index, and a search uses the name of the index itself. An index that is
-   * created again under that name, or restored from a snapshot, has another uuid than the filled
-   * index.
+   * Creates or finds the index. Writes use an alias, because a write through an alias never creates
+   * an index. Searches use the name of the index itself. If an index is created again or restored
+   * from a snapshot, its uuid differs from that of the filled index.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {
@@ -167,7 +166,7 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   #properties(): Record<string, unknown> {
-    const fields = this.#index.fields.map((_field, position) => [fieldName(position), wordsField]);
+    const fields = this.#index.fields.map((_field, at) => [fieldName(at), wordsFieldMapping]);
     return { [keyField]: { type: "keyword" }, ...Object.fromEntries(fields) };
   }
 
@@ -187,7 +186,7 @@ export class OpenSearchIndex implements IndexBackend {
       ...(isAwaited ? {} : { timeoutMs: slowMs }),
     });
     if (status === 404) throw this.#lost();
-    const { failures, isLost } = bulkOutcome(body, some, name);
+    const { failures, isLost } = readBulkOutcome(body, some, name);
     if (isLost) throw this.#lost();
     if (failures.length === 0) return;
     throw new Error(`OpenSearch did not take ${failures.length} documents: ${failures[0]}`);
@@ -208,7 +207,7 @@ export class OpenSearchIndex implements IndexBackend {
       ...(signal === undefined ? {} : { signal }),
     });
     if (status === 404) throw this.#lost();
-    const hits = hitsOf(body);
+    const hits = readHits(body);
     // Checks after the search that the hits came from the index that was filled.
     await this.#requireSame(signal);
     const keys = hits.flatMap(({ id }) => {
@@ -225,7 +224,7 @@ export class OpenSearchIndex implements IndexBackend {
       ...{ method: "GET", path: "/_settings/index.uuid" },
       ...(signal === undefined ? {} : { signal }),
     });
-    if (status === 404 || uuidOf(member(body, name)) !== uuid) throw this.#lost();
+    if (status === 404 || readIndexUuid(member(body, name)) !== uuid) throw this.#lost();
   }
 
   /** Removes earlier indexes of this service whose alias was lost, if OpenSearch permits it. */
@@ -234,7 +233,7 @@ export class OpenSearchIndex implements IndexBackend {
       const { body } = await this.#ask(`${this.#name}~*`, {
         ...{ method: "GET", path: "", query: { expand_wildcards: "all" } },
       });
-      for (const { name, aliases, meta } of indexFacts(body)) {
+      for (const { name, aliases, meta } of readIndexMetadata(body)) {
         if (meta !== null && !aliases.includes(this.#name)) await this.#remove(name);
       }
     } catch (error) {
@@ -243,10 +242,12 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /** Returns the indexes to which the name refers. Rejects if another program has created one. */
-  async #found(): Promise<readonly IndexFacts[]> {
+  async #found(): Promise<readonly IndexMetadata[]> {
     const { status, body } = await this.#ask(this.#name, { method: "GET", path: "" });
     if (status === 404 && isMissingIndex(body)) return [];
-    const found = indexFacts(body).toSorted((left, right) => left.name < right.name ? -1 : 1);
+    const found = readIndexMetadata(body).toSorted((left, right) =>
+      left.name < right.name ? -1 : 1
+    );
     if (found.some((facts) => !this.#isOwn(facts))) {
       throw new Error(`The index "${this.#name}" is not that of a service: set search.indexName`);
     }
@@ -254,12 +255,12 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /** Returns true for an index of this service. In old versions, the server created the index. */
-  #isOwn({ meta, fields }: IndexFacts): boolean {
+  #isOwn({ meta, fields }: IndexMetadata): boolean {
     return meta !== null || fields.includes(keyField) &&
         fields.every((field) => field === keyField || /^f[0-9]+$/.test(field));
   }
 
-  #isCurrent({ meta, uuid }: IndexFacts): boolean {
+  #isCurrent({ meta, uuid }: IndexMetadata): boolean {
     const isCopy = typeof meta?.filled === "string" && meta.filled !== uuid;
     return meta?.shape === this.#shape && !isCopy;
   }
@@ -287,7 +288,7 @@ export class OpenSearchIndex implements IndexBackend {
     if (status !== 404) requireAcknowledged(body);
   }
 
-  #currentIndex(): Pick<IndexFacts, "name" | "uuid"> {
+  #currentIndex(): Pick<IndexMetadata, "name" | "uuid"> {
     if (this.#current === null) throw new Error(`The index "${this.#name}" is not prepared`);
     return this.#current;
   }

@@ -34,7 +34,7 @@ export interface OpenSearchTls {
 const url = textLike("the URL of a node, like https://search.example.com:9200", /^https?:\/\/[^/]/);
 
 /** The description of the options of `openSearch`. */
-export const openSearchOptions = group(
+export const openSearchOptionDescriptions = group(
   {
     node: either(listOf("URLs of nodes", url), url).required(),
     auth: group(

@@ -10,10 +10,7 @@ import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 
 /** The dependencies and settings of an app's outbox. */
 export interface OutboxContext {
-  /**
-   * The configured key-value store. A store in memory is not used, because its entries would be
-   * lost when the process ends.
-   */
+  /** The configured key-value store. A store in memory would lose entries when the process ends. */
   readonly store: { readonly configured: KeyValue | null };
   readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
   readonly runtime: Runtime;
@@ -28,7 +25,7 @@ export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppO
 }
 
 /** The dependencies and settings of {@link AppOutbox}. */
-export interface AppOutboxParts {
+export interface AppOutboxDependencies {
   readonly store: KeyValue;
   readonly options: ResolvedSearchOutboxOptions;
   readonly runtime: Runtime;
@@ -37,13 +34,12 @@ export interface AppOutboxParts {
 /** The search outbox of an app for the indexes that request it, with its drainers. */
 export class AppOutbox {
   readonly #indexes = new Map<string, OutboxIndex>();
-  readonly #parts: AppOutboxParts;
+  readonly #parts: AppOutboxDependencies;
   readonly #records: OutboxStore;
   readonly #outbox: KvSearchOutbox;
   #timer: OutboxTimer | null = null;
 
-  /** Creates the outbox without calling the store. Closing the outbox leaves the store open. */
-  constructor(parts: AppOutboxParts) {
+  constructor(parts: AppOutboxDependencies) {
     this.#parts = parts;
     this.#records = new OutboxStore(parts.store, parts.runtime);
     this.#outbox = new KvSearchOutbox({

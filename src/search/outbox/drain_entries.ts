@@ -20,12 +20,12 @@ export interface OutboxIndex {
   readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
   /** Receives the entries that failed too often and are dead now. */
   readonly report: ReportFailure;
-  /** True if sweeps index the rows of the index. False if only the program indexes them. */
+  /** True if the index has the option `autoIndex`, so that sweeps index its rows. */
   readonly isSwept: boolean;
 }
 
 /** The dependencies of {@link drainEntries}. */
-export interface DrainParts {
+export interface DrainEntriesDependencies {
   readonly records: OutboxStore;
   /** The indexes, by name. */
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
@@ -53,7 +53,10 @@ export interface DrainResult {
  * entries. Rejects if the key-value store does not respond. The taken entries are due again when
  * their lease has ended.
  */
-export async function drainEntries(parts: DrainParts, limits: DrainLimits): Promise<DrainResult> {
+export async function drainEntries(
+  parts: DrainEntriesDependencies,
+  limits: DrainLimits,
+): Promise<DrainResult> {
   const { records, indexes, runtime } = parts;
   const owner = bytesToHex(runtime.random.bytes(16));
   const taken = await takeDue(owner, parts, limits);
@@ -109,10 +112,7 @@ interface WorkEnd {
   readonly schedule: RetrySchedule;
 }
 
-function endWork(
-  entry: OutboxEntry,
-  { owner, fault, now, schedule }: WorkEnd,
-): OutboxEntry | null {
+function endWork(entry: OutboxEntry, { owner, fault, now, schedule }: WorkEnd): OutboxEntry | null {
   if (fault === null) return finishEntry(entry, owner, now);
   switch (fault.kind) {
     case "late":
@@ -127,7 +127,7 @@ function endWork(
 /** Reserves versions for index writes, greater than all versions of this process. */
 async function reserveVersions(
   count: number,
-  { records, indexes }: DrainParts,
+  { records, indexes }: DrainEntriesDependencies,
 ): Promise<number> {
   const drawn = [...indexes.values()].map(({ open }) => open.versions);
   const first = await records.reserveVersions(
@@ -149,7 +149,7 @@ async function reportDead(
 
 async function takeDue(
   owner: string,
-  { records, runtime: { clock } }: DrainParts,
+  { records, runtime: { clock } }: DrainEntriesDependencies,
   { batchSize }: DrainLimits,
 ): Promise<readonly OutboxEntry[]> {
   const now = clock.now();
@@ -157,10 +157,7 @@ async function takeDue(
   const lease = { owner, until: now + leaseMs };
   const entries = await Promise.all(
     due.map((name) =>
-      records.change(
-        name,
-        (entry) => entry === null ? null : takeEntry(entry, lease, now) ?? entry,
-      )
+      records.change(name, (entry) => entry === null ? null : takeEntry(entry, lease, now) ?? entry)
     ),
   );
   return entries.filter((entry) => entry?.lease?.owner === owner).filter((entry) => entry !== null);
@@ -169,7 +166,7 @@ async function takeDue(
 async function writeGroup(
   some: readonly VersionedEntry[],
   { open }: OutboxIndex,
-  { records, runtime: { clock } }: DrainParts,
+  { records, runtime: { clock } }: DrainEntriesDependencies,
 ): Promise<readonly Outcome[]> {
   const write = async (those: readonly VersionedEntry[]): Promise<readonly Outcome[]> => {
     const fault = await writeEntries(those, { open, records, clock });

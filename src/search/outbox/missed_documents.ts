@@ -1,9 +1,6 @@
 import type { DocumentName } from "./outbox_entry.ts";
 
-/**
- * The documents whose rows were written while the key-value store did not respond. They are kept in
- * the memory of this process until the store responds.
- */
+/** The documents that were written while the store failed, in memory until it responds again. */
 export class MissedDocuments {
   readonly #names = new Map<string, DocumentName>();
   #downUntil = -Infinity;

@@ -9,8 +9,8 @@ export interface DocumentName {
 }
 
 /**
- * The entry of the search outbox for one document. A drainer that takes the entry makes the index
- * equal to the current row. The entry contains only ids.
+ * The entry of the search outbox for one document. A drainer that takes the entry writes the
+ * current row to the index. The entry contains only ids.
  */
 export interface OutboxEntry extends DocumentName {
   /** Number of changes to the entry, except for changes by a drainer. */
@@ -48,16 +48,14 @@ export interface OutboxLease {
   readonly revision: number;
 }
 
-/**
- * The list of an entry, which is the list of due or of dead entries, and the time that sorts it.
- */
-export interface OutboxPlace {
+/** The list with an entry (due or dead entries), and the time by which the list is sorted. */
+export interface OutboxQueuePosition {
   readonly kind: "due" | "dead";
   readonly at: number;
 }
 
-/** The age in milliseconds at which an announced write counts as committed. */
-export const intentMs = 30_000;
+/** The age in milliseconds from which an announced write is treated as committed. */
+export const intentTimeoutMs = 30_000;
 
 /** Announces a write to the row, before its commit. A dead entry becomes pending again. */
 export function addIntent(
@@ -95,7 +93,7 @@ export function withdrawIntent(entry: OutboxEntry, { id }: OutboxIntent): Outbox
 }
 
 /** Adds a change that was passed to {@link SearchOutbox.enqueue}. */
-export function addGiven(
+export function addEnqueuedChange(
   entry: OutboxEntry | null,
   name: DocumentName,
   given: OutboxEntry["given"],
@@ -110,12 +108,12 @@ export function revive(entry: OutboxEntry, now: number): OutboxEntry {
 }
 
 /** Returns the list that contains an entry, and the time that sorts the list. */
-export function placeOf(entry: OutboxEntry): OutboxPlace {
+export function queuePositionOf(entry: OutboxEntry): OutboxQueuePosition {
   const { lease, readyRevision, notBefore, deadSince, intents } = entry;
   if (deadSince !== null) return { kind: "dead", at: deadSince };
   if (lease !== null) return { kind: "due", at: lease.until };
   if (readyRevision !== null) return { kind: "due", at: notBefore };
-  return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentMs };
+  return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentTimeoutMs };
 }
 
 /** Takes the entry and its old announced writes for a drainer. Returns null if it is not due. */
@@ -124,11 +122,11 @@ export function takeEntry(
   { owner, until }: Pick<OutboxLease, "owner" | "until">,
   now: number,
 ): OutboxEntry | null {
-  const { kind, at } = placeOf(entry);
+  const { kind, at } = queuePositionOf(entry);
   // The store may execute a change twice, so this drainer may already have taken the entry.
   if (entry.lease?.owner === owner && now < at) return entry;
   if (kind === "dead" || at > now) return null;
-  const intents = entry.intents.filter(({ at }) => at + intentMs > now);
+  const intents = entry.intents.filter(({ at }) => at + intentTimeoutMs > now);
   // The row may have been written after the call of `enqueue`.
   const isWritten = intents.length < entry.intents.length;
   return {
@@ -140,9 +138,8 @@ export function takeEntry(
 }
 
 /**
- * Ends the work of a drainer that has made the index equal to the row. Work that was added in
- * between remains. Returns null if no work remains. An entry that another drainer has taken is not
- * changed.
+ * Ends the work of a drainer that has updated the document. Work that was added in between remains.
+ * Returns null if no work remains. An entry that another drainer has taken is not changed.
  */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;
@@ -185,10 +182,7 @@ export interface OutboxFailure {
   readonly schedule: RetrySchedule;
 }
 
-/**
- * Ends the work of a drainer that could not start. The entry is due again later, and the attempt
- * does not count as failed.
- */
+/** Ends the work of a drainer that could not start. The attempt does not count as failed. */
 export function postponeEntry(
   entry: OutboxEntry,
   owner: string,

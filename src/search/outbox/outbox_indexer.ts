@@ -15,7 +15,7 @@ import {
 import type { OutboxStore } from "./outbox_store.ts";
 
 /** The dependencies of the indexer of an outbox. */
-export interface OutboxIndexerParts {
+export interface OutboxIndexerDependencies {
   readonly records: OutboxStore;
   /** Receives the documents that could not be announced, because the store did not respond. */
   readonly missed: MissedDocuments;
@@ -23,10 +23,9 @@ export interface OutboxIndexerParts {
 }
 
 /**
- * Creates the {@link Indexer} of one index. It announces every write in the outbox before the
- * commit, and confirms it afterwards.
+ * Creates the {@link Indexer} of an index, which announces writes in the outbox and confirms them.
  */
-export function createOutboxIndexer(index: string, parts: OutboxIndexerParts): Indexer {
+export function createOutboxIndexer(index: string, parts: OutboxIndexerDependencies): Indexer {
   const { random, clock } = parts.runtime;
   return {
     joinsTransaction: true,
@@ -54,7 +53,7 @@ interface AnnouncedWrite {
 
 function pendingIndexing(
   { index, names, intent }: AnnouncedWrite,
-  parts: OutboxIndexerParts,
+  parts: OutboxIndexerDependencies,
 ): PendingIndexing {
   const confirm = async () => {
     const error = await changeAll(
@@ -83,7 +82,7 @@ function pendingIndexing(
 /** Handles a write without an announcement, because the store did not respond before. */
 function missedIndexing(
   { names }: AnnouncedWrite,
-  { missed }: OutboxIndexerParts,
+  { missed }: OutboxIndexerDependencies,
 ): PendingIndexing {
   return {
     committed: () => missed.add(names),
@@ -95,7 +94,7 @@ function missedIndexing(
 async function changeAll(
   names: readonly DocumentName[],
   change: (name: DocumentName, entry: OutboxEntry | null) => OutboxEntry | null,
-  { records, missed, runtime: { clock } }: OutboxIndexerParts,
+  { records, missed, runtime: { clock } }: OutboxIndexerDependencies,
 ): Promise<unknown> {
   const limitMs = storeMs + 2 * names.length;
   const limit = deadline(limitMs, clock, () => new Error(`no answer within ${limitMs} ms`));

@@ -1,19 +1,19 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
-import type { DocumentName, OutboxPlace } from "./outbox_entry.ts";
+import type { DocumentName, OutboxQueuePosition } from "./outbox_entry.ts";
 
 /** The keys of the search outbox in the key-value store. */
 export const outboxKeys = {
   /** The entry of a document. Many processes change it. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],
   /** A record that orders due or dead entries by time. Its value is the document's name. */
-  place: (name: DocumentName, { kind, at }: OutboxPlace): KeyValueKey => [
+  place: (name: DocumentName, { kind, at }: OutboxQueuePosition): KeyValueKey => [
     ...["search", "outbox", kind],
     at,
     ...partsOf(name),
   ],
-  places: (kind: OutboxPlace["kind"]): KeyValueKey => ["search", "outbox", kind],
+  places: (kind: OutboxQueuePosition["kind"]): KeyValueKey => ["search", "outbox", kind],
   /** A document passed to `enqueue`. Its record is separate, so that lists of entries are small. */
   document: (name: DocumentName): KeyValueKey => ["search", "outbox", "document", ...partsOf(name)],
   /** The last version that was reserved for a write to an index. */

@@ -1,14 +1,19 @@
 import { HotKeys } from "../../kv/hot_keys.ts";
 import type { KeyValue, KeyValueEntry, KeyValueMutation } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { type DocumentName, type OutboxEntry, type OutboxPlace, placeOf } from "./outbox_entry.ts";
+import {
+  type DocumentName,
+  type OutboxEntry,
+  type OutboxQueuePosition,
+  queuePositionOf,
+} from "./outbox_entry.ts";
 import { outboxKeys } from "./outbox_keys.ts";
 
 /** Changes an entry. The function must be pure, because it may run again. Null means no entry. */
 export type ChangeEntry = (entry: OutboxEntry | null) => OutboxEntry | null;
 
 /** A due or dead entry: its document, the time at which it is due or became dead, and its age. */
-export interface PlacedDocument extends DocumentName {
+export interface QueuedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
   readonly isLeased: boolean;
@@ -27,7 +32,6 @@ export class OutboxStore {
   /** Writes entries together with their documents. Only a few documents fit into one commit. */
   readonly #large: HotKeys;
 
-  /** Creates the object without calling the store. The owner of the store closes it. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;
@@ -74,14 +78,14 @@ export class OutboxStore {
 
   /** Returns the first due entries, or the first dead entries, ordered by time. */
   async places(
-    kind: OutboxPlace["kind"],
+    kind: OutboxQueuePosition["kind"],
     limit: number,
-  ): Promise<readonly PlacedDocument[]> {
+  ): Promise<readonly QueuedDocument[]> {
     return (await this.#store.list({ prefix: outboxKeys.places(kind), limit })).map(asPlaced);
   }
 
   /** Yields all due entries, or all dead entries, ordered by time. */
-  async *everyPlace(kind: OutboxPlace["kind"]): AsyncGenerator<PlacedDocument> {
+  async *everyPlace(kind: OutboxQueuePosition["kind"]): AsyncGenerator<QueuedDocument> {
     const prefix = outboxKeys.places(kind);
     let after: KeyValueEntry["key"] | undefined;
     for (;;) {
@@ -93,9 +97,9 @@ export class OutboxStore {
   }
 
   /**
-   * Reserves versions for writes to indexes, and returns the first. The first version is greater
-   * than all versions reserved before, at least `atLeast`, and greater than the versions of an
-   * earlier store.
+   * Reserves versions for writes to indexes, and returns the first. The first version is at least
+   * `atLeast`, and greater than all versions that were reserved before, even in a store that was
+   * replaced.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {
@@ -160,8 +164,8 @@ function besideOf(
   after: OutboxEntry | null,
 ): readonly KeyValueMutation[] {
   const mutations: KeyValueMutation[] = [];
-  const from = before === null ? null : placeOf(before);
-  const to = after === null ? null : placeOf(after);
+  const from = before === null ? null : queuePositionOf(before);
+  const to = after === null ? null : queuePositionOf(after);
   if (after !== null && to !== null) {
     mutations.push({ kind: "set", key: outboxKeys.place(name, to), value: placedOf(after) });
   }
@@ -174,14 +178,14 @@ function besideOf(
   return mutations;
 }
 
-function placedOf(entry: OutboxEntry): Omit<PlacedDocument, "at"> {
+function placedOf(entry: OutboxEntry): Omit<QueuedDocument, "at"> {
   const { index, docId, since, lease, readyRevision } = entry;
   return { index, docId, since, isLeased: lease !== null, hasWork: readyRevision !== null };
 }
 
-function asPlaced({ key, value }: KeyValueEntry): PlacedDocument {
+function asPlaced({ key, value }: KeyValueEntry): QueuedDocument {
   // The cast is safe: no other code writes below this prefix. The key's fourth part is the time.
-  return { ...(value as Omit<PlacedDocument, "at">), at: Number(key[3]) };
+  return { ...(value as Omit<QueuedDocument, "at">), at: Number(key[3]) };
 }
 
 function asEntry(value: unknown): OutboxEntry | null {

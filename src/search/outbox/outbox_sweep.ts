@@ -3,7 +3,7 @@ import type { OutboxIndex } from "./drain_entries.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 
 /** The dependencies and settings of {@link OutboxSweep}. */
-export interface OutboxSweepParts {
+export interface OutboxSweepDependencies {
   readonly records: Pick<OutboxStore, "takeSweep" | "repeatSweep">;
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
   readonly runtime: Pick<Runtime, "clock" | "observe">;
@@ -12,17 +12,16 @@ export interface OutboxSweepParts {
 }
 
 /**
- * Indexes all rows again periodically, and removes the documents of missing rows. A sweep repairs
- * changes without an entry: writes that bypassed the service, and writes of a terminated process
- * while the store was down.
+ * Indexes all rows again periodically, and removes the documents of missing rows. A sweep also
+ * indexes changes that have no outbox entry: writes that bypassed the service, and writes of a
+ * terminated process while the store was down.
  */
 export class OutboxSweep {
-  readonly #parts: OutboxSweepParts;
+  readonly #parts: OutboxSweepDependencies;
   readonly #stopped = new AbortController();
   #running: Promise<void> | null = null;
 
-  /** Creates the sweep without starting it. */
-  constructor(parts: OutboxSweepParts) {
+  constructor(parts: OutboxSweepDependencies) {
     this.#parts = parts;
   }
 

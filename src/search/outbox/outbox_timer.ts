@@ -6,7 +6,7 @@ import type { OutboxStore } from "./outbox_store.ts";
 import type { KvSearchOutbox } from "./search_outbox.ts";
 
 /** The dependencies and settings of {@link OutboxTimer}. */
-export interface OutboxTimerParts {
+export interface OutboxTimerDependencies {
   readonly outbox: Pick<KvSearchOutbox, "drain">;
   readonly sweep: OutboxSweep;
   readonly records: Pick<OutboxStore, "takeDrainerLease" | "releaseDrainerLease">;
@@ -16,17 +16,17 @@ export interface OutboxTimerParts {
 
 /**
  * Drains the outbox at intervals, and by the cron of the platform if it has one. Of the processes
- * that share a store, only the holder of the lease drains.
+ * that share a store, only one drains: the holder of a lease.
  */
 export class OutboxTimer {
-  readonly #parts: OutboxTimerParts;
+  readonly #parts: OutboxTimerDependencies;
   readonly #owner: string;
   readonly #stopCron: () => void;
   #cancel: () => void = () => {};
   #running: Promise<void> | null = null;
   #isStopped = false;
 
-  constructor(parts: OutboxTimerParts) {
+  constructor(parts: OutboxTimerDependencies) {
     this.#parts = parts;
     this.#owner = bytesToHex(parts.runtime.random.bytes(16));
     this.#stopCron = this.#startCron();

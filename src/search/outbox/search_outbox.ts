@@ -7,7 +7,7 @@ import {
   type OutboxIndex,
 } from "./drain_entries.ts";
 import { MissedDocuments } from "./missed_documents.ts";
-import { addGiven, type DocumentName, type OutboxEntry, revive } from "./outbox_entry.ts";
+import { addEnqueuedChange, type DocumentName, type OutboxEntry, revive } from "./outbox_entry.ts";
 import { createOutboxIndexer } from "./outbox_indexer.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 
@@ -79,7 +79,7 @@ export interface DeadEntry extends DocumentName {
 }
 
 /** The dependencies of {@link KvSearchOutbox}. */
-export interface SearchOutboxParts {
+export interface SearchOutboxDependencies {
   readonly records: OutboxStore;
   /** The indexes, by name. */
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
@@ -89,11 +89,10 @@ export interface SearchOutboxParts {
 
 /** The search outbox in a key-value store. */
 export class KvSearchOutbox implements SearchOutbox {
-  readonly #parts: SearchOutboxParts;
+  readonly #parts: SearchOutboxDependencies;
   readonly #missed = new MissedDocuments();
 
-  /** Creates the object without calling the store. The owner of the store closes it. */
-  constructor(parts: SearchOutboxParts) {
+  constructor(parts: SearchOutboxDependencies) {
     this.#parts = parts;
   }
 
@@ -106,7 +105,8 @@ export class KvSearchOutbox implements SearchOutbox {
     const { records, runtime: { clock } } = this.#parts;
     const name = { index, docId };
     const given = givenBy(type, document);
-    const change = (entry: OutboxEntry | null) => addGiven(entry, name, given, clock.now());
+    const change = (entry: OutboxEntry | null) =>
+      addEnqueuedChange(entry, name, given, clock.now());
     if (document === undefined || type === "delete") await records.change(name, change);
     else await records.giveDocument(name, documentBytes(document), change);
   }
@@ -170,7 +170,7 @@ export class KvSearchOutbox implements SearchOutbox {
     try {
       await Promise.all(
         names.map((name) =>
-          records.change(name, (entry) => addGiven(entry, name, null, clock.now()))
+          records.change(name, (entry) => addEnqueuedChange(entry, name, null, clock.now()))
         ),
       );
     } catch (error) {

@@ -27,7 +27,7 @@ const members = {
 } satisfies Described<SearchOutboxOptions>;
 
 /** The description of the options of the search outbox. */
-export const searchOutboxOptions = group(members).default({});
+export const searchOutboxOptionDescriptions = group(members).default({});
 
 /** The options of the search outbox with their defaults. */
 export type ResolvedSearchOutboxOptions = OptionValues<typeof members>;

@@ -26,7 +26,7 @@ export type OutboxFault =
   | { readonly kind: "late" };
 
 /** The dependencies of {@link writeEntries}. */
-export interface WriteParts {
+export interface WriteEntriesDependencies {
   readonly open: Pick<OpenIndex, "index" | "backend" | "isPrepared">;
   readonly records: OutboxStore;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export interface WriteParts {
  */
 export async function writeEntries(
   some: readonly VersionedEntry[],
-  { open: { index, backend, isPrepared }, records, clock }: WriteParts,
+  { open: { index, backend, isPrepared }, records, clock }: WriteEntriesDependencies,
 ): Promise<OutboxFault | null> {
   if (!isPrepared) return { kind: "unread", reason: "the index is not prepared yet" };
   const until = Math.min(...some.map(({ entry }) => entry.lease?.until ?? 0));

@@ -1,7 +1,10 @@
 import { Problem } from "../../problem/problem.ts";
 
 /** Returns a member of an action's body that must be an object. Throws a 400. */
-export function objectAt(body: unknown, name: string): Readonly<Record<string, unknown>> {
+export function requireObjectMember(
+  body: unknown,
+  name: string,
+): Readonly<Record<string, unknown>> {
   const value = memberOf(body, name);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
   throw new Problem("invalid-body", `Cannot do this: "${name}" must be an object`);
@@ -15,7 +18,7 @@ export function textAt(body: unknown, name: string): string {
 }
 
 /** Returns an optional string of an action's body, or null without one. Throws a 400. */
-export function optionalTextAt(body: unknown, name: string): string | null {
+export function optionalStringMember(body: unknown, name: string): string | null {
   const value = memberOf(body, name);
   return value === undefined || value === null || value === "" ? null : textAt(body, name);
 }

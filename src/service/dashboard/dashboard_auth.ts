@@ -10,16 +10,13 @@ export interface OperatorRequest extends PageRequest {
   readonly isPage: boolean;
 }
 
-/**
- * Requires the operator. Refuses requests that a page of another site has made the operator's
- * browser send with credentials. Throws a 401 or a 403.
- */
+/** Requires the operator, and refuses requests of pages of other sites. Throws a 401 or a 403. */
 export async function requireOperator(
   request: OperatorRequest,
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
   const { raw, isPage } = request;
-  // Programs without these headers are accepted, because they send credentials only on purpose.
+  // Programs without the headers of browsers are accepted: they send credentials on purpose.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }

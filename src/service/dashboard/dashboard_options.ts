@@ -37,7 +37,7 @@ const members = {
 } satisfies Described<DashboardOptions>;
 
 /** The description of the option `adminUI`. */
-export const dashboardOption = either(flag(), group(members)).default(false);
+export const dashboardOptionDescription = either(flag(), group(members)).default(false);
 
 /** The options of the dashboard with resolved defaults. */
 export interface ResolvedDashboard {
@@ -50,10 +50,7 @@ export interface ResolvedDashboard {
   readonly billing: Billing | null;
 }
 
-/**
- * Resolves the option `adminUI`. Returns null if the dashboard is off. Throws a plain Error in
- * production without `authorize`.
- */
+/** Resolves the option `adminUI`. Throws a plain Error in production without `authorize`. */
 export function resolveDashboard(
   option: boolean | OptionValues<typeof members>,
   isProduction: boolean,

@@ -20,7 +20,7 @@ import { requireOperator } from "./dashboard_auth.ts";
 import type { Report } from "./report.ts";
 
 /** The options of the dashboard's routes. */
-export interface MountedDashboard {
+export interface MountDashboardOptions {
   readonly options: ResolvedDashboard;
   readonly reports: readonly Report[];
   /** The app that serves the resources with the rights of the operator. */
@@ -41,12 +41,12 @@ export interface InnerApp {
 }
 
 /** Mounts the dashboard in the Hono app of a service after the other routes of the app. */
-export function mountDashboard(hono: Hono<AppEnv>, mounted: MountedDashboard): void {
+export function mountDashboard(hono: Hono<AppEnv>, mounted: MountDashboardOptions): void {
   const reports = new Map(mounted.reports.map((one) => [pathOf(one), one]));
   hono.all(`${dashboardPath}/*`, (context) => answer(context, { ...mounted, reports }));
 }
 
-type Mounted = Omit<MountedDashboard, "reports"> & { readonly reports: Map<string, Report> };
+type Mounted = Omit<MountDashboardOptions, "reports"> & { readonly reports: Map<string, Report> };
 
 function pathOf({ name, method }: Report): string {
   return method === "GET" ? `/report/${name}` : `/action/${name}`;

@@ -14,7 +14,6 @@ export class OperatorAudit {
   readonly #observe: Observer;
   readonly #entries: AuditEntry[] = [];
 
-  /** Creates an audit without entries. */
   constructor(clock: Clock, observe: Observer) {
     this.#clock = clock;
     this.#observe = observe;

@@ -2,7 +2,7 @@ import { storeProblem } from "../../kv/store_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import { problemCodes } from "../../protocol/problem_codes.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { Fail } from "../failures.ts";
+import type { ErrorResponder } from "../failures.ts";
 import { isHttpException } from "../http_exception.ts";
 import type { FindRoute } from "../observability/route_finder.ts";
 
@@ -21,10 +21,7 @@ export interface ProblemGroup {
   readonly detail: string;
 }
 
-/**
- * A log of problem responses in groups, in the memory of this process. The log contains no value of
- * a request: no path, no query and no body.
- */
+/** A log of problem responses in this process, in groups. It contains no value of a request. */
 export class ProblemLog {
   /** The start of the log, in milliseconds since 1970. */
   readonly since: number;
@@ -33,7 +30,6 @@ export class ProblemLog {
   #findRoute: FindRoute = () => "";
   #dropped = 0;
 
-  /** Creates a log without groups. */
   constructor(clock: Clock) {
     this.#clock = clock;
     this.since = clock.now();
@@ -55,7 +51,7 @@ export class ProblemLog {
   }
 
   /** Wraps `fail` so that its responses are added to this log. */
-  logging(fail: Fail): Fail {
+  logging(fail: ErrorResponder): ErrorResponder {
     return (thrown, request, prefix) => {
       const response = fail(thrown, request, prefix);
       this.#add(storeProblem(thrown), response.status, request);

@@ -1,6 +1,6 @@
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
-import { memberOf, objectAt, textAt } from "./action_body.ts";
+import { memberOf, requireObjectMember, textAt } from "./action_body.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Report } from "./report.ts";
@@ -23,7 +23,7 @@ export interface ViewToken {
 }
 
 /** The dependencies of the functions that create and read view tokens. */
-export interface ViewTokenParts {
+export interface ViewTokenDependencies {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly parseUser: (value: unknown) => User | null;
@@ -34,12 +34,12 @@ export interface ViewTokenParts {
  * as an anonymous caller. The action returns a token, which allows reads for ten minutes and is
  * valid only in the dashboard.
  */
-export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts): Report {
+export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDependencies): Report {
   return {
     name: "view-as",
     method: "POST",
     answer({ body }) {
-      const given = memberOf(body, "user") === null ? null : objectAt(body, "user");
+      const given = memberOf(body, "user") === null ? null : requireObjectMember(body, "user");
       if (given !== null) textAt(given, "id");
       const user = parseUser(given);
       if (JSON.stringify(user).length > maxUserLength) {
@@ -54,7 +54,7 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts)
 /** Returns the user whose view the header requests. Throws a 401 for an invalid token. */
 export function readViewToken(
   { headers }: Request,
-  { sealer, clock }: Pick<ViewTokenParts, "sealer" | "clock">,
+  { sealer, clock }: Pick<ViewTokenDependencies, "sealer" | "clock">,
 ): ViewToken {
   const sealed = sealer.open(headers.get(viewAsHeader) ?? "", context);
   // The cast is safe: only this file seals values for this context.

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { indexFor } from "../../openapi/service_index.ts";
+import { serviceIndexFor } from "../../openapi/service_index.ts";
 import { pascalName } from "../../openapi/component_names.ts";
 import { openapiDocument } from "../../openapi/openapi_document.ts";
 import { openapiYaml } from "../../openapi/openapi_yaml.ts";
-import type { ServiceFacts } from "../../openapi/service_facts.ts";
+import type { OpenapiInput } from "../../openapi/openapi_input.ts";
 import { describeService } from "../../openapi/service_schema.ts";
 import { llmsText } from "../../mcp/llms_text.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";
@@ -28,7 +28,7 @@ export interface DescriptionPagesOptions {
  * its schema and documents. The option `openapi` can disable the documents.
  */
 export function createDescriptionPages(
-  facts: ServiceFacts,
+  facts: OpenapiInput,
   { describes, openapi: { ui }, mcp }: DescriptionPagesOptions,
 ): readonly ServicePage[] {
   const { resources, basePath, routeCount } = facts;
@@ -145,7 +145,7 @@ async function indexReply(
   resources: readonly Resource[],
   prefix: string,
 ): Promise<Reply> {
-  const index = await indexFor(request.user(), resources, prefix);
+  const index = await serviceIndexFor(request.user(), resources, prefix);
   const type = acceptedType(request.raw, [jsonContentType, htmlType]);
   const headers = { vary: "accept", "cache-control": "private, no-cache" };
   if (type === jsonContentType) {

@@ -74,7 +74,7 @@ function relationCells(
   ];
 }
 
-/** Returns the cells of a request. Requests without parameters have a link, except streams. */
+/** Returns the cells of a request. Only requests for lists and counts are links. */
 function requestCells({ method, path, operation }: IndexRequest): readonly string[] {
   const request = `${method} ${path}`;
   const isLink = operation === "list" || operation === "count";

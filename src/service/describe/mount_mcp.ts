@@ -4,18 +4,18 @@ import type { AnswerMcp } from "../../mcp/mcp_call.ts";
 import { requireOwnHost } from "../../mcp/require_own_host.ts";
 import { boundedText } from "../../resource/http/request_body.ts";
 import { methodProblem } from "../../resource/routes/route_table.ts";
-import { type BodyRoutes, readBodyRequest } from "../body_routes.ts";
+import { type BodyReadingOptions, readBodyRequest } from "../body_reading_options.ts";
 import type { AppEnv } from "../middleware.ts";
 
 const mcpPath = "/__service/mcp";
 
-export interface MountedMcp {
+export interface MountMcpOptions {
   /** Responds to one MCP request. */
   readonly answer: AnswerMcp;
   readonly hosts: readonly string[];
   readonly trustedOrigins: ReadonlySet<string>;
   readonly parseUser: (value: unknown) => User | null;
-  readonly bodies: BodyRoutes;
+  readonly bodies: BodyReadingOptions;
   /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
   /** Marks a request as sent by a tool of MCP. Called before the app handles the request. */
@@ -23,7 +23,7 @@ export interface MountedMcp {
 }
 
 /** Mounts MCP in the Hono app of a service, after the existing routes. */
-export function mountMcp(hono: Hono<AppEnv>, mounted: MountedMcp): void {
+export function mountMcp(hono: Hono<AppEnv>, mounted: MountMcpOptions): void {
   const { answer, hosts, trustedOrigins, parseUser, bodies, fetch, mark } = mounted;
   hono.all(mcpPath, async (context) => {
     const { raw, method } = context.req;

@@ -18,14 +18,18 @@ import {
 import { streamHeaders } from "../../resource/live/open_stream.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { type BodyRequest, type BodyRoutes, readBodyRequest } from "../body_routes.ts";
+import {
+  type BodyReadingOptions,
+  type BodyRequest,
+  readBodyRequest,
+} from "../body_reading_options.ts";
 import type { AppEnv } from "../middleware.ts";
 import type { Responder } from "../responder.ts";
-import { keptInfo } from "../request_context.ts";
+import { copyConnectionInfo } from "../request_context.ts";
 import { type OpenSubscription, prepareSubscription } from "./open_subscription.ts";
 
 /** The options of the route of multiplexed streams. */
-export interface MountedLive extends BodyRoutes {
+export interface MountLiveOptions extends BodyReadingOptions {
   readonly table: RouteTable;
   readonly parseUser: (value: unknown) => User | null;
   /**
@@ -46,7 +50,7 @@ export interface MountedLive extends BodyRoutes {
 const livePath = "/__service/live";
 
 /** Mounts the route of multiplexed streams in the Hono app of a service, after its other routes. */
-export function mountLive(hono: Hono<AppEnv>, mounted: MountedLive): void {
+export function mountLive(hono: Hono<AppEnv>, mounted: MountLiveOptions): void {
   hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
   // With two parameters, Hono does not list the handler as a route.
   hono.use(livePath, (context, _next) => {
@@ -54,7 +58,7 @@ export function mountLive(hono: Hono<AppEnv>, mounted: MountedLive): void {
   });
 }
 
-async function answerLive(context: Context<AppEnv>, mounted: MountedLive): Promise<Response> {
+async function answerLive(context: Context<AppEnv>, mounted: MountLiveOptions): Promise<Response> {
   const { parseUser } = mounted;
   const request = await readBodyRequest(context, parseUser, mounted);
   return await request.inTurn(() => openLive(context, request, mounted));
@@ -63,7 +67,7 @@ async function answerLive(context: Context<AppEnv>, mounted: MountedLive): Promi
 function openLive(
   context: Context<AppEnv>,
   { bytes, caller, address, waiting }: BodyRequest,
-  mounted: MountedLive,
+  mounted: MountLiveOptions,
 ): Response {
   const { takeStream, queues: { turns }, responder, runtime } = mounted;
   const { raw } = context.req;
@@ -78,7 +82,7 @@ function openLive(
     ...mounted,
     whole,
     outer: raw,
-    info: keptInfo(context.env),
+    info: copyConnectionInfo(context.env),
     user: context.get("user"),
     signal: left.signal,
     prefix: mounted.prefixOf(context),
@@ -115,15 +119,12 @@ async function openInTurns(
   await Promise.all(Array.from({ length: maxOpening }, openNext));
 }
 
-/**
- * The maximum number of subscriptions that one stream opens at the same time. Opening a
- * subscription may wait for hooks and for the key-value store.
- */
+/** Number of subscriptions that a stream opens at the same time. Each may wait for hooks. */
 const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });
 
-/** The limit of members in a body: three for each subscription, and some unknown members. */
+/** The maximum number of members in a body: three per subscription, and room for unknown ones. */
 const maxNames = 10 * maxSubscriptions;
 
 const events =

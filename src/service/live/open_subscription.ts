@@ -1,4 +1,7 @@
-import type { MultiplexedPart, SubscriptionFacts } from "../../live/stream/multiplexed_part.ts";
+import type {
+  MultiplexedPart,
+  SubscriptionRowDescription,
+} from "../../live/stream/multiplexed_part.ts";
 import type {
   MultiplexedStream,
   SubscriptionRefusal,
@@ -15,7 +18,7 @@ import { elementOf, isAny } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import { problemOfStatus } from "../http_exception.ts";
-import { infoOfInner, type InnerRequest } from "../request_context.ts";
+import { type InnerRequest, innerRequestInfo } from "../request_context.ts";
 
 /** The options for the subscriptions of one multiplexed stream. */
 export interface SubscriptionOpener {
@@ -70,12 +73,12 @@ async function open(
   opener: SubscriptionOpener,
 ): Promise<void> {
   const { whole, fetch, info, user, observe, prefix } = opener;
-  const response = await fetch(request, infoOfInner(info, { part, user }));
+  const response = await fetch(request, innerRequestInfo(info, { part, user }));
   if (response.status === 200 && part.isAttached) return part.begin();
   try {
     whole.refuse(part, await readRefusal(response, opener));
   } catch (error) {
-    // The response of a middleware cannot be read. The other subscriptions continue.
+    // If the response of a middleware cannot be read, the other subscriptions continue.
     const { method, url } = request;
     observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
     whole.refuse(
@@ -110,7 +113,9 @@ function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem
   );
 }
 
-function factsOf({ endpoint, resource: { table, fields } }: ResourceRoute): SubscriptionFacts {
+function factsOf(
+  { endpoint, resource: { table, fields } }: ResourceRoute,
+): SubscriptionRowDescription {
   if (endpoint.name !== "subscribe") return noFacts;
   return {
     primaryKey: table.primaryKey.map(({ name }) => name),
@@ -127,7 +132,7 @@ function fieldType(column: ColumnInfo): string | readonly string[] {
   return isAny(column) ? "any" : kind;
 }
 
-const noFacts: SubscriptionFacts = Object.freeze({ primaryKey: null, types: null });
+const noFacts: SubscriptionRowDescription = Object.freeze({ primaryKey: null, types: null });
 
 function refusalOf(problem: Problem, prefix: string): SubscriptionRefusal {
   const body = problem.toBody();

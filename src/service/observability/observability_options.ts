@@ -48,7 +48,7 @@ const members = {
 } satisfies Described<ObservabilityOptions>;
 
 /** The description of the option `observability`. */
-export const observabilityOption = either(flag(), group(members)).default(false);
+export const observabilityOptionDescription = either(flag(), group(members)).default(false);
 
 /** The options of observability with resolved defaults. */
 export interface ResolvedObservability {

@@ -7,7 +7,7 @@ import type { DriverWatch } from "./watched_driver.ts";
 export interface Tracing {
   /** Creates a span of each database statement, as a child of the calling span. */
   watch(driver: Driver): DriverWatch;
-  /** Returns the fetch of an app that names the span of each request by its route. */
+  /** Wraps the `fetch` of an app to name the span of each request by its route. */
   around(fetch: HonoApp["fetch"], findRoute: FindRoute): HonoApp["fetch"];
 }
 

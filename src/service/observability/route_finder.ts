@@ -7,10 +7,7 @@ import type { AppEnv } from "../middleware.ts";
 /** Returns the configured route of a request, such as `/api/notes/:id`, or an empty string. */
 export type FindRoute = (request: Request) => string;
 
-/**
- * Returns the function that finds the routes of requests. Whatever clients request, the function
- * returns only configured routes or an empty string.
- */
+/** Returns the function that finds the configured route of a request, or an empty string. */
 export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRoute {
   const patterns = new Map(table.routes.map((route) => [route, routePath(route)]));
 
@@ -19,8 +16,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { path } = parseRequestTarget(url);
     const found = table.at(table.canonical(path) ?? path);
     if (found === null) return ofHono(request);
-    // If no route has the method, any route of the path is returned, because all have the same
-    // pattern.
+    // If no route has the method, this returns any route, because all have the same pattern.
     const route = found.get(method) ?? [...found.values()][0];
     return route === undefined ? "" : patterns.get(route) ?? "";
   };

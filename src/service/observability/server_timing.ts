@@ -3,17 +3,13 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { HonoApp } from "../hono_app.ts";
 import type { DriverWatch, WatchEnd } from "./watched_driver.ts";
 
-/**
- * Measures the requests of an app for the header `Server-Timing`. The header is sent only in
- * development, because durations reveal data that clients may not see.
- */
+/** Measures requests for `Server-Timing`. Only for development, because durations reveal data. */
 export class ServerTiming {
   /** Watches the statements of the measured requests. */
   readonly watch: DriverWatch = { statements: () => this.#watchStatements() };
   readonly #clock: Clock;
   readonly #requests = new AsyncLocalStorage<RequestTiming>();
 
-  /** Creates the measurement without measuring any request. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

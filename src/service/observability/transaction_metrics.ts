@@ -2,7 +2,7 @@ import type { Metrics } from "../../metrics/metrics.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { DriverWatch } from "./watched_driver.ts";
 
-/** Returns a watch with the metrics of transactions: their durations and outcomes. */
+/** Returns a {@link DriverWatch} that measures the durations and outcomes of transactions. */
 export function createTransactionMetrics(metrics: Metrics, clock: Clock): DriverWatch {
   const durations = metrics.histogram("resource_api_db_transaction_duration_seconds", {
     help: "Time of transactions, and of writes that are one by themselves, by their outcome.",

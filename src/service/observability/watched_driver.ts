@@ -71,7 +71,7 @@ function watchedQuery(
   return untilEnd(watch(statement), connection.query(statement));
 }
 
-/** Calls `end` when a result is there. Synchronous results, such as reads of SQLite, stay so. */
+/** Calls `end` when the result is available. A synchronous result stays synchronous. */
 function untilEnd(end: WatchEnd, result: MaybePromise<QueryResult>): MaybePromise<QueryResult> {
   if (result instanceof Promise) return whenOver(end, result);
   end(undefined);

@@ -191,7 +191,7 @@ class TokenReader {
     return isNext;
   }
 
-  /** Returns true if the word precedes the next constraint. If so, skips the text before it. */
+  /** Returns true if the word precedes the next constraint. If so, skips all tokens before it. */
   takesBefore(word: string): boolean {
     let ahead = this.at;
     while (
@@ -243,7 +243,7 @@ class TokenReader {
     const isBlob = this.isWord("X") && this.#token(this.at + 1).startsWith("'");
     if (isBlob || this.isWord("+", "-")) this.at++;
     this.skip();
-    // Includes the rest of `1.5`, and a cast of Postgres.
+    // Includes the rest of a number such as `1.5`, and a cast of Postgres.
     while (this.isWord(".") || /^(?:\.\d+|e)$/i.test(this.#token(this.at))) this.at += 2;
     return this.textOf(from, this.at);
   }

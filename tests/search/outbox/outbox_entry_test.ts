@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import {
-  addGiven,
+  addEnqueuedChange,
   addIntent,
   confirmIntent,
   failEntry,
   finishEntry,
-  intentMs,
+  intentTimeoutMs,
   type OutboxEntry,
-  placeOf,
+  queuePositionOf,
   releaseEntry,
   revive,
   takeEntry,
@@ -45,9 +45,9 @@ Deno.test("the delays are 2, 4, 8, … 256 and 300 seconds", () => {
 
 Deno.test("an announced write is due after 30 seconds, a committed one at once", () => {
   const announced = addIntent(null, name, intent("a", 5));
-  assertEquals(placeOf(announced), { kind: "due", at: 5 + intentMs });
-  assertEquals(takeEntry(announced, { owner: "x", until: 9e9 }, 5 + intentMs - 1), null);
-  assertEquals(placeOf(written(5)), { kind: "due", at: 5 });
+  assertEquals(queuePositionOf(announced), { kind: "due", at: 5 + intentTimeoutMs });
+  assertEquals(takeEntry(announced, { owner: "x", until: 9e9 }, 5 + intentTimeoutMs - 1), null);
+  assertEquals(queuePositionOf(written(5)), { kind: "due", at: 5 });
 });
 
 Deno.test("a write that was rolled back leaves nothing, and no other write is forgotten", () => {
@@ -95,17 +95,17 @@ Deno.test("after ten attempts an entry is dead, and a new write or a replay revi
     if (entry.deadSince === null) delays.push((entry.notBefore - now) / 1_000);
   }
   assertEquals([entry.attempts, delays], [10, [2, 4, 8, 16, 32, 64, 128, 256, 300]]);
-  assertEquals(placeOf(entry).kind, "dead");
+  assertEquals(queuePositionOf(entry).kind, "dead");
   assertEquals(takeEntry(entry, { owner: "x", until: 9e9 }, 8e9), null);
   for (
     const alive of [
       addIntent(entry, name, intent("b", 1e6)),
       confirmIntent(entry, name, intent("b", 1e6)),
       revive(entry, 1e6),
-      addGiven(entry, name, null, 1e6),
+      addEnqueuedChange(entry, name, null, 1e6),
     ]
   ) {
-    assertEquals([placeOf(alive), alive.attempts], [{ kind: "due", at: 1e6 }, 0]);
+    assertEquals([queuePositionOf(alive), alive.attempts], [{ kind: "due", at: 1e6 }, 0]);
   }
 });
 

@@ -121,7 +121,7 @@ Deno.test("docs/observability.md has every metric with its type and labels, and 
     const names = [...told.keys()].filter((name) => !elsewhere.test(name));
     assertEquals(names.sort(), found.map(({ name }) => name).sort());
     const file = new URL(
-      "../../../src/service/observability/part_metrics.ts",
+      "../../../src/service/observability/component_metrics.ts",
       import.meta.url,
     );
     const registered = (await Deno.readTextFile(file)).matchAll(/"((?:db|resource_api)_\w+)",/g);

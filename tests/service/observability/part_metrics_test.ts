@@ -6,7 +6,7 @@ import { all, openDatabase, resource } from "../../../mod.ts";
 import { createMemoryKeyValue } from "../../../src/kv/memory_key_value.ts";
 import { systemClock, systemRuntime } from "../../../src/runtime/system_runtime.ts";
 import { openPostgres } from "../../../src/engines/postgres/driver/postgres_js_driver.ts";
-import { registerPartMetrics } from "../../../src/service/observability/part_metrics.ts";
+import { registerComponentMetrics } from "../../../src/service/observability/component_metrics.ts";
 import { testOnPostgres } from "../../support/postgres_tests.ts";
 import { notes, type ObservedService, withObservedService } from "./observed_service.ts";
 
@@ -38,7 +38,7 @@ testOnPostgres("the connections of the pool are counted, and what waits for them
 
 Deno.test("the search outbox is counted by state, until the app is closed", async () => {
   const metrics = createMetrics();
-  const stop = registerPartMetrics(metrics, {
+  const stop = registerComponentMetrics(metrics, {
     hubs: { all: () => [] },
     databases: [],
     outbox: {

@@ -12,8 +12,8 @@ import type {
 } from "../billing_provider.ts";
 import { type JsonFields, present, timeOf } from "../json_fields.ts";
 import {
+  providerOptionDescriptions,
   type ProviderOptions,
-  providerOptions,
   secretsOf,
   secretText,
 } from "../provider_options.ts";
@@ -43,9 +43,9 @@ export interface LemonSqueezyOptions extends ProviderOptions {
 }
 
 /** The descriptions of the options of {@link lemonSqueezy}. */
-export const lemonSqueezyOptions = group(
+export const lemonSqueezyOptionDescriptions = group(
   {
-    ...providerOptions,
+    ...providerOptionDescriptions,
     apiKey: secretText().required(),
     storeId: textLike("the number of a store", /^\d{1,15}$/).required(),
     testMode: flag().default(false),
@@ -68,7 +68,10 @@ export const lemonSqueezyOptions = group(
  * ```
  */
 export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
-  const read = lemonSqueezyOptions.read(options, { subject: "Cannot start", path: "lemonSqueezy" });
+  const read = lemonSqueezyOptionDescriptions.read(options, {
+    subject: "Cannot start",
+    path: "lemonSqueezy",
+  });
   const { apiKey, storeId, testMode, toleranceMs } = read;
   const keys = keysOf(secretsOf(read.webhookSecret));
   const api = new VendorApi({

@@ -93,10 +93,7 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/**
- * Returns the event's members that describe an invoice. The paid price is the variant at the time
- * of the invoice.
- */
+/** Returns the event's members for an invoice. The paid price is the variant at that time. */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {

@@ -10,8 +10,8 @@ import type {
 } from "../billing_provider.ts";
 import type { JsonFields } from "../json_fields.ts";
 import {
+  providerOptionDescriptions,
   type ProviderOptions,
-  providerOptions,
   secretsOf,
   secretText,
 } from "../provider_options.ts";
@@ -37,9 +37,9 @@ export interface PaddleOptions extends ProviderOptions {
 }
 
 /** The descriptions of the options of {@link paddle}. */
-export const paddleOptions = group(
+export const paddleOptionDescriptions = group(
   {
-    ...providerOptions,
+    ...providerOptionDescriptions,
     apiKey: secretText().required(),
     sandbox: flag().default(false),
   } satisfies Described<PaddleOptions>,
@@ -58,7 +58,7 @@ export const paddleOptions = group(
  * ```
  */
 export function paddle(options: PaddleOptions): BillingProvider {
-  const read = paddleOptions.read(options, { subject: "Cannot start", path: "paddle" });
+  const read = paddleOptionDescriptions.read(options, { subject: "Cannot start", path: "paddle" });
   const { apiKey, sandbox, toleranceMs } = read;
   const keys = keysOf(secretsOf(read.webhookSecret));
   const api = new VendorApi({
@@ -118,8 +118,8 @@ export function paddle(options: PaddleOptions): BillingProvider {
 /**
  * Verifies `paddle-signature`: `ts=<seconds>;h1=<hex>`, with several `h1` during a rotation
  * (https://developer.paddle.com/webhooks/signature-verification). Throws a 400 for an invalid
- * signature. Paddle's library is not used, because it checks only the last `h1` and accepts any
- * time in the future.
+ * signature. Paddle's library is not used: it checks only the last `h1` and accepts any future
+ * time.
  */
 async function verifyPaddleSignature(
   delivery: WebhookDelivery,
@@ -134,10 +134,7 @@ async function verifyPaddleSignature(
   await verifySignature(delivery, { prefix: `${timestamp}:`, codes, timestamp }, rules);
 }
 
-async function createCheckout(
-  api: VendorApi,
-  { items, metadata, customerId }: ProviderCheckout,
-) {
+async function createCheckout(api: VendorApi, { items, metadata, customerId }: ProviderCheckout) {
   const answer = await api.send({
     method: "POST",
     path: "/transactions",

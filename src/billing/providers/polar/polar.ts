@@ -11,8 +11,8 @@ import type {
 } from "../billing_provider.ts";
 import type { JsonFields } from "../json_fields.ts";
 import {
+  providerOptionDescriptions,
   type ProviderOptions,
-  providerOptions,
   secretsOf,
   secretText,
 } from "../provider_options.ts";
@@ -38,9 +38,9 @@ export interface PolarOptions extends ProviderOptions {
 }
 
 /** The descriptions of the options of {@link polar}. */
-export const polarOptions = group(
+export const polarOptionDescriptions = group(
   {
-    ...providerOptions,
+    ...providerOptionDescriptions,
     accessToken: secretText().required(),
     server: oneOf("production", "sandbox").default("production"),
     usageEvent: textLike("a name", /^[\w.-]{1,100}$/).default("usage"),
@@ -60,7 +60,7 @@ export const polarOptions = group(
  * ```
  */
 export function polar(options: PolarOptions): BillingProvider {
-  const read = polarOptions.read(options, { subject: "Cannot start", path: "polar" });
+  const read = polarOptionDescriptions.read(options, { subject: "Cannot start", path: "polar" });
   const { accessToken, server, toleranceMs, usageEvent } = read;
   const keys = polarKeys(secretsOf(read.webhookSecret));
   const host = server === "sandbox" ? "sandbox-api.polar.sh" : "api.polar.sh";

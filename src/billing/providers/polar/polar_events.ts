@@ -85,10 +85,7 @@ function isPaidByCredit(data: JsonFields): boolean {
   return total <= 0 || due < total;
 }
 
-/**
- * Returns the prices of an order, which is for one product. A change of plan within a period is an
- * order with only proration items.
- */
+/** Returns the prices of an order for one product. A change of plan has only proration items. */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const items = data.list("items");
   const whole = items.filter((item) => item.flag("proration") !== true);

@@ -119,9 +119,8 @@ const changeReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true if the invoice is for a change of plan, and a customer balance paid a part of it.
- * Otherwise a customer could change to monthly billing and back, and get a year's credits for a
- * small payment.
+ * Returns true if the invoice is for a change of plan, and a customer balance paid a part.
+ * Otherwise a change to monthly billing and back would grant a year's credits for a small payment.
  */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
@@ -142,9 +141,8 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * Returns the prices of an invoice's lines. The lines determine the credits, not the reason for the
- * invoice. A change of interval bills a whole period of the new price and the proration of the old
- * price.
+ * Returns the prices of an invoice's lines. The lines determine the credits, not the invoice's
+ * reason. A change of interval bills a whole new period and the proration of the old price.
  */
 export function invoiceLines(
   invoice: JsonFields,

@@ -1,6 +1,10 @@
 import { type Described, group } from "../../../options/option.ts";
 import { textLike } from "../../../options/option_kinds.ts";
-import { type ProviderOptions, providerOptions, secretText } from "../provider_options.ts";
+import {
+  providerOptionDescriptions,
+  type ProviderOptions,
+  secretText,
+} from "../provider_options.ts";
 
 /** Options of `stripe`. */
 export interface StripeOptions extends ProviderOptions {
@@ -11,9 +15,9 @@ export interface StripeOptions extends ProviderOptions {
 }
 
 /** The descriptions of the options of `stripe`. */
-export const stripeOptions = group(
+export const stripeOptionDescriptions = group(
   {
-    ...providerOptions,
+    ...providerOptionDescriptions,
     apiKey: secretText().required(),
     apiVersion: textLike('a version like "2026-10-28.endive"', /^\d{4}-\d\d-\d\d(\.[a-z]+)?$/),
   } satisfies Described<StripeOptions>,

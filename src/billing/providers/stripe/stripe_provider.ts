@@ -18,7 +18,7 @@ import { secretsOf } from "../provider_options.ts";
 import { billingFailed, maxListed } from "../vendor_api.ts";
 import { keysOf, parseDelivery } from "../webhook_signature.ts";
 import { invoiceLines, readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";
-import { type StripeOptions, stripeOptions } from "./stripe_options.ts";
+import { stripeOptionDescriptions, type StripeOptions } from "./stripe_options.ts";
 import { verifyStripeSignature } from "./stripe_signature.ts";
 
 export type { StripeOptions } from "./stripe_options.ts";
@@ -37,7 +37,7 @@ export type { StripeOptions } from "./stripe_options.ts";
  * ```
  */
 export function stripe(options: StripeOptions): BillingProvider {
-  const read = stripeOptions.read(options, { subject: "Cannot start", path: "stripe" });
+  const read = stripeOptionDescriptions.read(options, { subject: "Cannot start", path: "stripe" });
   const { apiKey, toleranceMs } = read;
   const keys = keysOf(secretsOf(read.webhookSecret));
   const client = clientOf(read);
@@ -98,7 +98,9 @@ export function stripe(options: StripeOptions): BillingProvider {
 }
 
 function clientOf(
-  { apiKey, apiVersion, baseUrl, timeoutMs, fetch: send }: ReturnType<typeof stripeOptions.read>,
+  { apiKey, apiVersion, baseUrl, timeoutMs, fetch: send }: ReturnType<
+    typeof stripeOptionDescriptions.read
+  >,
 ): Stripe {
   const url = baseUrl === undefined ? null : new URL(baseUrl);
   return new Stripe(apiKey, {

@@ -12,11 +12,11 @@ import {
   type TableShape,
 } from "./table_shape.ts";
 
-/** A difference of a constraint, and the only column of the constraint or null. */
+/** A difference of a constraint, and the constraint's column if there is only one, or null. */
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
 /** The declared names. Constraints that name other columns or tables are not compared. */
-export interface OwnNames {
+export interface DeclaredNames {
   /** The declared columns of the table. */
   readonly columns: readonly string[];
   /** All declared tables, and the dropped ones. */
@@ -27,7 +27,7 @@ export interface OwnNames {
 export function compareConstraints(
   declared: TableShape,
   existing: TableShape,
-  own: OwnNames,
+  own: DeclaredNames,
   syntax: SqlSyntax,
 ): readonly Found[] {
   const isOwn = (columns: readonly string[]) =>
@@ -113,7 +113,6 @@ function compareForeignKeys(
   return found;
 }
 
-/** Returns true if two foreign keys pair the same columns, in any order. */
 function isSameKey(left: ForeignKeyShape, right: ForeignKeyShape): boolean {
   const pairsOf = ({ columns, references }: ForeignKeyShape) =>
     columns.map((name, index) => JSON.stringify([name, references[index]]));

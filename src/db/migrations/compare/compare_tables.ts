@@ -25,7 +25,7 @@ export interface DeclaredTable {
 /** A declared table, and the existing table under its new or old name. */
 export interface PairedTable extends DeclaredTable {
   readonly existing: TableShape;
-  /** The existing table, in which the table and its columns have their new names. */
+  /** The existing table under the new names of the table and its columns. */
   readonly current: TableShape;
   readonly columns: PairedColumns;
 }
@@ -219,7 +219,6 @@ function isSameExpression(left: string | null, right: string | null, syntax: Sql
   return normalizeSql(left, syntax) === normalizeSql(right, syntax);
 }
 
-/** Returns an existing table whose columns have their new names. */
 function withNames(
   existing: TableShape,
   renamed: ReadonlyMap<string, string>,

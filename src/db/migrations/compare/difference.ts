@@ -39,10 +39,7 @@ export type DifferenceKind =
   | { readonly kind: "missing-index"; readonly declared: IndexShape }
   | { readonly kind: "superfluous-index"; readonly existing: IndexShape };
 
-/**
- * The union has a member for each kind, so that a check of the kind narrows the types of the
- * values.
- */
+/** Has a member for each kind, so that a check of the kind narrows the types of the values. */
 type Changed<Kind extends string, Value> = Kind extends string
   ? { readonly kind: Kind; readonly declared: Value; readonly existing: Value }
   : never;

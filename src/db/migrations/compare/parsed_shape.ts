@@ -15,7 +15,7 @@ import {
 } from "./table_shape.ts";
 
 /** The statements that create a table. */
-export interface ParsedTableFacts {
+export interface TableStatements {
   readonly schema: string | null;
   readonly name: string;
   readonly createTable: string;
@@ -25,7 +25,7 @@ export interface ParsedTableFacts {
 }
 
 /** Parses the statements that create a table to its shape. */
-export function parsedShape(facts: ParsedTableFacts): TableShape {
+export function parsedShape(facts: TableStatements): TableShape {
   const { schema, name, createTable, createIndexes, keyOf = () => [] } = facts;
   const { definitions } = parseCreateTable(createTable);
   const constraints = definitions.flatMap(({ constraints }) => constraints);

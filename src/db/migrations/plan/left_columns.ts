@@ -1,6 +1,6 @@
 import type { PlanningFacts } from "../../engine/migration_facts.ts";
 import type { ColumnShape } from "../compare/table_shape.ts";
-import { type TableMigration, wantedNames } from "./table_migration.ts";
+import { missingIndexNames, type TableMigration } from "./table_migration.ts";
 
 /**
  * Reports the undeclared columns and indexes that the migration keeps. If an undeclared column may
@@ -30,7 +30,7 @@ export function reportUnused(table: TableMigration): void {
         `statement, or leave ${place} as it is by --keep ${place}`,
     );
   }
-  const replaced = wantedNames(table);
+  const replaced = missingIndexNames(table);
   for (const { existing: { name } } of table.of("superfluous-index")) {
     const place = `${table.label}.${name}`;
     if (table.mayLose(name) || replaced.has(name)) continue;

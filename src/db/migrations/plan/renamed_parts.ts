@@ -1,7 +1,7 @@
 import { normalizeSql } from "../../../sql/statements/normal_sql.ts";
 import { isSameIndex } from "../compare/compare_constraints.ts";
 import { isSameSet } from "../compare/table_shape.ts";
-import { type TableMigration, wantedNames } from "./table_migration.ts";
+import { missingIndexNames, type TableMigration } from "./table_migration.ts";
 
 /** An index or a constraint that is named after the old name of a table or column. */
 export interface RenamedPart {
@@ -20,7 +20,7 @@ export interface RenamedPart {
 export function renamedParts(table: TableMigration): readonly RenamedPart[] {
   const { pair: { shape, current, columns }, dialect: { syntax }, planning } = table;
   const isRenamed = columns.renamed.size > 0 || table.of("renamed-table").length > 0;
-  const wanted = wantedNames(table);
+  const wanted = missingIndexNames(table);
   const found: { from: string | null; to: string | null; sql: string | null }[] = [];
   for (const wanted of shape.indexes) {
     const has = current.indexes.find((one) => isSameIndex(one, wanted, syntax));

@@ -5,8 +5,8 @@ import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
 
 /**
- * Adds an obstacle with a remedy for each difference that the rows of a table prevent. `existing`
- * are the declared tables that exist.
+ * Adds an obstacle with a remedy for each change that the rows of a table prevent. `existing` are
+ * the declared tables that exist.
  */
 export async function guardRows(
   table: TableMigration,
@@ -86,7 +86,6 @@ async function guardTypes(table: TableMigration): Promise<void> {
   }
 }
 
-/** Returns true if a column is generated, both before and after the migration. */
 function isComputed({ pair: { shape, current } }: TableMigration, column: string): boolean {
   return [shape, current].every(({ columns }) =>
     columns.some(({ name, generated }) => name === column && generated !== null)

@@ -92,10 +92,7 @@ export class TableMigration {
     return (await connection.query({ text, values: [] })).rows.length > 0;
   }
 
-  /**
-   * Returns true if several rows that meet `where` have the same values in all columns. Rows with a
-   * NULL are ignored.
-   */
+  /** Returns true if two rows that meet `where` have equal values, and no NULL, in all columns. */
   async sharesValues(columns: readonly string[], where: string | null = null): Promise<boolean> {
     const names = columns.map(quoteIdentifier);
     const conditions = names.map((name) => `${name} IS NOT NULL`);
@@ -155,7 +152,7 @@ export function alter(
 }
 
 /** Returns the names of the missing indexes. */
-export function wantedNames(table: TableMigration): ReadonlySet<string | null> {
+export function missingIndexNames(table: TableMigration): ReadonlySet<string | null> {
   return new Set(
     [...table.of("missing-index"), ...table.of("missing-unique")].map(({ declared }) =>
       declared.name
@@ -165,7 +162,7 @@ export function wantedNames(table: TableMigration): ReadonlySet<string | null> {
 
 /** Returns the indexes that may be dropped, and the indexes whose name another index takes. */
 export function droppedIndexes(table: TableMigration): readonly string[] {
-  const wanted = wantedNames(table);
+  const wanted = missingIndexNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>
     wanted.has(name) || table.mayLose(name) ? [name] : []
   );

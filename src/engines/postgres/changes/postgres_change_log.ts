@@ -4,7 +4,7 @@ import type { Statement } from "../../../sql/fragment.ts";
 import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import { textOrNull } from "../../../db/named_columns.ts";
 import { createRowReader } from "../../../db/rows.ts";
-import type { Change, ChangeLog, Step } from "../../../db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
 import {
   minRetentionMs,
   type ResolvedChangesOptions,
@@ -55,7 +55,7 @@ export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
 /** A step of the change log that is read in several parts, because it is too large for one read. */
-interface UnfinishedStep extends Step {
+interface UnfinishedStep extends ChangeLogStep {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;
   readonly lastSeq: string;
@@ -96,7 +96,7 @@ class PostgresChangeLog implements ChangeLog {
     return this.#noteEpoch(await this.#reader.end());
   }
 
-  async next(from: Position | Step): Promise<Step | null> {
+  async next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null> {
     const part = isUnfinished(from) ? from : null;
     const start = part?.from ?? ("changes" in from ? from.to : from);
     if (start?.kind !== "snapshot") return null;
@@ -136,7 +136,7 @@ class PostgresChangeLog implements ChangeLog {
     return position?.kind === "snapshot" && position.epoch === this.#epoch ? position : null;
   }
 
-  /** Always true: restoring a dump begins a new epoch, and `parse` rejects other epochs. */
+  /** Returns true, because `parse` has already rejected positions of other epochs. */
   holds(): boolean {
     return true;
   }
@@ -195,7 +195,7 @@ class PostgresChangeLog implements ChangeLog {
     });
   }
 
-  /** Stores the epoch of the position. This class parses only tokens of the current epoch. */
+  /** Stores the epoch of the position. This class rejects the tokens of any other epoch. */
   #noteEpoch(position: SnapshotPosition): SnapshotPosition {
     this.#epoch = position.epoch;
     return position;
@@ -224,6 +224,6 @@ class PostgresChangeLog implements ChangeLog {
   }
 }
 
-function isUnfinished(from: Position | Step): from is UnfinishedStep {
+function isUnfinished(from: Position | ChangeLogStep): from is UnfinishedStep {
   return "changes" in from && from.to === null;
 }

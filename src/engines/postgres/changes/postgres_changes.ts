@@ -8,7 +8,7 @@ import { recordingDriver } from "./recording_driver.ts";
 import { setUpPostgresLog } from "./set_up_postgres_log.ts";
 import { whyNoChangeLog } from "./why_no_change_log.ts";
 
-/** The change log of Postgres. Triggers record the changes, or the driver that writes the rows. */
+/** The change log of Postgres. Triggers, or the driver that writes rows, record the changes. */
 export const postgresChangesEngine: ChangesEngine = {
   async setUp({ driver, tables, changes: { mode, schema, exclude }, random }) {
     const described = await setUpPostgresLog(driver, tables, { mode, schema, exclude }, random);
@@ -25,7 +25,7 @@ export const postgresChangesEngine: ChangesEngine = {
     };
   },
   images: { parse: jsonMembers, decodeCell: decodePostgresCell },
-  // Reading the change log is as fast as a check whether the log has new changes.
+  // A check for new changes would take as long as reading them.
   polling: (_driver, { notify }) => ({
     poll: () => {
       notify();

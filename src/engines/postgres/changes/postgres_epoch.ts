@@ -5,9 +5,9 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
 
 /**
- * The epoch of the Postgres change log as a column for the select list of a statement. The second
- * half of the epoch is the id of the transaction that wrote the row. Therefore restoring a dump
- * into the same database changes the epoch.
+ * The epoch of the Postgres change log, as a column of a select list. The second half of the epoch
+ * is the id of the transaction that stored it. Therefore restoring a dump into the same database
+ * changes the epoch.
  */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
@@ -46,10 +46,7 @@ function hasEpoch([row]: QueryResult["rows"]): boolean {
   return typeof row?.[0] === "string";
 }
 
-/**
- * Runs a query. Rejects if the server is a standby server, which has no epoch, and whose snapshots
- * do not show running transactions.
- */
+/** Runs a query. Rejects on a standby server, whose snapshots do not show running transactions. */
 async function queryPrimary(
   statement: Statement,
   driver: Driver,

@@ -14,7 +14,7 @@ import type { RowPolicyTables } from "./row_policy_tables.ts";
 export interface LogPage {
   /** The position after all changes that the statement could see. */
   readonly position: SnapshotPosition;
-  /** The change log no longer contains the changes of transactions with smaller ids. */
+  /** The log no longer contains the changes of transactions with ids below this one. */
   readonly floor: bigint;
   readonly rows: readonly PostgresLogRow[];
   /** True if there are no changes after these rows. */
@@ -26,7 +26,7 @@ export interface LogRange {
   /** The position after which the range begins. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** The last change number of an unfinished step, and the step's end. Null for a new step. */
+  /** The unfinished step's last change that was read, and the step's end. Null for a new step. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
@@ -62,7 +62,7 @@ export class PostgresLogReader {
     limits?: ReadLimits,
   ): Promise<Pick<QueryResult, "rows"> & { readonly position: SnapshotPosition }> {
     const connection = limits === undefined ? this.#driver : this.#driver.reads(limits);
-    // The join returns a row with the position even if the statement returns no rows.
+    // The join returns a row with the position even if no change is found.
     const rows = await this.#query({
       text: `SELECT p.*, q.* FROM (SELECT ${this.#state}) AS p
         LEFT JOIN (SELECT true AS present, r.* FROM (${text}) AS r) AS q ON true`,
@@ -142,7 +142,7 @@ export function metaValueSql(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The columns that describe the log, then those of a change, which are NULL without a change. */
+/** The columns of the log, and then the columns of a change, which are NULL without a change. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

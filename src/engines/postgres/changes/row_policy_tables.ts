@@ -4,10 +4,7 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 /** Called when the set of tables whose row policies restrict the role has changed. */
 export type OnRowPolicyTablesChange = (tables: ReadonlySet<TableInfo>) => void;
 
-/**
- * The recorded tables in which row policies hide rows from the role. Each statement that reads the
- * change log updates this set.
- */
+/** The recorded tables in which row policies hide rows. Each read of the log updates this set. */
 export class RowPolicyTables {
   /** SQL of a select-list column that returns the indexes of the tables with row policies. */
   readonly column: string;

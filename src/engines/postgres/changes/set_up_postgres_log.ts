@@ -62,7 +62,7 @@ export async function setUpPostgresLogWithin(
   return described;
 }
 
-/** Records in the change log that a table may have changed unnoticed. Its streams start again. */
+/** Records in the change log that a table may have changed unnoticed. So its streams start over. */
 export async function recordGap(
   { name }: Pick<PostgresLogTable, "name">,
   connection: Connection,
@@ -222,7 +222,7 @@ async function installTriggers(
     postgresTriggerName,
     postgresTruncateTriggerName,
   );
-  // If the trigger has a second argument, it builds the row image column by column.
+  // A trigger with a second argument builds the row image column by column.
   const isPlain = hidden.length === 0 && texts.size === 0;
   const parts = isPlain ? [name] : [name, "by column", ...hidden];
   const wanted = bytesToHex(new TextEncoder().encode(parts.map((part) => `${part}\0`).join("")));

@@ -4,10 +4,7 @@ import type { Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 
-/**
- * Returns a sentence for the operator. It names the right for the change log that the role lacks,
- * and the remedy.
- */
+/** Returns a sentence for the operator: the missing right for the change log, and the remedy. */
 export async function whyNoChangeLog(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -26,7 +26,7 @@ import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
-/** The writes of a statement to recorded tables: its plan, or only the tables. */
+/** The writes of a statement to recorded tables, known by the statement's plan or only by table. */
 export type RecordedWrite =
   | { readonly kind: "planned"; readonly plan: WritePlan; readonly logTable: PostgresLogTable }
   | {
@@ -50,7 +50,7 @@ export class WriteRecorder {
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
   readonly #compile: CompilePlan;
-  /** The recorded tables to which a statement without a plan writes, by its SQL. */
+  /** For the SQL of a statement without a plan: the recorded tables that it writes to. */
   readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
     maxBytes: 1024 * 1024,
     bytesOf: (text) => 2 * text.length,
@@ -93,10 +93,7 @@ export class WriteRecorder {
     return result;
   }
 
-  /**
-   * Runs an insert or a delete and records its changes. No read before the write is necessary,
-   * because the statement returns the rows.
-   */
+  /** Runs an insert or a delete, which return their rows, and records the changes. */
   async #insertOrDelete(
     plan: InsertPlan | DeletePlan,
     { name, texts }: PostgresLogTable,
@@ -233,7 +230,7 @@ function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
 }
 
 interface RowUpdate {
-  /** The row image before the update. Null if the row began to match after the images were read. */
+  /** The old row image. Null if the row did not yet meet the condition when images were read. */
   readonly before: SqlValue;
   readonly after: SqlValue;
 }

@@ -36,7 +36,6 @@ function refersToOwnColumns(columns: readonly string[], table: TableInfo): boole
   );
 }
 
-/** A query for the columns of table $1 that have the type $2.$3. */
 const columnsOfType = `SELECT a.attname FROM pg_attribute a
   JOIN pg_type y ON y.oid = a.atttypid JOIN pg_namespace n ON n.oid = y.typnamespace
   WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped

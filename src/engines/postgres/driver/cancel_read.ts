@@ -54,10 +54,7 @@ function endsWithin(work: Promise<unknown>, limitMs: number, clock: Clock): Prom
   });
 }
 
-/**
- * Returns true if the error says that the cancel request has canceled the query. That request then
- * cannot cancel a later query.
- */
+/** Returns true if the cancel request has canceled the query, and thus no later query. */
 function isCancellation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "57014";
 }

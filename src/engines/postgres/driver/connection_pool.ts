@@ -26,7 +26,7 @@ interface Waiter<T> {
   readonly reject: (error: DatabaseError) => void;
 }
 
-/** Creates a connection pool of `items`. No request waits longer than `limitMs`. */
+/** Creates a pool of the open connections `items`. No request waits longer than `limitMs`. */
 export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
   // The most recently used connection is taken first. Under light load, the same few connections
   // are used and keep their prepared statements.

@@ -10,7 +10,7 @@ export function neverRepeat(query: object): void {
     get: () => prepared,
     set(value: unknown) {
       prepared = value;
-      // The library sends the query in the same task.
+      // The library sends the query in the current task, which ends before this microtask runs.
       queueMicrotask(() => prepared = false);
     },
   });

@@ -7,7 +7,7 @@ import type { Driver } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
 import { createSharedPgliteSession, type PgliteClient } from "./shared_pglite.ts";
-import { driverOptions, openingPlace } from "../../../db/driver_options.ts";
+import { driverOptionDescriptions, openingPlace } from "../../../db/driver_options.ts";
 
 /** Options for opening PGlite, a Postgres that runs inside this process. */
 export interface PgliteOptions {
@@ -21,7 +21,7 @@ export interface PgliteOptions {
   readonly clock?: Clock | undefined;
 }
 
-const pgliteOptions = group(driverOptions satisfies Described<PgliteOptions>).required();
+const pgliteOptions = group(driverOptionDescriptions satisfies Described<PgliteOptions>).required();
 
 /**
  * Opens the driver of a PGlite in the folder `path`, or in memory for `:memory:`. The driver has a
@@ -88,7 +88,7 @@ function passAsText(library: PGlite): void {
   for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
 }
 
-/** Creates the session of a PGlite, which runs in this process. Its connection is never lost. */
+/** Creates the session of a PGlite, which runs in this process. The connection is never lost. */
 function sessionOf(library: PGlite): PostgresSession {
   const connection: PostgresConnection = {
     opening: null,

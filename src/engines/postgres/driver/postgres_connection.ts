@@ -32,12 +32,13 @@ export interface PostgresConnection {
   ): Promise<PostgresResult>;
   /**
    * Runs one read-only statement. `keep` is called for each row when it arrives. If `keep` returns
-   * false, the result omits this row and all previous rows.
+   * false, the result omits this row and all previous rows. For `isPipelined`, see `run`.
    */
   read(
     text: string,
     values: readonly (string | null)[],
     keep: (row: readonly (string | null)[]) => boolean,
+    isPipelined?: boolean,
   ): ScheduledRead;
   /** Closes the connection, even within a transaction. The server rolls back uncommitted work. */
   drop(): void;

@@ -19,9 +19,9 @@ import { maxWaitingReads, ReadLimiter } from "../../../db/read_limiter.ts";
 import { type Pool, pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { toPostgresError } from "./postgres_errors.ts";
-import { type PostgresReadParts, PostgresReads } from "./postgres_reads.ts";
+import { type PostgresReadDependencies, PostgresReads } from "./postgres_reads.ts";
 import { openConnection, run, translated } from "./run_statement.ts";
-import { SharedReads } from "./shared_reads.ts";
+import { maxRunningReads, SharedReads, slowMs } from "./shared_reads.ts";
 import { SharedWrites } from "./shared_writes.ts";
 import {
   type CommitListeners,
@@ -53,6 +53,9 @@ export interface PostgresDriverOptions {
   readonly close: () => Promise<void>;
 }
 
+/** Sessions in addition to `maxReads`: two for quick reads, one for reads by key, one for writes. */
+const reservedSessions = 4;
+
 /** Creates the Postgres driver from sessions of any library. */
 export function postgresDriver(options: PostgresDriverOptions): Driver {
   return new PostgresDriver(options);
@@ -69,7 +72,7 @@ class PostgresDriver implements Driver {
   readonly #commits: CommitListeners = commitListeners();
   readonly #pool: Pool<PostgresSession>;
   readonly #guard: TransactionGuard = transactionGuard();
-  readonly #reads: PostgresReadParts;
+  readonly #reads: PostgresReadDependencies;
   /** Null if connections do not run several statements without waiting. */
   readonly #sharedReads: SharedReads | null;
   readonly #raisedMessages: boolean;
@@ -79,25 +82,29 @@ class PostgresDriver implements Driver {
     this.#options = options;
     this.#raisedMessages = options.raisedMessages ?? true;
     this.#pool = pool(options.sessions, options.waitLimitMs, options.clock);
-    this.#reads = {
+    const parts = {
       guard: this.#guard,
       pool: this.#pool,
-      turns: new ReadLimiter({
-        ...options,
-        maxRunning: options.maxReads,
-        maxWaiting: maxWaitingReads,
-      }),
       limit: () => this.#limit(),
       clock: options.clock,
       raisedMessages: this.#raisedMessages,
     };
-    const alone = (statement: Statement) => this.#query(statement);
-    this.#sharedReads = options.pipelines === true
-      ? new SharedReads({ ...this.#reads, alone })
-      : null;
-    this.loneWrites = options.pipelines !== true ? this : new SharedWrites({
-      ...this.#reads,
-      alone,
+    const pipelines = options.pipelines === true;
+    const limiter = (maxRunning: number) =>
+      new ReadLimiter({ ...options, maxRunning, maxWaiting: maxWaitingReads });
+    this.#reads = {
+      ...parts,
+      turns: limiter(options.maxReads),
+      // Reads by key do not wait for these reads, which may be longer.
+      shared: pipelines && options.sessions.length >= options.maxReads + reservedSessions
+        ? new SharedReads(parts, slowMs)
+        : null,
+      sharedTurns: limiter(maxRunningReads),
+    };
+    this.#sharedReads = pipelines ? new SharedReads(parts, 1) : null;
+    this.loneWrites = !pipelines ? this : new SharedWrites({
+      ...parts,
+      alone: (statement: Statement) => this.#query(statement),
       committed: () => this.#commits.notify(),
     });
     this.label = options.label;
@@ -105,19 +112,23 @@ class PostgresDriver implements Driver {
     this.signals = options.signals;
   }
 
-  query(statement: Statement): Promise<QueryResult> {
-    if (statement.isSingle !== true || this.#sharedReads === null) return this.#query(statement);
+  async query(statement: Statement): Promise<QueryResult> {
+    const shared = statement.isSingle === true ? this.#sharedReads : null;
+    if (shared === null) return await this.#query(statement);
     this.#guard.check();
-    return this.#sharedReads.query(statement);
+    const result = shared.isQuick(statement) ? await shared.read(statement) : null;
+    return result ?? await this.#query(statement, shared);
   }
 
-  async #query(statement: Statement): Promise<QueryResult> {
+  async #query(statement: Statement, measures: SharedReads | null = null): Promise<QueryResult> {
     this.#guard.check();
     const limit = this.#limit();
     const session = await this.#pool.acquire(statement.text);
     try {
       const connection = await openConnection(session, limit);
+      const beganAt = measures === null ? 0 : this.#options.clock.elapsedMs();
       const result = await run(connection, statement);
+      measures?.measured(statement, this.#options.clock.elapsedMs() - beganAt);
       if (!onlyReads.test(statement.text)) this.#commits.notify();
       return result;
     } catch (error) {

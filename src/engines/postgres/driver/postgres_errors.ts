@@ -34,7 +34,7 @@ export function toPostgresError(
   return new DatabaseError(kind, error, failedConstraint(error), raised);
 }
 
-/** Returns the kind of an error in a function. Any error of RAISE is a rejection. */
+/** Returns the kind of an error in a database function. */
 function kindOfFunction(code: string, raised: RaisedError | null): DatabaseErrorKind {
   if (raised !== null) return "raised";
   return failuresOfFunctions.has(code) ? "failed-computation" : "other";

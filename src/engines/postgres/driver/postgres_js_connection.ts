@@ -13,8 +13,8 @@ import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
 
 /**
- * Returns true if the URL leads to a pooler that assigns connections per transaction, which makes
- * LISTEN impossible.
+ * Returns true for the URL of a pooler that assigns connections per transaction. LISTEN is
+ * impossible through such a pooler.
  */
 export function isPoolerUrl(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
@@ -46,7 +46,7 @@ export interface PostgresJsConnectionOptions {
   readonly waitLimitMs: number;
   /** The number of listeners. If there is at least one, this process signals after its commits. */
   readonly listeners: { count: number };
-  /** A counter of all connections. It increases when their prepared statements may be stale. */
+  /** A counter that all connections share. It increases whenever a table is altered. */
   readonly alterations: { count: number };
   /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;
@@ -71,7 +71,6 @@ const graceMs = 1_000;
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
-  /** The value of the shared counter when the connection was opened. */
   readonly #alterations: number;
   readonly #options: PostgresJsConnectionOptions;
   readonly #client: postgres.Sql;
@@ -97,7 +96,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /** True if a table was altered since the connection was opened. Its plans may be stale. */
+  /** True if a table was altered after this connection was opened, so its plans may be stale. */
   get stale(): boolean {
     return this.#alterations !== this.#options.alterations.count;
   }
@@ -116,8 +115,11 @@ export class PostgresJsConnection implements PostgresConnection {
     text: string,
     values: readonly (string | null)[],
     keep: (row: readonly (string | null)[]) => boolean,
+    isPipelined = false,
   ): ScheduledRead {
-    if (!this.#lost) return this.#send(text, values, { prepare: this.#prepares(text) }, keep);
+    if (!this.#lost) {
+      return this.#send(text, values, { prepare: this.#prepares(text), isPipelined }, keep);
+    }
     const result = Promise.reject(new DatabaseError("unavailable", connectionLoss()));
     return { result, cancel: () => Promise.resolve() };
   }
@@ -129,7 +131,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#ending = connecting ? this.#stopConnecting() : this.#client.end({ timeout: 0 });
   }
 
-  /** Checks before the next statement if the roles have changed, unless this was just done. */
+  /** Checks the roles again before the next statement, unless they were just checked. */
   checkRoles(roles: RoleWatch): void {
     // With a pooler, no statement is prepared, so no plan can be stale.
     if (this.opening !== null || this.#pooled) return;
@@ -137,7 +139,7 @@ export class PostgresJsConnection implements PostgresConnection {
     if (checked !== null) this.opening = this.#within(checked);
   }
 
-  /** Determines if this process signals after its commits. If so, the triggers need not signal. */
+  /** Sets whether this process signals after its commits. If so, the triggers need not signal. */
   announce(announces: boolean): void {
     if (this.#announces === announces || this.opening !== null) return;
     this.#announces = announces;
@@ -273,9 +275,9 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Returns false if canceling is unsafe. A pooler may pass a cancel request on after it has given
-   * the server connection to another client, and with TLS the library hides when the server has
-   * received the request.
+   * Cancels a query. Drops the connection if the request could cancel a later query. A pooler may
+   * pass the request on after it has given the server connection to another client. With TLS, the
+   * library hides when the server has received the request.
    */
   async #cancel(query: object, result: Promise<unknown>): Promise<void> {
     const outcome = result.then(() => null, (error) => error);
@@ -303,10 +305,10 @@ export class PostgresJsConnection implements PostgresConnection {
 
   async #stopConnecting(): Promise<void> {
     await this.#client.end({ timeout: 0 });
-    // The library may still open a connection that it has scheduled, which must be closed.
+    // The library may still open a scheduled connection, and that connection must be closed too.
     await sleep(10);
-    // The declarations lack `close()`. Unlike a second `end()`, `close()` closes the connection
-    // again. The promise of close() may never resolve if the first end() has rejected a statement.
+    // The declarations lack `close()`. Unlike a second `end()`, it also closes such a connection.
+    // The promise of `close()` may never resolve if `end()` has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
   }
 }

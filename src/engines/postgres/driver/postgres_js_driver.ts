@@ -67,7 +67,7 @@ async function open(
     signals: isPoolerUrl(url) || options.readOnly === true
       ? null
       : createPostgresSignals(connectionOptions),
-    // With a pooler, each statement with values costs two round trips, one to describe it.
+    // With a pooler, a statement with values costs two round trips: to describe and to run it.
     pipelines: !isPoolerUrl(url),
     renewConnections,
     close: () => Promise.resolve(),

@@ -2,7 +2,7 @@ import { type Described, group } from "../../../options/option.ts";
 import { callback, timerMs, whole } from "../../../options/option_kinds.ts";
 import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
-import { driverOptions } from "../../../db/driver_options.ts";
+import { driverOptionDescriptions } from "../../../db/driver_options.ts";
 
 /** Options of a connection to a Postgres server by postgres.js. */
 export interface PostgresOptions {
@@ -35,7 +35,7 @@ export interface PostgresOptions {
 /** The checks and defaults of the options of a Postgres driver. */
 export const postgresOptionRules = group(
   {
-    ...driverOptions,
+    ...driverOptionDescriptions,
     maxConnections: whole({ from: 1 }).default(10),
     // The default depends on the number of connections.
     maxReadConnections: whole({ from: 1 }),

@@ -1,4 +1,3 @@
-import type { Clock } from "../../../runtime/runtime.ts";
 import type { Deadline } from "../../../runtime/deadline.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError, type DatabaseErrorKind } from "../../../db/database_error.ts";
@@ -7,21 +6,19 @@ import type { ReadLimiter } from "../../../db/read_limiter.ts";
 import { bytesOfRow } from "../../../db/row_bytes.ts";
 import type { TransactionGuard } from "../../../db/transact.ts";
 import { watchRead } from "../../../db/watch_read.ts";
-import type { Pool } from "./connection_pool.ts";
-import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
+import type { PostgresConnection } from "./postgres_connection.ts";
+import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
 import { openConnection, toPostgresText, toQueryResult, translated } from "./run_statement.ts";
 
 /** The objects that the reads of all requests in a Postgres driver share. */
-export interface PostgresReadParts {
+export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly guard: TransactionGuard;
-  readonly pool: Pool<PostgresSession>;
-  /** Limits which reads may use a session of the pool at the same time. */
+  /** Limits how many reads use a session of the pool at the same time. */
   readonly turns: ReadLimiter;
-  /** Returns a new deadline for obtaining a session and its connection. */
-  readonly limit: () => Deadline;
-  readonly clock: Clock;
-  /** True if clients see the messages of RAISE. */
-  readonly raisedMessages: boolean;
+  /** Runs quick reads of several requests on one connection, or null if connections do not. */
+  readonly shared: SharedReads | null;
+  /** Limits how many quick reads run at the same time. */
+  readonly sharedTurns: ReadLimiter;
 }
 
 interface Waiting {
@@ -34,18 +31,43 @@ interface Waiting {
  * it, and then for a session of the pool. A read beyond its limits is canceled on the server.
  */
 export class PostgresReads implements Connection {
-  readonly #parts: PostgresReadParts;
+  readonly #parts: PostgresReadDependencies;
   readonly #limits: ReadLimits;
   #bytes = 0;
 
-  constructor(parts: PostgresReadParts, limits: ReadLimits) {
+  constructor(parts: PostgresReadDependencies, limits: ReadLimits) {
     this.#parts = parts;
     this.#limits = limits;
   }
 
   async query(statement: Statement): Promise<QueryResult> {
-    const { guard, turns, clock } = this.#parts;
-    guard.check();
+    this.#parts.guard.check();
+    return await this.#shared(statement) ?? await this.#alone(statement);
+  }
+
+  /** Returns null if the statement is not known to be quick or did not end in time. */
+  async #shared(statement: Statement): Promise<QueryResult | null> {
+    const { shared, sharedTurns } = this.#parts;
+    if (shared === null || !shared.isQuick(statement)) return null;
+    const { maxBytes } = this.#limits;
+    let bytes = 0;
+    const turn = await sharedTurns.enter(this.#limits);
+    try {
+      const result = await shared.read(statement, (row) => {
+        bytes += bytesOfRow(row);
+        return this.#bytes + bytes <= maxBytes;
+      });
+      if (result === null) return null;
+      this.#bytes += bytes;
+      if (this.#bytes > maxBytes) throw tooLarge();
+      return result;
+    } finally {
+      sharedTurns.leave(turn);
+    }
+  }
+
+  async #alone(statement: Statement): Promise<QueryResult> {
+    const { turns, clock } = this.#parts;
     const limit = this.#parts.limit();
     const beganAt = clock.elapsedMs();
     const turn = await turns.enter(this.#limits);
@@ -79,26 +101,30 @@ export class PostgresReads implements Connection {
   ): Promise<QueryResult> {
     let stopped: DatabaseError | null = null;
     let cancelled: Promise<void> | null = null;
-    const stop = (kind: DatabaseErrorKind, reason: string): void => {
-      stopped ??= new DatabaseError(kind, new Error(`The read was ended: ${reason}`));
+    const stop = (reason: DatabaseError): void => {
+      stopped ??= reason;
       cancelled ??= read.cancel();
     };
+    const { shared, clock } = this.#parts;
     const { maxBytes, timeoutMs } = this.#limits;
+    const beganAt = clock.elapsedMs();
     const read = connection.read(statement.text, statement.values.map(toPostgresText), (row) => {
       this.#bytes += bytesOfRow(row);
       if (this.#bytes <= maxBytes) return true;
-      stop("too-large", "its rows have too many bytes");
+      stop(tooLarge());
       return false;
     });
-    const endWatch = watchRead(this.#limits, timeoutMs - waitedMs, this.#parts.clock, (why) => {
-      if (why === "left") stop("too-slow", "its client has left");
+    const endWatch = watchRead(this.#limits, timeoutMs - waitedMs, clock, (why) => {
+      if (why === "left") stop(ended("too-slow", "its client has left"));
       // More than half of the read's time was spent waiting, so the read itself may be fast.
-      else if (waitedMs > timeoutMs / 2) stop("overloaded", "most of its time it has waited");
-      else stop("too-slow", "it took too long");
+      else if (waitedMs > timeoutMs / 2) {
+        stop(ended("overloaded", "most of its time it has waited"));
+      } else stop(ended("too-slow", "it took too long"));
     });
     try {
       const result = await read.result;
       if (stopped !== null) throw stopped;
+      shared?.measured(statement, clock.elapsedMs() - beganAt);
       return toQueryResult(result, statement);
     } catch (error) {
       throw stopped ?? error;
@@ -108,4 +134,12 @@ export class PostgresReads implements Connection {
       await cancelled;
     }
   }
+}
+
+function tooLarge(): DatabaseError {
+  return ended("too-large", "its rows have too many bytes");
+}
+
+function ended(kind: DatabaseErrorKind, reason: string): DatabaseError {
+  return new DatabaseError(kind, new Error(`The read was ended: ${reason}`));
 }

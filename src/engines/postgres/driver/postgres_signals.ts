@@ -7,16 +7,13 @@ import {
 
 const listenAgainMs = 1_000;
 
-/**
- * Creates the signals between the processes that use a Postgres database, by LISTEN and NOTIFY.
- * Each listener has a separate connection.
- */
+/** Creates LISTEN and NOTIFY signals between processes. Each listener has a separate connection. */
 export function createPostgresSignals(options: PostgresJsConnectionOptions): Signals {
   return {
     listen(onSignal) {
       let isClosed = false;
       let connection: PostgresJsConnection | null = null;
-      /** The id of the server process that sends this process's signals. Empty without one. */
+      /** The id of the server process that sends this process's signals. Empty if it is unknown. */
       let ownBackend = "";
       let cancel = () => {};
       let attempt = open();

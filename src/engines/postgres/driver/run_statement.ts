@@ -43,7 +43,7 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates the error of a statement. The cause may be a bound value. */
+/** Translates a library's error to a DatabaseError. A rejected bound value is `invalid-value`. */
 export function translated(
   error: unknown,
   { values }: Statement,

@@ -110,10 +110,7 @@ interface OpenTransaction {
   readonly done: Promise<void>;
 }
 
-/**
- * Returns false if a statement of the transaction has failed. Committing such a transaction would
- * roll back without an error.
- */
+/** Returns false if a statement has failed. COMMIT would then roll back without an error. */
 async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   try {
     await transaction.query("SELECT 1", [], {});
@@ -136,7 +133,7 @@ function textOptions({ parsers, serializers }: PgliteClient): object {
 
 function resultOf({ rows, command = "", rowCount, fields }: PgliteResult): PostgresResult {
   return {
-    // The options make rows arrays of strings.
+    // The cast is safe: with these options, each row is an array of strings.
     rows: rows as (string | null)[][],
     command,
     count: rowCount ?? 0,

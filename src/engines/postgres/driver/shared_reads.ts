@@ -1,23 +1,41 @@
 import { afterPendingIo } from "../../../runtime/event_loop.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { Deadline } from "../../../runtime/deadline.ts";
+import { type BoundedMap, boundedMap } from "../../../runtime/bounded_map.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { QueryResult } from "../../../db/driver.ts";
+import type { Pool } from "./connection_pool.ts";
+import type { PostgresConnection, PostgresSession, ScheduledRead } from "./postgres_connection.ts";
 import { isStalePlan } from "./postgres_errors.ts";
-import type { PostgresReadParts } from "./postgres_reads.ts";
-import { openConnection, run, translated } from "./run_statement.ts";
+import { openConnection, toPostgresText, toQueryResult, translated } from "./run_statement.ts";
 
 /** The dependencies of {@link SharedReads}. */
-export interface SharedReadsParts
-  extends Pick<PostgresReadParts, "pool" | "clock" | "limit" | "raisedMessages"> {
-  /** Runs a statement on a separate connection. */
-  readonly alone: (statement: Statement) => Promise<QueryResult>;
+export interface SharedReadsDependencies {
+  readonly pool: Pool<PostgresSession>;
+  /** Returns a new deadline for obtaining a session and its connection. */
+  readonly limit: () => Deadline;
+  readonly clock: Clock;
+  /** True if clients see the messages of RAISE. */
+  readonly raisedMessages: boolean;
 }
+
+/** Returns false if a row has to be left out, and all previous rows of its read with it. */
+export type KeepRow = (row: readonly (string | null)[]) => boolean;
 
 /** A read that waits for its result. */
 interface WaitingRead {
   readonly statement: Statement;
-  readonly resolve: (result: QueryResult | Promise<QueryResult>) => void;
+  readonly keep: KeepRow;
+  readonly resolve: (result: QueryResult | null) => void;
   readonly reject: (error: unknown) => void;
-  isOver: boolean;
+  /** The read on the connection, or null before it was sent. */
+  sent: ScheduledRead | null;
+  /** Resolves when a cancel request can no longer affect the connection. */
+  canceled: Promise<void> | null;
+  /** True if the server has responded. */
+  isDone: boolean;
+  /** True if the read has to run on a separate connection. */
+  isGivenUp: boolean;
 }
 
 /** The maximum number of connections that run shared reads at the same time. */
@@ -26,33 +44,71 @@ const maxConnections = 2;
 /** The maximum number of reads that are sent together. */
 const maxReads = 32;
 
-/** After this time, a read that still waits runs again on a separate connection. */
+/** The maximum number of running reads. */
+export const maxRunningReads: number = maxConnections * maxReads;
+
+/** The maximum expected duration of the reads that are sent together, in milliseconds. */
+const maxExpectedMs = 50;
+
+/** After this time, reads without a result have to run on separate connections. */
 const maxWaitMs = 100;
 
+/** The expected duration of a statement that took too long, or may take long, in milliseconds. */
+export const slowMs = 1_000;
+
+/** How many statements have a known duration, and the maximum length of their SQL together. */
+const [maxTexts, maxTextLength] = [1_000, 1_000_000];
+
 /**
- * Runs reads of one row by its key. Concurrent reads share a connection and are sent without
+ * Runs reads that are known to be quick. Concurrent reads share a connection and are sent without
  * waiting for each response, which needs fewer messages and fewer switches between processes. Each
- * read has its own result or error. A read that waits too long for another one, for example because
- * a table is locked, runs again on a separate connection.
+ * read has its own result or error.
  */
 export class SharedReads {
-  readonly #parts: SharedReadsParts;
+  readonly #parts: SharedReadsDependencies;
+  readonly #assumedMs: number;
   readonly #waiting: WaitingRead[] = [];
+  /** The expected duration of each statement, by its SQL, in milliseconds. */
+  readonly #durations: BoundedMap<string, number> = boundedMap(maxTexts, {
+    maxBytes: maxTextLength,
+    bytesOf: (text) => text.length,
+  });
   /** The number of connections that run shared reads. */
   #running = 0;
   /** True if the last reads were sent together. More reads may then be arriving. */
   #isBusy = false;
 
-  /** Creates the reader of a driver. */
-  constructor(parts: SharedReadsParts) {
+  /** Creates the reader. `assumedMs` is the expected duration of a statement before it was run. */
+  constructor(parts: SharedReadsDependencies, assumedMs: number) {
     this.#parts = parts;
+    this.#assumedMs = assumedMs;
   }
 
-  query(statement: Statement): Promise<QueryResult> {
+  /** Returns true if the statement is expected to be quick. */
+  isQuick(statement: Statement): boolean {
+    return this.#expectedMs(statement) <= maxExpectedMs;
+  }
+
+  /** Remembers how long a statement took on a connection, in milliseconds. */
+  measured({ text }: Statement, ms: number): void {
+    const known = this.#durations.get(text) ?? ms;
+    this.#durations.set(text, Math.max(ms, (3 * known + ms) / 4));
+  }
+
+  /**
+   * Runs a quick statement. Resolves with null if the statement has to run on a separate
+   * connection. Rows for which `keep` returns false are omitted, with all previous rows.
+   */
+  read(statement: Statement, keep: KeepRow = keepAll): Promise<QueryResult | null> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ statement, resolve, reject, isOver: false });
+      const state = { sent: null, canceled: null, isDone: false, isGivenUp: false };
+      this.#waiting.push({ statement, keep, resolve, reject, ...state });
       this.#start();
     });
+  }
+
+  #expectedMs({ text }: Statement): number {
+    return this.#durations.get(text) ?? this.#assumedMs;
   }
 
   #start(): void {
@@ -63,7 +119,7 @@ export class SharedReads {
 
   async #runWaiting(): Promise<void> {
     if (this.#isBusy) await new Promise<void>((resolve) => afterPendingIo(resolve));
-    const reads = this.#waiting.splice(0, maxReads);
+    const reads = this.#take();
     this.#isBusy = reads.length > 1;
     let isCounted = true;
     const end = () => {
@@ -72,54 +128,86 @@ export class SharedReads {
       this.#running--;
       this.#start();
     };
-    const endWatch = this.#parts.clock.after(maxWaitMs, () => {
-      // The first read without a result is running. The other reads wait for it.
-      for (const read of reads.filter(({ isOver }) => !isOver).slice(1)) this.#runAlone(read);
-      end();
-    });
+    const endWatch = this.#watch(reads, end);
     await this.#runTogether(reads);
     endWatch();
     end();
   }
 
+  /** Removes the next reads from the queue. */
+  #take(): readonly WaitingRead[] {
+    let count = 0;
+    for (let ms = 0; count < Math.min(this.#waiting.length, maxReads); count++) {
+      ms += this.#expectedMs(this.#waiting[count]!.statement);
+      if (ms > maxExpectedMs && count > 0) break;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /**
+   * After 100 ms, abandons all reads without a result. The first of these reads is running, and is
+   * canceled. This is repeated while reads of the connection are running. Returns a stop function.
+   */
+  #watch(reads: readonly WaitingRead[], late: () => void): () => void {
+    const { clock } = this.#parts;
+    const giveUp = () => {
+      late();
+      const left = reads.filter(({ isDone }) => !isDone);
+      for (const read of left) {
+        read.isGivenUp = true;
+        read.resolve(null);
+      }
+      this.#cancel(left[0]);
+      stop = clock.after(maxWaitMs, giveUp);
+    };
+    let stop = clock.after(maxWaitMs, giveUp);
+    return () => stop();
+  }
+
+  #cancel(running: WaitingRead | undefined): void {
+    if (running === undefined || running.sent === null) return;
+    this.measured(running.statement, slowMs);
+    running.canceled ??= running.sent.cancel();
+  }
+
   async #runTogether(reads: readonly WaitingRead[]): Promise<void> {
-    if (reads.length === 0) return;
-    const { pool, limit } = this.#parts;
+    const { pool, limit, clock, raisedMessages } = this.#parts;
     const deadline = limit();
     try {
-      const session = await pool.acquire("read by key");
+      const session = await pool.acquire("shared read");
       try {
         const connection = await openConnection(session, deadline);
-        // Some reads may have run elsewhere while no connection was free.
-        const open = reads.filter(({ isOver }) => !isOver);
-        await Promise.all(open.map(async (read) => {
-          try {
-            const result = await run(connection, read.statement, true);
-            read.isOver = true;
-            read.resolve(result);
-          } catch (error) {
-            if (connection.lost || isStalePlan(error)) this.#runAlone(read);
-            else this.#fail(read, error);
-          }
-        }));
+        // No connection was free until now, and some reads may have been given up.
+        const open = reads.filter(({ isGivenUp }) => !isGivenUp);
+        const beganAt = clock.elapsedMs();
+        await Promise.all(open.map((read) => this.#run(connection, read)));
+        const [first] = open;
+        if (first === undefined || open.some(({ isGivenUp }) => isGivenUp)) return;
+        this.measured(first.statement, (clock.elapsedMs() - beganAt) / open.length);
       } finally {
         pool.release(session);
       }
     } catch (error) {
-      for (const read of reads) this.#fail(read, error);
+      for (const read of reads) {
+        read.reject(translated(error, read.statement, "read", raisedMessages));
+      }
     }
   }
 
-  #fail(read: WaitingRead, error: unknown): void {
-    if (read.isOver) return;
-    read.isOver = true;
-    read.reject(translated(error, read.statement, "read", this.#parts.raisedMessages));
+  async #run(connection: PostgresConnection, read: WaitingRead): Promise<void> {
+    const { statement, keep } = read;
+    read.sent = connection.read(statement.text, statement.values.map(toPostgresText), keep, true);
+    try {
+      read.resolve(toQueryResult(await read.sent.result, statement));
+    } catch (error) {
+      if (connection.lost || isStalePlan(error)) read.resolve(null);
+      else read.reject(translated(error, statement, "read", this.#parts.raisedMessages));
+    }
+    read.isDone = true;
+    await read.canceled;
   }
+}
 
-  /** Runs a read again that has no result yet. */
-  #runAlone(read: WaitingRead): void {
-    if (read.isOver) return;
-    read.isOver = true;
-    read.resolve(this.#parts.alone(read.statement));
-  }
+function keepAll(): boolean {
+  return true;
 }

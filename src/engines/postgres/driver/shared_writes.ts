@@ -2,12 +2,12 @@ import { afterPendingIo } from "../../../runtime/event_loop.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
-import type { PostgresReadParts } from "./postgres_reads.ts";
+import type { PostgresReadDependencies } from "./postgres_reads.ts";
 import { openConnection, run, translated } from "./run_statement.ts";
 
 /** The dependencies of {@link SharedWrites}. */
-export interface SharedWritesParts
-  extends Pick<PostgresReadParts, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
+export interface SharedWritesDependencies
+  extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
   /** Runs a statement outside of every shared transaction. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
   /** Called after the commit of a shared transaction, or after a commit with unknown outcome. */
@@ -21,7 +21,6 @@ interface WaitingWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** The maximum number of writes in one shared transaction. */
 const maxWrites = 64;
 
 /** The maximum length of the strings that one shared transaction binds, in characters. */
@@ -31,8 +30,8 @@ const maxLength = 256 * 1024;
 const maxSeparate = 2;
 
 /**
- * The time limits in a shared transaction: for the wait for a lock, and for a statement. A longer
- * statement would delay the other writes, so it fails, and each write runs alone.
+ * Sets the time limits of a shared transaction: one for waiting for a lock, one for a statement. A
+ * longer statement would delay the other writes, so it fails, and each write runs alone.
  */
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
@@ -43,7 +42,7 @@ const limits =
  */
 const checks = "SET CONSTRAINTS ALL IMMEDIATE";
 
-/** Beyond this time, waiting writes no longer wait for the running ones. */
+/** The time after which writes stop waiting for a running transaction, in milliseconds. */
 const maxWaitMs = 300;
 
 /** The number of writes that run alone after a failed or slow transaction: at first, and at most. */
@@ -59,9 +58,9 @@ const [firstAlone, maxAlone] = [8, 512];
  * transaction is unknown, and no write is repeated.
  */
 export class SharedWrites implements Connection {
-  readonly #parts: SharedWritesParts;
+  readonly #parts: SharedWritesDependencies;
   #waiting: WaitingWrite[] = [];
-  /** The number of loops that take writes from the waiting ones. */
+  /** The number of loops that run waiting writes. */
   #running = 0;
   /** True while a shared transaction is running. All further writes then wait for the next one. */
   #isSharing = false;
@@ -69,11 +68,11 @@ export class SharedWrites implements Connection {
   #late = 0;
   /** True if the last transaction had more than one write. More writes may then be arriving. */
   #isBusy = false;
-  /** The number of next writes that run alone, and this number after the next failure. */
+  /** The number of the next writes that run alone. */
   #alone = 0;
   #aloneAfterFailure = firstAlone;
 
-  constructor(parts: SharedWritesParts) {
+  constructor(parts: SharedWritesDependencies) {
     this.#parts = parts;
   }
 
@@ -106,7 +105,7 @@ export class SharedWrites implements Connection {
   async #runWaiting(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isSharing) {
       if (this.#isBusy) await this.#gather();
-      // The other loop may have begun a shared transaction in the meantime.
+      // Another loop may have begun a shared transaction in the meantime.
       if (this.#isSharing) break;
       const writes = this.#take();
       this.#isBusy = writes.length > 1;
@@ -237,7 +236,6 @@ export class SharedWrites implements Connection {
   }
 }
 
-/** The outcome of one promise, as `Promise.allSettled` returns it. */
 type Outcome<Value> =
   | { readonly status: "fulfilled"; readonly value: Value }
   | { readonly status: "rejected"; readonly reason: unknown };
@@ -254,5 +252,4 @@ function isCommitted(commit: Outcome<PostgresResult>): boolean {
   return commit.status === "fulfilled" && commit.value.command === "COMMIT";
 }
 
-/** Matches the statements that may share a transaction. */
 const writesRows = /^(?:INSERT|UPDATE|DELETE)\b/;

@@ -1,7 +1,4 @@
-/**
- * The type of postgres.js that sends and receives values as text. The library's conversions lose
- * digits and alter invalid values.
- */
+/** The type of postgres.js for values as text, because the library's conversions lose digits. */
 export const textValues = {
   to: 25,
   // The numbers of the converted types: text, numbers, json, bool, times, bytea.

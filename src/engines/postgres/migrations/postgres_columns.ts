@@ -9,8 +9,7 @@ import { alter, step, type TableMigration } from "../../../db/migrations/plan/ta
 
 /**
  * Returns the steps that change the columns of a table of Postgres. The order is: drops (generated
- * columns first), new columns, changes, and at last generated columns, whose sources then have
- * their types.
+ * columns first), new columns, changes, and generated columns after their sources.
  */
 export function columnMigrationSteps(table: TableMigration): readonly MigrationStep[] {
   const missing = table.of("missing-column").map(({ declared }) => declared);
@@ -128,7 +127,7 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
     if (counting?.declared === false) {
       steps.push(set("DROP IDENTITY IF EXISTS", "counts up no more"));
     }
-    // Postgres does not convert the default with the column.
+    // Postgres does not convert the default together with the column.
     if (has.default !== null || counting?.declared === false) {
       steps.push(set("DROP DEFAULT", "before its type changes"));
     }

@@ -60,7 +60,7 @@ function withExpressions({ shape }: DeclaredTable, written: TableShape): TableSh
       const members = found.members === null ? null : { values: found.members.values, check: null };
       return { ...column, default: found.default, generated: found.generated, members };
     }),
-    // The server derives missing names from the temporary table, so null replaces them.
+    // The server names unnamed checks after the temporary table, so these names become null.
     checks: written.checks.map(({ name, sql }) => ({
       name: namedChecks.has(name) ? name : null,
       sql,

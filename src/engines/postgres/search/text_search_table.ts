@@ -21,7 +21,7 @@ import { compileTextQuery } from "./text_query.ts";
 
 /**
  * The table of one index in Postgres: the key of a row, and its words as a `tsvector` with a GIN
- * index. The table does not store the strings, because responses contain those of the rows.
+ * index. The table does not store the strings, because responses take their strings from the rows.
  */
 export class TextSearchTable implements DocumentTable {
   readonly needsSavepoint = true;
@@ -99,8 +99,8 @@ export class TextSearchTable implements DocumentTable {
   }
 
   /**
-   * Returns the documents within a set of rows. OFFSET 0 keeps the planner from evaluating the
-   * search condition first, whose statistics cover all rows.
+   * Returns the documents within a set of rows. Without OFFSET 0, the planner might evaluate the
+   * search condition for all documents first.
    */
   #documentsOf(within: Fragment): Fragment {
     const isKey = this.#keys.map((key, position) =>

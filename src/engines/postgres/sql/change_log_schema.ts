@@ -10,12 +10,12 @@ export interface PostgresLogStatements {
   readonly tables: readonly string[];
   /** The statement that creates the epoch's table, which an older version of the log lacks. */
   readonly epochTable: string;
-  /** The name of the function that all triggers call. It depends on the function's definition. */
+  /** The name of the function that all triggers call. It changes with the function's definition. */
   readonly functionName: string;
   readonly functions: readonly string[];
 }
 
-/** The name of the change log's triggers on Postgres. They run first, in alphabetical order. */
+/** The name of the log's triggers on Postgres. In alphabetical order, these triggers run first. */
 export const postgresTriggerName = "!service_changes";
 /** The name of the change log's triggers for TRUNCATE on Postgres. */
 export const postgresTruncateTriggerName = "!service_changes_truncate";
@@ -100,7 +100,7 @@ export function logTableNameSql(name: string): string {
 /**
  * SQL that is true if JSON loses a part of a type's values. `t` is the type's row in `pg_type`.
  * Examples are the bounds of an array, the difference between NULL and JSON null in an array or a
- * composite, and whatever an extension's cast to JSON omits. Images then contain the values' text.
+ * composite, and whatever an extension's cast to JSON omits. Images then contain text.
  */
 export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c

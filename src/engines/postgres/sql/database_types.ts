@@ -2,9 +2,9 @@ import type { ColumnInfo, DatabaseType } from "../../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * Returns the operand of a column with a Postgres type without a column kind: a cast
- * to the type if it can be ordered, else a cast to text. Except for a domain, the cast has no
- * effect, so indexes still apply.
+ * Returns the operand of a column whose Postgres type has no column kind: a cast to the type if it
+ * can be ordered, else a cast to text. Except for a domain, the cast has no effect, so indexes
+ * still apply.
  */
 export function comparedByType(
   { ordered, sqlName }: DatabaseType,

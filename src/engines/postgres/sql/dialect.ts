@@ -138,8 +138,8 @@ function check(value: unknown, column: ColumnInfo): void {
 }
 
 /**
- * Returns which comparisons have the same result in memory. For a float4 column no comparison has,
- * because the database rounds the compared value to the few digits of the type.
+ * Returns the comparisons that have the same result in memory as in the database. A float4 column
+ * has none, because the database rounds the compared value to the few digits of the type.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
@@ -191,8 +191,8 @@ function listed(
 }
 
 /**
- * The inner order finds the first rows, by an index if there is one. The rank preserves their
- * order. The limit for all rows is in the inner query, so that it ends the work early.
+ * The inner ORDER BY finds the first rows, by an index if there is one. The rank preserves their
+ * order. The limit for all rows is in the inner query, so that the database stops early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal, rank }, keys, table, where, order, limit, maxRows } = rows;

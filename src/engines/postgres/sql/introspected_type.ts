@@ -1,9 +1,6 @@
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 
-/**
- * Returns the name of an introspected column's type without numbers: `timestamp(3) without time
- * zone` without the `(3)`.
- */
+/** Returns the type name of an introspected column without numbers such as `(3)`. */
 export function introspectedTypeName(column: ColumnInfo): string {
   return column.existingType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
 }

@@ -39,10 +39,7 @@ export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
   boundNumber: (plain) => sql`${plain}::numeric`,
 };
 
-/**
- * Returns true if the text of a document, as a `json` column may store it, has an escaped character
- * that no Postgres string can have.
- */
+/** Returns true if a `json` document has an escaped character that no Postgres string can have. */
 export function isUnreadableDocument(document: string): boolean {
   return document.includes("\\u") && unreadableText.test(document);
 }

@@ -12,7 +12,7 @@ export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bou
         const sign = rawSql(quantifier === "all" ? "@>" : "&&");
         return sql`${operand(column)} ${sign} ${bound(items, column)}`;
       }
-      // The cast is safe: for values in documents, operators pass such items.
+      // The cast is safe: for a column of documents, the operators pass document items.
       const wanted = items as readonly DocumentItem[];
       const { type, document } = postgresJsonPaths.whole(column);
       const groups = quantifier === "all" ? [wanted] : wanted.map((item) => [item]);

@@ -1,4 +1,4 @@
-import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
@@ -28,11 +28,11 @@ export function postgresMetrics(
     average(column, digits) {
       const sum = sql`sum(${summand(column)})`;
       const count = sql`count(${identifier(column.dbName)})`;
-      const { arithmetic } = kindFacts[column.kind];
+      const { arithmetic } = kindProperties[column.kind];
       if (arithmetic === "double") return sql`avg(${summand(column)})`;
       if (arithmetic !== "decimal") return sql`${sum}::float8 / ${count}`;
-      // A quotient has only a few more digits than its operands. Therefore the sum gets so many
-      // digits that rounding twice equals rounding once.
+      // The sum is first rounded to so many digits that rounding twice equals rounding once. A
+      // quotient has only a few more digits than its operands.
       const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];
       return sql`round(round(${sum}, ${spare}) / ${count}, ${wanted})`;
     },

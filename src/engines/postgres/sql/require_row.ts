@@ -13,7 +13,7 @@ export function requireRow(condition: Fragment): Fragment {
 
 const failure = rawSql(`CAST('${outsideScope} ' || random() AS integer)`);
 
-/** Returns true for the error of {@link requireRow}. The error quotes the string. */
+/** Returns true for the error of {@link requireRow}. The error quotes the string of the cast. */
 export function isOutsideScope(code: string, { message }: Error): boolean {
   return code === "22P02" && message.includes(outsideScope);
 }

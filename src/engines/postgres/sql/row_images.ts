@@ -12,7 +12,7 @@ export const postgresImages: ImageDialect = {
   from,
 };
 
-/** Returns the FROM item. The input function of a column's type parses each value. */
+/** Returns the row images as a FROM item. The input functions of the types parse the values. */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => JSON.stringify(dbName));
   const images = rows.map((row) => {

@@ -74,7 +74,7 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
   bigint: (text) => /^-?\d{1,19}$/.test(text) ? text : undefined,
   real: (text) => {
     const number = Number(text);
-    return Number.isFinite(number) ? number + 0 : undefined; // −0 becomes 0.
+    return Number.isFinite(number) ? number + 0 : undefined; // Adding zero converts −0 to 0.
   },
   decimal: (text, column) => {
     const plain = plainDecimal(text);

@@ -28,10 +28,7 @@ function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/**
- * Reads an array as Postgres writes it. Returns null if its lower bound is not 1, which a list
- * cannot express: `[0:1]={a,b}`.
- */
+/** Reads an array as Postgres writes it. Returns null for a lower bound other than 1. */
 export function readArray(text: string, delimiter: string): readonly ArrayItem[] | null {
   if (!text.startsWith("{")) return null;
   let at = 0;

@@ -19,14 +19,11 @@ type Structure = Exclude<ValueShape, { readonly kind: "text" | "any" }>;
 /** Encodes and decodes a member of a structure like a value of a separate column. */
 export interface MemberCodec {
   encode(value: unknown, column: ColumnInfo): SqlValue;
-  /** Returns undefined for the JSON null, because it would be read as NULL. */
+  /** Returns undefined for the JSON null, because the service would return it as NULL. */
   decode(text: string, column: ColumnInfo): unknown;
 }
 
-/**
- * Encodes a list, record or map for Postgres. A string stays unchanged, because it was read from a
- * row of the table.
- */
+/** Encodes a list, record or map for Postgres. A string is unchanged: it comes from a row. */
 export function encodeStructure(value: unknown, shape: Structure, codec: MemberCodec): string {
   if (typeof value === "string") return value;
   switch (shape.kind) {
@@ -121,7 +118,7 @@ export function structureFromImage(
     const value = member === undefined ? null : cell(member, column);
     return value === null ? null : String(value);
   };
-  // A value whose type has no JSON form is a string with the value's text.
+  // If the type of a value has no JSON form, the JSON string contains the value's text.
   if (raw.startsWith('"')) return JSON.parse(raw);
   switch (shape.kind) {
     case "list": {

@@ -4,7 +4,7 @@ import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 /** The SQL syntax of Postgres. */
 export const postgresSyntax: SqlSyntax = {
   tokens: standardSqlTokens,
-  // The catalog of Postgres writes casts, and parentheses around comparisons.
+  // The catalog of Postgres adds casts, and parentheses around comparisons.
   bareWords: (words) => withBareComparisons(withoutCasts(words)),
   scriptTokens:
     /\s+|--[^\n]*|\/\*|[eE]'(?:[^'\\]|''|\\[^])*'?|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|\$(?:[\p{L}_][\p{L}\d_]*)?\$|[\p{L}\d_][\p{L}\d_$]*|[^]/uy,

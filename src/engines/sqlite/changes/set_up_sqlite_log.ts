@@ -100,10 +100,7 @@ interface Installed {
   readonly isFresh: boolean;
 }
 
-/**
- * Installs the triggers of a table. A trigger's name depends on its text, so that outdated triggers
- * are found and replaced.
- */
+/** Installs the triggers of a table. Outdated triggers have other names and are replaced. */
 async function installTriggers(
   table: TableInfo,
   { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,
@@ -121,8 +118,8 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Triggers store rows that a write may replace. The rows that earlier triggers stored may be
-  // outdated, because rows may have changed without triggers.
+  // Triggers store rows that a write may replace. Rows that earlier triggers stored are deleted,
+  // because they may have changed while there were no triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],

@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Random } from "../../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
-import type { Change, ChangeLog, Step } from "../../../db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
 import {
   covers,
   includes,
@@ -54,25 +54,25 @@ const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = 
 const last = (column: string) =>
   `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
 
-/** The select list for the epoch, and for the number and random mark of the last change. */
+/** The select list for the epoch of the log, and for the number and mark of the last change. */
 const logEnd = `${meta("epoch")} AS epoch,
   coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
   coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
 
-/** The select list for the last purged number, and for the mark of the change with number `?`. */
+/** The select list for the number of the last purged change, and for the mark of change `?`. */
 const heldAt = `${meta("floor")} AS floor,
   coalesce((SELECT mark FROM "_service_changes" WHERE seq = ?),
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
     END) AS held`;
 
-/** The number of changes in the next step of the log: at least one, limited by their bytes. */
+/** SQL for the number of changes in the next step of the log: at least one, limited by bytes. */
 const countOfStep = `(SELECT count(*) FROM (
   SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
     SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
-/** The columns that describe the log, then those of a change, which are NULL without a change. */
+/** The columns of the log, and then the columns of a change, which are NULL without a change. */
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",
@@ -92,7 +92,7 @@ type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
 
 type LogRow = ReturnType<typeof columns.decode>;
 
-/** A single statement, so that no purge can run between reading the floor and reading the rows. */
+/** One statement, so that no purge runs between reading the last purged number and the rows. */
 const nextChanges = `SELECT ${columns.selectList}
   FROM (SELECT ${logEnd}, ${heldAt}) AS e LEFT JOIN (
     SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}
@@ -127,7 +127,7 @@ class SqliteChangeLog implements ChangeLog {
     return this.#position(rows[0] ?? []);
   }
 
-  async next(from: Position | Step): Promise<Step | null> {
+  async next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null> {
     const position = "changes" in from ? from.to : from;
     if (position?.kind !== "sequence") return null;
     const { seq } = position;
@@ -199,10 +199,8 @@ class SqliteChangeLog implements ChangeLog {
     return this.#options.hints.close();
   }
 
-  /** Deletes some changes. Returns true if there may be more. */
-  #purgeSome(
-    [keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[],
-  ): Promise<boolean> {
+  /** Deletes some old changes. Returns true if there may be more to delete. */
+  #purgeSome([keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[]): Promise<boolean> {
     return this.#options.driver.transaction(async (connection) => {
       const { rows } = await connection.query({
         text: `SELECT max(seq), mark FROM (
@@ -232,9 +230,9 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /**
-   * Returns true if the change at a position is the one that the log contains. A restored file
-   * repeats its epoch and its numbers, but not its random marks. Then another epoch begins, because
-   * a client may have received later changes than its position.
+   * Returns true if the log contains the change at a position. In a restored file, the epoch and
+   * the numbers can be the same, but the random mark differs. Then the log gets a new epoch,
+   * because clients may have received changes that the file lacks.
    */
   async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
     if (epoch !== at.epoch || seq < Number(at.floor)) return false;

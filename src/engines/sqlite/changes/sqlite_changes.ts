@@ -1,4 +1,4 @@
-import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import { catching } from "../../../runtime/maybe_promise.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
@@ -51,11 +51,8 @@ export const sqliteChangesEngine: ChangesEngine = {
 };
 
 /** Polls how often other connections have committed, which takes almost no time. */
-function sqlitePolling(
-  driver: Driver,
-  { notify, findUntracked }: PollingListener,
-): PollingMethod {
-  /** The last known value. It is null after a failed poll, which also counts as a change. */
+function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListener): PollingMethod {
+  /** The last known count of commits. Null after a failed poll, which also counts as a change. */
   let known: unknown;
 
   async function poll(): Promise<boolean> {
@@ -76,7 +73,7 @@ function sqlitePolling(
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns a condition that may match too much: LIKE ignores case, and JSON may escape more. */
+/** Returns a condition for images that may contain the value. It can match other images too. */
 function mayHave(
   column: ColumnInfo,
   value: string,
@@ -84,7 +81,7 @@ function mayHave(
   place: (value: SqlValue) => string,
 ): string {
   if (!/^[ !#-[\]-~]{0,1000}$/.test(value)) return "true";
-  const isText = kindFacts[column.kind].json === "string";
+  const isText = kindProperties[column.kind].json === "string";
   const member = `"${column.dbName}":${isText ? `"${value}"` : value}`.replace(/[%_~]/g, "~$&");
   const ends = [",", "}"].map((end) => `${image} LIKE ${place(`%${member}${end}%`)} ESCAPE '~'`);
   return `(${ends.join(" OR ")})`;

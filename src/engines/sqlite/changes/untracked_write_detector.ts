@@ -10,7 +10,7 @@ import type { Connection, Driver } from "../../../db/driver.ts";
  * of that process.
  *
  * Writes while no process was running cannot be detected, because a file with a write-ahead log
- * counts its changes only if its first page changes. Therefore a `touch` is also recorded at the
+ * counts its changes only if its first page changes. Therefore a process records a `touch` at its
  * start.
  */
 export async function untrackedWriteDetector(

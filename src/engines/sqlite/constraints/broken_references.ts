@@ -4,10 +4,7 @@ import { identifier, join, sql, tableName, toStatement } from "../../../sql/frag
 import type { Driver } from "../../../db/driver.ts";
 import type { RowValues } from "../../../db/engine/constraints_engine.ts";
 
-/**
- * Returns the columns of a row's foreign keys whose referenced row does not exist, for an engine
- * that does not name the violated key.
- */
+/** Returns the columns of a row's broken foreign keys, if the engine names no violated key. */
 export async function columnsOfBrokenReferences(
   values: RowValues,
   table: TableInfo,

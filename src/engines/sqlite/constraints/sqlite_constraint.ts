@@ -19,7 +19,7 @@ export async function sqliteConstraintColumns(
   }
   const [, index] = /^index '([^]*)'$/.exec(failed) ?? [];
   if (index === undefined) return listedColumns(failed, table);
-  // For an index over expressions, SQLite reports only the name, so the statement is parsed.
+  // SQLite reports only the name of an index over expressions, so its statement is parsed.
   const created = await createStatement("index", index, table, connection);
   return created === "" ? [] : parseCreateIndex(created, table.name, columns).columns;
 }

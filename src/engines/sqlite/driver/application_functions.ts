@@ -3,7 +3,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 import type { SqliteAdditions } from "../../../db/driver_options.ts";
 import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
-/** The functions and extensions that each connection loads. Threads can receive them. */
+/** The functions and extensions that each connection loads, including connections of threads. */
 export interface ConnectionAdditions {
   /** The URL of the module with functions of the application, or null if there is none. */
   readonly functions: string | null;
@@ -25,7 +25,7 @@ type ApplicationFunction =
     readonly aggregate: null;
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
-    /** True if the function may replace a built-in one. Otherwise their names must differ. */
+    /** True if the function may replace a built-in one. Otherwise it must have a new name. */
     readonly replaces: boolean;
   };
 

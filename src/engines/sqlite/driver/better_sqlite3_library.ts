@@ -1,4 +1,4 @@
-// The package has no types: the parts in use are declared below.
+// The package has no types: the members in use are declared below.
 // @ts-expect-error: see above
 import BetterSqlite3 from "better-sqlite3";
 import type { SqlValue } from "../../../sql/fragment.ts";

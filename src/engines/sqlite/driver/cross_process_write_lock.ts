@@ -47,7 +47,7 @@ export class CrossProcessWriteLock {
   #observe: Observer | null = null;
   #notice: string | null = null;
 
-  /** Creates the object. It opens no file until it finds another process, which is rare. */
+  /** Creates the object. The lock files are opened only if another process is found. */
   constructor(options: CrossProcessWriteLockOptions) {
     this.#options = options;
   }
@@ -62,7 +62,7 @@ export class CrossProcessWriteLock {
     await this.#waitAtMost(this.#coming);
   }
 
-  /** Called if another process writes, as SQLite reports. Waits for the lock like {@link take}. */
+  /** Called when SQLite reports that another process writes. Waits like {@link take}. */
   async meetBusy(): Promise<void> {
     if (this.#locks === null && !this.#isOff) this.#open();
     await this.take();
@@ -93,7 +93,7 @@ export class CrossProcessWriteLock {
     this.#locks = null;
   }
 
-  /** Opens the lock files if another process has found this process and created the files. */
+  /** Opens the lock files if they exist: another process has then found this process. */
   #look(): Locks | null {
     const now = this.#options.clock.elapsedMs();
     if (this.#isOff || now < this.#looksAt) return null;

@@ -27,7 +27,7 @@ const maxShortGroupMs = 10;
 export interface GroupCommitOptions {
   /** The connection for the writes of the queue. No other code uses it. */
   readonly writer: SqliteConnection;
-  /** Determines which work runs inside a transaction. */
+  /** Detects that the work of a transaction uses the driver itself, which would deadlock. */
   readonly guard: TransactionGuard;
   /** The time limits of a job in the queue, and of a commit that waits for its lock. */
   readonly busyRetry: BusyRetry;
@@ -83,7 +83,7 @@ export class GroupCommit {
     kind: "transaction" | "restructuring" = "transaction",
   ): Promise<T> {
     const { writer, guard, translated } = this.#options;
-    // The queue has the asynchronous context of another request.
+    // The queue runs jobs in the asynchronous context of another request.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const run = async (): Promise<Acknowledge> => {
@@ -224,7 +224,7 @@ export class GroupCommit {
       requireFile();
       this.#rollBack();
       writer.run(keysOff);
-      // Another process may make the same changes to tables now, which takes long for large tables.
+      // Another process may be changing large tables, which takes long. So this wait has no limit.
       await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => writer.run(begin));
       const report = await job.run();
       await retryWhileBusy(this.#busyRetry, () => writer.run(commit));

@@ -49,7 +49,7 @@ export class JobQueue<T extends QueuedJob> {
     return this.#jobs.shift();
   }
 
-  /** Inserts jobs that must run again before all other jobs. */
+  /** Puts jobs that must run again at the front of the queue. */
   putBack(jobs: readonly T[]): void {
     this.#jobs.unshift(...jobs);
   }
@@ -179,8 +179,8 @@ export class JobGroup {
 }
 
 /**
- * Predicts if a transaction will wait for anything except the database. The next transaction is
- * expected to do what the previous one did.
+ * Predicts whether a transaction will wait for anything except the database. The next transaction
+ * is expected to do what the previous one did.
  */
 export class WaitForecast {
   #expectsWait = false;

@@ -168,7 +168,7 @@ function writes(database: DatabaseSync, text: string): boolean {
   );
 }
 
-/** The opcodes of writing statements without an opcode for a transaction. */
+/** The opcodes of statements that write without the opcode `Transaction`. */
 const writing: ReadonlySet<string> = new Set(["Vacuum", "JournalMode", "Checkpoint"]);
 
 function refuseNul(values: readonly SqlValue[]): void {

@@ -168,7 +168,7 @@ export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLim
 const maxInlineMs = 10;
 /** The minimum time of a read in the main thread, in milliseconds. An indexed read needs less. */
 const minInlineMs = 0.25;
-/** The fraction of the time limit for reading before a sort, which cannot be aborted. */
+/** The fraction of the time limit for reading before a sort. A sort cannot be aborted. */
 const shareBeforeSort = 1 / 4;
 /** The maximum fraction of the thread's time that all long reads together may take. */
 const inlineShare = 0.1;

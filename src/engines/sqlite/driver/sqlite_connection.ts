@@ -33,7 +33,7 @@ export interface SqliteConnection {
   close(): void;
 }
 
-/** The SQL functions that end reads beyond a limit. */
+/** The SQL functions that abort statements that exceed a limit. */
 export interface StatementLimitChecks {
   readonly deadline: StatementDeadline;
   readonly rowBytes: RowBytes;
@@ -273,7 +273,7 @@ export interface BusyRetry {
   readonly waitLimitMs: number;
   /** Returns true if an error means that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
-  /** Called after an attempt that failed because of a lock. The next one waits for the promise. */
+  /** Called after an attempt that failed because of a lock. Its promise delays the next attempt. */
   readonly onBusy?: () => Promise<void>;
 }
 

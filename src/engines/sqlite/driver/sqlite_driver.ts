@@ -15,7 +15,11 @@ import type {
   QueryResult,
   ReadLimits,
 } from "../../../db/driver.ts";
-import { openingPlace, type SqliteOptions, sqliteOptions } from "../../../db/driver_options.ts";
+import {
+  openingPlace,
+  sqliteOptionDescriptions,
+  type SqliteOptions,
+} from "../../../db/driver_options.ts";
 import { type BusyRetry, retryWhileBusy, type SqliteConnection } from "./sqlite_connection.ts";
 import { FilePresence } from "./file_presence.ts";
 import { GroupCommit } from "./group_commit.ts";
@@ -49,7 +53,7 @@ export async function sqliteDriver(
   given: SqliteOptions = {},
   maxThreads: number = maxReaderThreads,
 ): Promise<Driver> {
-  const options = sqliteOptions.read(given, openingPlace);
+  const options = sqliteOptionDescriptions.read(given, openingPlace);
   const { clock = systemClock, waitLimitMs } = options;
   const busyRetry: BusyRetry = {
     clock,
@@ -304,9 +308,7 @@ class SqliteDriver implements Driver {
 
 /** Creates the threads. Threads of a small or temporary file start only when a read needs them. */
 function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
-  return {
-    start: async () => file.temporary ? undefined : await threads.start(),
-  };
+  return { start: async () => file.temporary ? undefined : await threads.start() };
 }
 
 function turnOf(

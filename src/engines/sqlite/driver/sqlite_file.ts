@@ -37,10 +37,10 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
 }
 
 /**
- * Requires a usable SQLite file at `path`. Throws an Error that says what to do if it cannot be
- * opened as a database, because messages of the libraries differ and say less. The function does
- * not open the file itself, because closing the file would release all POSIX locks of this process
- * on it, including those of open connections.
+ * Requires a usable SQLite file at `path`. For any other file, throws an Error that says what to
+ * do, because the libraries' messages differ and say less. The function does not open the file
+ * itself, because closing the file would release all POSIX locks of this process on it, including
+ * those of open connections.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
@@ -54,10 +54,7 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
   }
 }
 
-/**
- * Requires that a client of the program has a file open. Throws an Error for a database in memory,
- * whose `path` is null.
- */
+/** Requires that a client of the program has a file open. Throws for a database in memory. */
 export function requireFileOfClient(path: string | null): string {
   if (path !== null) return path;
   throw new Error(

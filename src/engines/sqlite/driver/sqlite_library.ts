@@ -4,10 +4,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 export interface SqliteLibrary {
   /** The name of the library. Two libraries must never open the same file. */
   readonly name: string;
-  /**
-   * Opens a file, and loads extensions by their absolute paths. If an extension cannot be loaded,
-   * throws an error without a code.
-   */
+  /** Opens a file and loads extensions. Throws an error without a code if an extension fails. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
   /** The URL of the library's module, and its name there. A thread imports the library again. */
   readonly source: { readonly module: string; readonly name: string };
@@ -24,7 +21,7 @@ export interface SqliteHandle {
     name: string,
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
-  /** Defines a non-deterministic function, which SQLite calls for every row. It must not throw. */
+  /** Defines a non-deterministic function that SQLite calls for every row. It must not throw. */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
   /** Defines a function of any number of arguments. Integer arguments and results are bigints. */
   defineFree(
@@ -57,7 +54,7 @@ export interface SqliteStatement {
   /** Runs a statement without rows. Returns the number of changed rows. */
   run(values: readonly SqlValue[]): number;
   /**
-   * Runs a statement with rows. `exact` returns every integer as a bigint. Without `exact`, the
+   * Runs a statement with rows. With `exact`, every integer is a bigint. Without `exact`, the
    * result is null if the library cannot return an integer as a number.
    */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;

@@ -1,4 +1,4 @@
-/** Returns a statement without leading blanks and comments, or an empty string if there is none. */
+/** Returns a statement without leading blanks and comments. May return an empty string. */
 export function withoutLeadingComments(text: string): string {
   return text.slice(blanks.exec(text)?.[0].length ?? 0);
 }

@@ -46,7 +46,7 @@ export function uninstallFromFile(
   }
 }
 
-/** Returns the parts to remove, triggers first. Shadow tables end with their virtual table. */
+/** Returns the parts to remove, triggers first. SQLite drops shadow tables with their table. */
 function partsOf(file: OpenFile): readonly InstalledPart[] {
   const triggers = file.names(
     "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",

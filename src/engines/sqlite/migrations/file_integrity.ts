@@ -34,7 +34,7 @@ export async function readFileIntegrity(connection: Connection): Promise<FileInt
 
 /**
  * Checks the foreign keys, the views and the triggers of rebuilt tables, which SQLite does not
- * check. Throws an Error that names the broken part, and the `file` of SQL that broke it.
+ * check. Throws an Error that names the broken part, and the SQL file `file` that broke the part.
  */
 export async function requireFileIntegrity(
   connection: Connection,

@@ -18,7 +18,7 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
   },
   planning: {
     steps: sqliteMigrationSteps,
-    // SQLite checks foreign keys at the end, so a step can drop a single table.
+    // SQLite checks foreign keys at the end of the transaction, so tables are dropped one by one.
     dropsTogether: false,
     renamesConstraints: false,
     references: {

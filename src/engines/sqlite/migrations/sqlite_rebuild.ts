@@ -276,7 +276,6 @@ function keptIndexes(table: TableMigration): readonly string[] {
   ];
 }
 
-/** Returns the statement of an index or a trigger with the new names. */
 function renamedIn({ pair: { existing, shape, columns } }: TableMigration, sql: string): string {
   const renamed = new Map(columns.renamed);
   if (!isSameName(existing.name, shape.name)) renamed.set(shape.name, existing.name);

@@ -1,4 +1,4 @@
-import { isWhole } from "../../../schema/kinds/kind_facts.ts";
+import { isWhole } from "../../../schema/kinds/kind_properties.ts";
 import type { Connection } from "../../../db/driver.ts";
 import type { Key } from "../../../plan/key.ts";
 import { createYieldTurn } from "../../../runtime/event_loop.ts";

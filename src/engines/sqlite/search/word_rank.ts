@@ -1,7 +1,7 @@
 import { type Fragment, join, rawSql, sql } from "../../../sql/fragment.ts";
 import type { SearchQuery, SearchTerm } from "../../../search/search_query.ts";
 
-/** A column of words, each between two spaces, and the column's weight in the rank. */
+/** The words of a field as a column, each between two spaces, and the weight of the field. */
 export interface RankedField {
   readonly column: Fragment;
   readonly weight: number;

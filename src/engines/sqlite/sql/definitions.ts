@@ -2,7 +2,7 @@ import type { DefinitionDialect } from "../../../sql/definition_dialect.ts";
 
 /** The definitions of tables in SQLite. */
 export const sqliteDefinitions: DefinitionDialect = {
-  // A column with INTEGER PRIMARY KEY numbers new rows without further words.
+  // A column with INTEGER PRIMARY KEY numbers new rows without further keywords.
   identity: [],
   // SQLite computes decimals as doubles: `3 * 0.1` is 0.30000000000000004. Rounding to the digits
   // of a double has the same result as the arithmetic of Postgres.

@@ -1,4 +1,4 @@
-import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import { bytesToBase64 } from "../../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../../schema/kinds/bytes_kind.ts";
 import { looksLikeNumber } from "../../../schema/kinds/any_kind.ts";
@@ -116,7 +116,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Replaces a collation that this process may lack, because all subqueries look it up. */
+/** Replaces a collation that this process may lack. SQLite looks it up in each subquery. */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
@@ -161,7 +161,8 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (isAny(column)) return encodeAny(value, affinityOf(column));
   // In JSON, strings represent the infinities. SQLite sorts strings after all numbers.
   if (
-    kindFacts[column.kind].arithmetic !== null && (value === "Infinity" || value === "-Infinity")
+    kindProperties[column.kind].arithmetic !== null &&
+    (value === "Infinity" || value === "-Infinity")
   ) {
     return Number(value);
   }
@@ -218,7 +219,6 @@ function encodeDecimal(text: string): SqlValue {
   return Number.isFinite(number) ? number : text;
 }
 
-/** Returns the 64-bit integer with these digits, or null for any other string. */
 function int64(text: string): bigint | null {
   const whole = /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
   return whole === null || BigInt.asIntN(64, whole) === whole ? whole : null;
@@ -255,19 +255,10 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
 
 /**
  * Finds the first rows of each key, and then reads them by primary key. Numbering all rows of a key
- * took 400 ms for 270,000 rows. The limit is in the inner query, where it ends the work early.
+ * took 400 ms for 270,000 rows. The limit is in the inner query, so that SQLite stops early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
-  const {
-    names: { list, ordinal },
-    keys,
-    table,
-    columns,
-    where,
-    order,
-    limit,
-    maxRows,
-  } = rows;
+  const { names: { list, ordinal }, keys, table, columns, where, order, limit, maxRows } = rows;
   const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
   const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
   // SQLite itself renames the column if a subquery's column is called `true` or `false`.

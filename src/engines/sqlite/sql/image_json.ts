@@ -44,10 +44,7 @@ export function decodeSqliteCell(raw: string): SqlValue {
   }
 }
 
-/**
- * Parses the JSON image of a SQLite row to raw values by column name. The raw value of a
- * floating-point number begins with `r`.
- */
+/** Parses the JSON image of a SQLite row. The string of a floating-point number begins with `r`. */
 export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   const [document = "", ...lines] = image.split("\n");

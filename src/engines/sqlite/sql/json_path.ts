@@ -8,10 +8,9 @@ import {
 import { toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 
 /**
- * The SQL function for numbers in JSON documents, which every SQLite driver registers on each
- * connection. It converts the text of a number to a {@link toSortableDecimal} string, because SQLite
- * itself would compare doubles. The result is NULL for a number with more than 1,000 digits without
- * an exponent.
+ * The SQL function for numbers in JSON documents, which each connection registers. It converts the
+ * text of a number to a {@link toSortableDecimal} string, because SQLite itself would compare
+ * doubles. The result is NULL for a number with more than 1,000 digits without an exponent.
  */
 export const jsonNumberFunction = {
   name: "service_json_number",

@@ -10,7 +10,7 @@ export const sqliteLists: ListDialect = {
     // A string that is not JSON would end the statement with an error.
     const list =
       sql`CASE WHEN json_valid(${document}) AND json_type(${document}) = 'array' THEN ${document} END`;
-    // The cast is safe: for values in documents, operators pass such items.
+    // The cast is safe: for a column of documents, the operators pass document items.
     const tests = (items as readonly DocumentItem[]).map((item) =>
       sql`EXISTS (SELECT 1 FROM json_each(${list}) AS _item WHERE ${isItem(item, document)})`
     );

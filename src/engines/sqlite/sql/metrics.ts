@@ -1,4 +1,4 @@
-import { isWhole, kindFacts } from "../../../schema/kinds/kind_facts.ts";
+import { isWhole, kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { MetricDialect, QuickMetrics } from "../../../sql/metric_dialect.ts";
@@ -53,7 +53,7 @@ export const sqliteMetrics: MetricDialect = {
   average(column, digits) {
     const name = identifier(column.dbName);
     if (isDouble(column)) return sql`avg(CAST(${name} AS REAL))`;
-    return kindFacts[column.kind].arithmetic === "decimal"
+    return kindProperties[column.kind].arithmetic === "decimal"
       ? sql`service_average(${exactSum(column)}, count(${name}), ${rawSql(String(digits))})`
       : sql`service_mean(${exactSum(column)}, count(${name}))`;
   },
@@ -69,7 +69,7 @@ export const sqliteMetrics: MetricDialect = {
 
 /** Returns true for doubles and for columns of any type, whose values are added as doubles. */
 function isDouble({ kind }: ColumnInfo): boolean {
-  const { arithmetic } = kindFacts[kind];
+  const { arithmetic } = kindProperties[kind];
   return arithmetic === "double" || arithmetic === null;
 }
 
@@ -78,7 +78,7 @@ export const metricFunctions: readonly (readonly [
   name: string,
   work: (first: unknown, second: unknown, third: unknown) => string | number | null,
 ])[] = [
-  /** Combines the halves of the sum of integers and the sum of the rest to a sortable sum. */
+  /** Combines the sums of the integers' halves and of all other values to a sortable sum. */
   ["service_total", (high, low, rest) => {
     if (high === null && rest === null) return null;
     const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
@@ -149,7 +149,7 @@ export const exactSumAggregate = {
   },
 };
 
-/** Appended to a sum if an invalid value counted as 0. A `!` precedes digits in the order. */
+/** Appended to a sum in which an invalid value counted as 0. The order of sums stays the same. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

@@ -7,7 +7,7 @@ export interface RecordedTable {
   /** The columns, except for those that are never recorded. */
   readonly recorded: readonly RecordedColumn[];
   readonly columns: readonly RecordedColumn[];
-  /** The columns that identify rows without a row id. */
+  /** The columns that identify the rows of a table without row ids. */
   readonly key: readonly RecordedColumn[];
   /** The name of the row id, or null if there is none. */
   readonly rowId: string | null;

@@ -5,7 +5,7 @@ import { type RecordedTable, type RecordedUniqueIndex, rowIdNames } from "./reco
 /**
  * The SQLite table of rows that may be replaced, because they conflict with a row that is being
  * written. REPLACE deletes them without running a delete trigger, unless the connection has
- * recursive triggers on. The column `rival` contains the key of the conflict.
+ * recursive triggers on. The column `rival` contains the conflicting key.
  */
 export const sqliteReplacedRowsTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
@@ -98,10 +98,10 @@ function note(
 }
 
 /**
- * Records a `touch` of the table if a noted row no longer exists before its write has ended. The
- * present write then comes from a trigger, while rows are being replaced. That write may take the
- * key of a replaced row, or its row may be replaced without a note. Therefore the order of changes
- * is unknown.
+ * Records a `touch` of the table if a noted row disappears before the write that noted it has
+ * ended. The present write then comes from a trigger, while rows are being replaced. It may take
+ * the key of a replaced row, or its row may be replaced without a note. So the order of changes is
+ * unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];
@@ -189,7 +189,7 @@ function deleteNote(table: RecordedTable): string {
 /** The maximum number of notes. A row conflicts with at most one row for each unique value. */
 const maxNotes = 64;
 
-/** Returns the updates that write unique values, because other updates cannot replace rows. */
+/** Returns the UPDATE event for columns with unique values. Other updates cannot replace rows. */
 function updatesOfUniques(table: RecordedTable): string {
   const { columns, rowId } = table;
   const deciding = decidingColumns(table);

@@ -14,7 +14,7 @@ import { affinityOf } from "./column_type.ts";
 export const sqliteImages: ImageDialect = {
   // A statement may chain 500 SELECTs.
   maxRows: 100,
-  // In a single statement, a string in a number column would get the affinity of that column.
+  // In one statement with numbers, a string in a number column would get the column's affinity.
   batchKey: (row, columns) =>
     columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
   from,

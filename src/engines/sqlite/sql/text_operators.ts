@@ -8,8 +8,7 @@ import { textTimeCheck } from "./time_check.ts";
 
 /**
  * The SQL function of case folding, `fold` of `fold.ts`, which every SQLite driver registers on
- * each connection. The function is deterministic, and returns NULL for NULL. SQLite itself folds
- * only ASCII.
+ * each connection. It is deterministic and returns NULL for NULL. SQLite itself folds only ASCII.
  */
 export const foldFunctionName = "service_fold";
 

@@ -3,7 +3,8 @@ import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 /**
  * The SQL function of time checks, which every SQLite driver registers on each connection. The
  * function is not deterministic. It returns 1, or {@link overTheLimit} once a statement has run too
- * long. Its argument is the number of bytes that the next condition examines, or NULL for rows.
+ * long. Its argument is the number of bytes that the next condition examines, or NULL to check
+ * immediately.
  */
 export const timeCheckFunctionName = "service_time_check";
 
@@ -30,7 +31,7 @@ export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
     : sql`(random() & 15 OR abs(${name}(nullif(${column}, ${column}))))`;
 }
 
-/** Returns a condition on groups that runs a check for the aggregated rows. */
+/** Returns a condition after GROUP BY that runs a time check for the aggregated rows. */
 export function groupCheck(check: Fragment): Fragment {
   return sql` HAVING count(*) FILTER (WHERE ${check}) >= 0`;
 }

@@ -1,12 +1,12 @@
 import {
   epochSecond,
-  fractionOf,
   instantFromEpoch,
   isCalendarDate,
+  microsecondDigits,
   parseInstant,
 } from "../../../schema/instant.ts";
 import {
-  ownTimestamps,
+  serviceTimestampFormat,
   type TimestampFormat,
   type TimestampText,
 } from "../../../schema/table_info.ts";
@@ -17,13 +17,13 @@ export const defaultTimestampFormat: TimestampText = "date time[.fff]";
 
 /** Encodes a canonical timestamp in the format of a SQLite column's rows. Never rounds. */
 export function encodeTimestamp(instant: string, format: TimestampFormat): SqlValue {
-  const micros = fractionOf(instant);
+  const micros = microsecondDigits(instant);
   switch (format) {
     case "epoch-seconds":
       return epochSecond(instant) + Number(micros) / 1e6;
     case "epoch-milliseconds":
       return epochSecond(instant) * 1000 + Number(micros) / 1000;
-    case ownTimestamps:
+    case serviceTimestampFormat:
       return `${instant.slice(0, 19)}.${micros}Z`;
     default:
       return timestampText(instant, micros, format);
@@ -37,7 +37,7 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
       return fromNumber(value, 1e6);
     case "epoch-milliseconds":
       return fromNumber(value, 1e3);
-    case ownTimestamps:
+    case serviceTimestampFormat:
       // Rows of the service's own tables need no parsing.
       if (typeof value === "string" && microsText.test(value)) {
         return value.endsWith("000Z") ? `${value.slice(0, 23)}Z` : value;
@@ -48,10 +48,7 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
   }
 }
 
-/**
- * Returns true if all values of a SQLite column are timestamps in this format: each equals the
- * encoding of its decoded form.
- */
+/** Returns true if all values of a SQLite column are exactly in this timestamp format. */
 export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {
   // As text, 12:00:00Z comes after 12:00:00.5Z, so such rows have no order by time in any format.
   const widths = new Set(format.endsWith("Z") ? values.map((value) => String(value).length) : []);

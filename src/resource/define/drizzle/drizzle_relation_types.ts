@@ -16,7 +16,7 @@ export type DrizzleRelations<Name, Source extends object> = true extends
     >;
   };
 
-/** The values of a list or of a module. */
+/** The items of a list, or the exports of a module. */
 export type EntriesOf<Source> = Source extends readonly (infer Entry)[] ? Entry
   : Source[keyof Source];
 
@@ -49,7 +49,7 @@ export type TypedRelation<Relation, Source> =
       >
     : RelationOptions<AnyTable, never>;
 
-/** The name of the table that has this key in the result of `defineRelations`. */
+/** The type of a table's name, for the table's key in the result of `defineRelations`. */
 export type TableAt<Source, Key> = Key extends keyof Source
   ? Source[Key] extends { readonly table: { readonly _: { readonly name: infer Name } } } ? Name
   : never

@@ -168,7 +168,7 @@ function olderRelations(
   });
 }
 
-/** Returns the columns of the opposite relation, or null unless exactly one declares columns. */
+/** Returns the columns of the opposite relation if exactly one declares columns, or else null. */
 function inverseEnds(
   { table }: OlderRelations,
   { target, config: { relationName } }: OlderRelation,

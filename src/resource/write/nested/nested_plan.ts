@@ -10,7 +10,7 @@ import type {
 import type { RowTarget } from "../row_target.ts";
 import type { NestedRows } from "./nested_rows.ts";
 
-/** The plan to write rows with their nested rows and relations, and the grants for all of them. */
+/** The plan to write rows with their nested rows and relations, and the grants for these writes. */
 export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"> {
   readonly body: NestedRows;
   /** The grant for the rows of the top level. */

@@ -7,7 +7,7 @@ import type { Resource } from "../../model/resource.ts";
 /** A row in the body of a create or an update, on any level. */
 export interface NestedRow {
   readonly bodyPath: BodyPath;
-  /** The values in the body. For an existing row, its key. */
+  /** The values of the row in the body. For an existing row, the values of its key. */
   readonly given: ReadonlyMap<ColumnInfo, unknown>;
   /** The foreign keys whose values other rows of the body determine. */
   readonly foreignKeySources: readonly ForeignKeySource[];

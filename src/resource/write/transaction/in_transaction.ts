@@ -146,8 +146,8 @@ export async function inTransaction<Outcome>(
   };
   let outcome: Outcome;
   try {
-    // A transaction is needed for a stored response, which is a second statement, and for a part,
-    // which needs a savepoint.
+    // A transaction is needed for a stored response, which is a second statement, and for a part of
+    // a transaction, which needs a savepoint.
     const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
     const again = async (error: unknown) => {
       const inserts = modeAfter(error);

@@ -67,7 +67,7 @@ function notUnique(text: string, keys: readonly (readonly ColumnInfo[])[]): Prob
   );
 }
 
-/** Returns one name for a set of columns, in whichever order they are. */
+/** Returns a name for a set of columns, which is the same for every order of the columns. */
 function keyName(columns: readonly ColumnInfo[]): string {
   return JSON.stringify(columns.map(({ name }) => name).toSorted());
 }

@@ -38,8 +38,8 @@ export interface UpsertedRows extends WrittenRows {
 }
 
 /**
- * Changes the existing rows of a plan and creates the missing rows: before-hooks, transaction,
- * after-hooks. Makes up to three attempts if other requests create or delete its rows.
+ * Runs the hooks of a plan's rows, changes the existing rows and creates the missing rows. Makes up
+ * to three attempts if other requests create or delete rows of the plan.
  */
 export async function upsertRows(
   plan: UpsertPlan,

@@ -32,7 +32,7 @@ export interface NamedItem {
   readonly optimisticId: string | null;
 }
 
-/** Parses the items of a batch, which are counted before any is parsed. Throws a 400 or 422. */
+/** Returns the items of a batch. Throws a 400 for too many items, and a 422 for invalid items. */
 export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
   if (!Array.isArray(items)) {
@@ -54,7 +54,7 @@ export function batchTooLarge(limit: number, what: string): Problem {
   );
 }
 
-/** Options of parsing the items of a batch with keys. */
+/** Options for parsing the items of a batch with keys. */
 export interface NamedItemsOptions {
   /** The maximum number of items. */
   readonly limit: number;

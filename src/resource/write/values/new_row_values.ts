@@ -1,4 +1,4 @@
-import { kindFacts } from "../../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import type { Grant } from "../../../auth/authorize.ts";
 import type { Filter } from "../../../filter/filter.ts";
 import { equalOperator } from "../../../filter/operators/value_operators.ts";
@@ -52,7 +52,7 @@ function addMoments(
 function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
   if (column.default?.kind === "function") return column.default.make();
   if (isOwnKey(column)) return uuidV7(runtime.clock, runtime.random);
-  if (kindFacts[column.kind].generates === "timestamp") return instantOf(runtime.clock.now());
+  if (kindProperties[column.kind].generates === "timestamp") return instantOf(runtime.clock.now());
   return fixedValue(grant.rows, column);
 }
 

@@ -135,7 +135,7 @@ function parseAll(
   return values;
 }
 
-/** Returns undefined for a column that is withheld from the user, who may not write it either. */
+/** Returns the column of this name if the user may read or write the column, else undefined. */
 function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   const column = resource.table.byName.get(name);
   if (column === undefined || !resource.withheld.has(column)) return column;
@@ -160,7 +160,7 @@ function givenValue(value: unknown, column: ColumnInfo, resource: Resource): Giv
 /** The maximum number of hints, each of which compares a name with all fields. */
 const maxHints = 10;
 
-/** Returns the names that a message may suggest. No description names a write-only column. */
+/** Returns the names that a message may suggest. API descriptions name no write-only column. */
 function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): readonly string[] {
   const columns = resource.fields.readable.filter((column) =>
     mayWrite(column, resource) && !immutable.has(column)

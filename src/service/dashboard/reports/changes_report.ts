@@ -14,7 +14,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
 
-export interface ChangesReportParts {
+export interface ChangesReportDependencies {
   readonly resources: readonly Resource[];
   readonly basePath: string;
   /** Returns how the changes of a table are recorded, or null if they are not recorded. */
@@ -44,12 +44,9 @@ interface ChangeOfRow {
   readonly after: Row | null;
 }
 
-/**
- * Creates the report of the changes of one row. Its parameters are `resource` (a path or a table),
- * `id` (as in the row's path), `limit` and `before`.
- */
+/** Creates the report of the changes of a row, by `resource`, `id`, `limit` and `before`. */
 export function createChangesReport(
-  { resources, basePath, recordingOf }: ChangesReportParts,
+  { resources, basePath, recordingOf }: ChangesReportDependencies,
 ): Report {
   return {
     name: "changes",

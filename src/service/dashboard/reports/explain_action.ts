@@ -10,7 +10,7 @@ import {
   resourcesReadByList,
 } from "../../../resource/read/list_query.ts";
 import type { Statement } from "../../../sql/fragment.ts";
-import { memberOf, optionalTextAt, textAt } from "../action_body.ts";
+import { memberOf, optionalStringMember, textAt } from "../action_body.ts";
 import type { Report } from "../report.ts";
 import { resourceNamed } from "../report_query.ts";
 import { authorizeAdditional } from "../../../resource/authorize_related.ts";
@@ -26,7 +26,7 @@ export interface ExplainedList {
 }
 
 /** The dependencies of the action that explains lists. */
-export interface ExplainActionParts {
+export interface ExplainActionDependencies {
   /** The resources with the rights of the operator. */
   readonly resources: readonly Resource[];
   readonly basePath: string;
@@ -36,7 +36,7 @@ export interface ExplainActionParts {
  * Creates the action that explains how the operator's list is read. Its members are `{ resource,
  * filter, orderBy, select, limit }`, with the same syntax and problems as a list. No row is read.
  */
-export function createExplainAction({ resources, basePath }: ExplainActionParts): Report {
+export function createExplainAction({ resources, basePath }: ExplainActionDependencies): Report {
   return {
     name: "explain",
     method: "POST",
@@ -44,7 +44,7 @@ export function createExplainAction({ resources, basePath }: ExplainActionParts)
       const resource = resourceNamed(textAt(body, "resource"), resources, basePath);
       const query = new Map<string, string>();
       for (const name of ["filter", "orderBy", "select"]) {
-        const text = optionalTextAt(body, name);
+        const text = optionalStringMember(body, name);
         if (text !== null) query.set(name, text);
       }
       const limit = memberOf(body, "limit");

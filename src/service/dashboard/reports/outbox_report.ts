@@ -41,7 +41,7 @@ export function createOutboxReport(outbox: SearchOutbox): Report {
   };
 }
 
-/** Creates the action that revives dead entries of the search outbox: `{ ids }`, or `"all"`. */
+/** Creates the action that retries dead outbox entries. Its member `ids` is a list or `"all"`. */
 export function createOutboxReplayAction(outbox: SearchOutbox): Report {
   return {
     name: "outbox-replay",

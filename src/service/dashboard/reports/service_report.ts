@@ -1,7 +1,12 @@
 import type { Report } from "../report.ts";
-import { factsOfResources, type ResourceFacts, type ServedResources } from "../resource_facts.ts";
+import {
+  describeResources,
+  type ResourceDescription,
+  type ServedResources,
+} from "../resource_description.ts";
 
-export interface ServiceReportParts extends Omit<ServiceReport, "resources">, ServedResources {}
+export interface ServiceReportDependencies
+  extends Omit<ServiceReport, "resources">, ServedResources {}
 
 export interface ServiceReport {
   readonly name: string;
@@ -12,7 +17,7 @@ export interface ServiceReport {
   readonly features: DashboardFeatures;
   /** The base path of the resources, such as `/api`. Views as a user have the same path. */
   readonly basePath: string;
-  readonly resources: readonly ResourceFacts[];
+  readonly resources: readonly ResourceDescription[];
   /** The configuration without secrets. */
   readonly configuration: unknown;
 }
@@ -31,11 +36,11 @@ export interface DashboardFeatures {
 
 /** Creates the report of the service: its resources with their rights, and its configuration. */
 export function createServiceReport(
-  { resources, prefix, ...facts }: ServiceReportParts,
+  { resources, prefix, ...facts }: ServiceReportDependencies,
 ): Report {
   const described: Report["answer"] = (): ServiceReport => ({
     ...facts,
-    resources: factsOfResources({ ...facts, resources, prefix }),
+    resources: describeResources({ ...facts, resources, prefix }),
   });
   return { name: "service", method: "GET", answer: described };
 }

@@ -6,9 +6,9 @@ import type { Resource } from "../../../resource/model/resource.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
-import { shownFilter } from "../shown_filter.ts";
+import { displayedFilter } from "../displayed_filter.ts";
 
-export interface StreamsReportParts {
+export interface StreamsReportDependencies {
   readonly hubs: { all(): readonly LiveHub[] };
   readonly resources: readonly Resource[];
   readonly clock: Clock;
@@ -35,7 +35,7 @@ interface OpenStream {
   readonly address: string | null;
   /** The start of the stream, in milliseconds since 1970. */
   readonly since: number;
-  /** The rows that the stream follows: scope and filter together. */
+  /** The condition on the rows of the stream, from the scope and the filter. */
   readonly filter: string;
   /** True if the stream has sent all changes. Null for an aggregate, which only sends results. */
   readonly isLive: boolean | null;
@@ -44,7 +44,7 @@ interface OpenStream {
 }
 
 /** Creates the report of the open live streams, the 500 oldest of each database. */
-export function createStreamsReport({ hubs, resources, clock }: StreamsReportParts): Report {
+export function createStreamsReport({ hubs, resources, clock }: StreamsReportDependencies): Report {
   const ids = new WeakMap<StreamSession, number>();
   let lastId = 0;
 
@@ -69,7 +69,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportPar
       user: user?.id ?? null,
       address: addressOf(session),
       since: Math.round(clock.now() - (clock.elapsedMs() - openedAt)),
-      filter: shownFilter(filter, table, isShown),
+      filter: displayedFilter(filter, table, isShown),
       isLive: isAggregate ? null : stream.isLive,
       isPart: part !== null,
     };

@@ -1,5 +1,5 @@
 import type { Billing } from "../../../billing/open_billing.ts";
-import type { ReceivedDelivery } from "../../../billing/webhook/delivery_log.ts";
+import type { ReceivedDelivery } from "../../../billing/webhook/recent_deliveries.ts";
 import type { Report } from "../report.ts";
 
 /** The webhook deliveries from the payment provider to this process. */

@@ -1,4 +1,4 @@
-import type { Change, ChangeLog, Step } from "../../../../src/db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../../../src/db/changes/change_log.ts";
 import type { Position } from "../../../../src/db/changes/log_position.ts";
 import { logMethods } from "../../log_methods.ts";
 
@@ -34,7 +34,10 @@ interface State {
   readonly last: number;
 }
 
-async function wholeStep(log: ChangeLog, from: Position | Step): Promise<Step | null> {
+async function wholeStep(
+  log: ChangeLog,
+  from: Position | ChangeLogStep,
+): Promise<ChangeLogStep | null> {
   let step = await log.next(from);
   const changes = [...step?.changes ?? []];
   while (step !== null && step.to === null) {

@@ -1,4 +1,4 @@
-import type { Change, ChangeLog, Step } from "../../../../src/db/changes/change_log.ts";
+import type { Change, ChangeLog, ChangeLogStep } from "../../../../src/db/changes/change_log.ts";
 import type { Position } from "../../../../src/db/changes/log_position.ts";
 import type { Filter } from "../../../../src/filter/filter.ts";
 import { rowMatches } from "../../../../src/filter/match/row_matches.ts";
@@ -41,8 +41,8 @@ export class Truth {
 
   /** Reads what has been committed since. */
   async learn(sent: (change: Change) => void = () => {}): Promise<void> {
-    for (let from: Position | Step = this.#position;;) {
-      const step: Step | null = await this.#log.next(from);
+    for (let from: Position | ChangeLogStep = this.#position;;) {
+      const step: ChangeLogStep | null = await this.#log.next(from);
       if (step === null) throw new Error("The truth has lost history");
       for (const change of step.changes) {
         this.#note(change);

@@ -146,10 +146,7 @@ function draftTable(
   };
 }
 
-/**
- * Returns the primary key, or else the smallest unique index whose columns are all NOT NULL.
- * Columns of a view are never NOT NULL.
- */
+/** Returns the primary key, or else the smallest unique index of NOT NULL columns. */
 function keyOf(
   uniques: readonly CatalogueUniqueIndex[],
   columns: readonly CatalogueColumn[],

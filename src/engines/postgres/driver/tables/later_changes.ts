@@ -1,8 +1,8 @@
 import { postgresTriggerName } from "../../sql/change_log_schema.ts";
 
 /**
- * Finds the tables with a trigger that runs after an INSERT or UPDATE of a row, except for the
- * triggers of foreign keys and of the change log, and the tables with a rule. A partition's trigger
+ * Finds the tables with a rule, and the tables with a trigger that runs after an INSERT or UPDATE
+ * of a row. The triggers of foreign keys and of the change log do not count. A partition's trigger
  * also counts for the partitioned table. The bits of `tgtype` are those of the Postgres source: 2
  * before, 4 insert, 16 update, 64 instead.
  */

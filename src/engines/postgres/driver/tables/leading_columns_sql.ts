@@ -1,7 +1,4 @@
-/**
- * The statement that finds the first columns of indexes in Postgres. The schema is NULL for tables
- * of the default schema.
- */
+/** The statement that finds the first columns of Postgres indexes. The default schema is NULL. */
 export const leadingColumnsSql = `
   SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, t.relname, c.attname
   FROM pg_index AS i

@@ -138,7 +138,7 @@ export async function readColumns(
 export interface CatalogueUniqueIndex {
   readonly owner: string;
   readonly isKey: boolean;
-  /** True if the index is always enforced. A deferrable constraint may be checked at the end. */
+  /** True if the index is always enforced. A deferrable constraint can be checked at commit. */
   readonly isImmediate: boolean;
   readonly columns: readonly string[];
 }

@@ -1,4 +1,4 @@
-import { kindsByName } from "../../../../schema/kinds/kind_facts.ts";
+import { kindsByName } from "../../../../schema/kinds/kind_properties.ts";
 import type { ColumnKind } from "../../../../schema/kind.ts";
 import {
   type ColumnInfo,

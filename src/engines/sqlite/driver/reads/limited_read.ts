@@ -1,4 +1,4 @@
-import { kindFacts } from "../../../../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../../../../schema/kinds/kind_properties.ts";
 import type { Clock } from "../../../../runtime/runtime.ts";
 import {
   identifier,
@@ -33,7 +33,7 @@ export interface LimitedReadsOptions {
   readonly takeLongestWritten: () => number;
 }
 
-/** A read of one request. Returns the rows, or a promise of the rows if the read is slow. */
+/** Runs a read of one request. Returns the rows, or a promise of the rows if the read is slow. */
 export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
@@ -301,7 +301,7 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
 
 /** Returns the columns that may have long values: all columns, unless types are enforced. */
 function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
-  return own ? columns.filter(({ kind }) => kindFacts[kind].isLong) : columns;
+  return own ? columns.filter(({ kind }) => kindProperties[kind].isLong) : columns;
 }
 
 function widest(table: TableInfo, columns: readonly ColumnInfo[]): Statement {

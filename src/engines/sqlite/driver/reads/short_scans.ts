@@ -18,7 +18,7 @@ export interface ShortScansOptions {
   readonly widestRow: (table: TableInfo) => number;
 }
 
-/** The maximum number of values in a scan without time checks. They take a few milliseconds. */
+/** The maximum number of values in a scan without time checks: a few milliseconds of work. */
 const maxValues = 200_000;
 /** The maximum size of the rows that a scan without time checks may examine, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
@@ -90,7 +90,7 @@ function valuesOfFilter(filter: Filter): number {
   }
 }
 
-/** Returns the key if it is the rowid, or else null. Its range limits the number of rows. */
+/** Returns the key if it is the rowid, or else null. The key's range limits the number of rows. */
 function numberedKey({ own, primaryKey: [key, another] }: TableInfo): ColumnInfo | null {
   return own && key?.kind === "integer" && another === undefined ? key : null;
 }

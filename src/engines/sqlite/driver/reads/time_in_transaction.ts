@@ -8,7 +8,7 @@ const maxLockingMs = 100;
 /**
  * Returns the time limit of a statement in a SQLite transaction, or null if there is none. A
  * statement that reads rows before a write has a limit, because a client's filter may be slow. A
- * read of an operation in code has the time of a normal read.
+ * read by application code has the time limit of a normal read.
  */
 export function timeInTransaction(statement: Statement): TimeLimit | null {
   // The cast is safe: only a compiler adds a plan to a statement.

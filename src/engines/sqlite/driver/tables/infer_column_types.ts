@@ -1,4 +1,4 @@
-import { kindEntries } from "../../../../schema/kinds/kind_facts.ts";
+import { kindEntries } from "../../../../schema/kinds/kind_properties.ts";
 import { anyType, type ColumnInfo, type TimestampFormat } from "../../../../schema/table_info.ts";
 import { type Affinity, affinityOfType } from "../../sql/column_type.ts";
 import type { ColumnKind } from "../../../../schema/kind.ts";
@@ -96,8 +96,8 @@ const declaredKinds: Readonly<
 
 /**
  * Returns the type of a column whose declared type does not fit its values: numbers, bytes, or any.
- * With the kind `real`, integers among doubles would lose digits, unless the column stores only
- * doubles.
+ * The kind is `real` only if the column stores all numbers as doubles. Otherwise integers would
+ * lose digits.
  */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };
@@ -120,7 +120,6 @@ function timestampFormat(
   return format === undefined ? null : { kind: "timestamp", timestampFormat: format };
 }
 
-/** Returns the formats that the values may have, likeliest first. */
 function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
   const [first] = sample;
   if (first === undefined) return [defaultTimestampFormat];

@@ -66,7 +66,7 @@ async function whyRefused(
   return parts.size === 0 ? null : [...parts].join("; ");
 }
 
-/** Returns the end of a message: the triggers, indexes and table that name a missing part. */
+/** Returns the end of a message: the triggers, indexes and table that use a missing function. */
 async function placesOf(connection: Connection, table: string, part: string): Promise<string> {
   const rows = await selectNamed(
     connection,

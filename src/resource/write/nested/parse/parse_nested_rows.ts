@@ -135,7 +135,7 @@ function nestedIn(
   return new Map(names.map((name) => [name, ownMember(around, name)]));
 }
 
-/** Parses the rows that drafts embed under one relation. Adds them to the drafts and the steps. */
+/** Parses the rows embedded under one relation. Adds them to the outer rows and to the steps. */
 function parseRelation(
   relation: Relation,
   drafts: readonly DraftRow[],
@@ -184,7 +184,7 @@ function targetOf(
   return isLinkable ? resource.served.get(target) ?? null : null;
 }
 
-/** Parses a draft's changes of a relation. The rows are counted before they are parsed. */
+/** Parses a row's changes of a relation. The rows in the changes are counted before the parsing. */
 function requestOf(
   { nested, bodyPath, isNew }: DraftRow,
   relation: Relation,

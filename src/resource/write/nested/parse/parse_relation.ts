@@ -116,7 +116,7 @@ function parseMany(value: object, place: RelationContext): RelationRequest {
 function parseOne(value: object, place: RelationContext): RelationRequest {
   const { relation: { name, type }, bodyPath, isNew } = place;
   const has = (member: string) => Object.hasOwn(value, member);
-  // In a `hasOne`, the old row may prevent a new one, so `disconnect` and `create` combine.
+  // In a `hasOne`, the old row may prevent a new one, so one body may disconnect and create.
   const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
   if (Object.keys(value).length !== 1 && !mayReplace) {
     throw fault(name, `must hold one of ${listed(membersFor(place))}`);

@@ -198,7 +198,7 @@ function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
   return atBodyPath(fault(`names the same row as ${earlier.path}`), bodyPath);
 }
 
-/** Throws a 422 if a foreign key of the enclosing row has another source, or cannot change. */
+/** Throws a 422 if a foreign key of the enclosing row is also set elsewhere, or cannot change. */
 function requireOpen(
   around: DraftRow,
   columns: readonly ColumnInfo[],

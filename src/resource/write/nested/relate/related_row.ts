@@ -12,9 +12,7 @@ import type { NestedRow } from "../nested_rows.ts";
 export type RelatedRow =
   | {
     readonly kind: "update";
-    /**
-     * A string that identifies the row, each time the change is resolved for the same stored rows.
-     */
+    /** A string that identifies the row if the change is resolved again for equal stored rows. */
     readonly id: string;
     readonly bodyPath: BodyPath;
     readonly key: Key;

@@ -141,7 +141,7 @@ function idOf(key: Key, { path }: BodyPath, { table }: Resource): string {
   return `${path} ${keyId(key, table)}`;
 }
 
-/** A filter for children that the body does not name, and the path that refers to them. */
+/** A filter for children that the body does not name, and the body path that refers to them. */
 interface Others {
   readonly keys: Assignments;
   readonly visible: Filter;

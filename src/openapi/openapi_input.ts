@@ -1,7 +1,7 @@
 import type { RouteDescription } from "../protocol/route_description.ts";
 import type { DescribedService } from "./service_schema.ts";
 
-/** The general information about the service in the document. */
+/** The general information about the service in the OpenAPI document. */
 export interface DocumentInfo {
   /** Title of the document, usually the name of the service. */
   readonly title: string;
@@ -30,7 +30,7 @@ export interface DescribedRoute {
 }
 
 /** The facts from which the OpenAPI document is created, besides the resources. */
-export interface ServiceFacts extends DescribedService {
+export interface OpenapiInput extends DescribedService {
   readonly info: DocumentInfo;
   /** The addresses of the service, or null for the path at which the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;

@@ -2,11 +2,8 @@ import type { Filter } from "../../filter/filter.ts";
 import { printFilter } from "../../filter/syntax/print_filter.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
-/**
- * Returns a filter as a string of at most 500 characters. `""` matches every row. Values of hidden
- * columns, which a scope may compare, are masked.
- */
-export function shownFilter(
+/** Returns a filter as a string of at most 500 characters, in which hidden values are masked. */
+export function displayedFilter(
   filter: Filter,
   table: TableInfo,
   isShown: (column: ColumnInfo, table: TableInfo) => boolean,

@@ -1,11 +1,8 @@
 import type { ColumnKind } from "../kind.ts";
 
 /** The properties of a column kind on which other modules depend. */
-export interface KindFacts {
-  /**
-   * The family of the kind. Values of kinds in one family can be compared exactly. Null if
-   * comparisons are inexact.
-   */
+export interface KindProperties {
+  /** The family of the kind, or null. Values of kinds in one family can be compared exactly. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
   /** The arithmetic of sums and averages, or null for kinds without arithmetic. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
@@ -29,7 +26,7 @@ export interface KindFacts {
   readonly special: RegExp | null;
 }
 
-const plain: KindFacts = {
+const plain: KindProperties = {
   family: null,
   arithmetic: null,
   json: "string",
@@ -46,7 +43,7 @@ const plain: KindFacts = {
 const whole = { ...plain, family: "number", arithmetic: "whole", isPlainInImages: true } as const;
 const notANumber = /^(?:NaN|-?Infinity)$/;
 
-export const kindFacts: Readonly<Record<ColumnKind, KindFacts>> = {
+export const kindProperties: Readonly<Record<ColumnKind, KindProperties>> = {
   text: {
     ...{ ...plain, family: "text", generates: "key", isQuotedInSql: true },
     ...{ isLong: true, isPlainInImages: true, isWholeInJson: true },
@@ -83,7 +80,7 @@ export const kindFacts: Readonly<Record<ColumnKind, KindFacts>> = {
 
 /** Returns true if a column stores only whole numbers. */
 export function isWhole({ kind }: { readonly kind: ColumnKind }): boolean {
-  return kindFacts[kind].arithmetic === "whole";
+  return kindProperties[kind].arithmetic === "whole";
 }
 
 /**

@@ -1,5 +1,5 @@
-import { isWhole, kindFacts } from "../../schema/kinds/kind_facts.ts";
-import { anyValue, InvalidValue } from "../../schema/kind.ts";
+import { isWhole, kindProperties } from "../../schema/kinds/kind_properties.ts";
+import { InvalidValue, unrestrictedRules } from "../../schema/kind.ts";
 import { kinds } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ColumnsInSql } from "./columns_in_sql.ts";
@@ -7,7 +7,7 @@ import type { SqlTerms } from "./sql_terms.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
 /** An expression that a statement assigns to a column: the tokens from `start` to before `end`. */
-export interface StoredExpression {
+export interface AssignedExpression {
   readonly column: ColumnInfo;
   readonly start: number;
   readonly end: number;
@@ -18,7 +18,7 @@ export function assignmentsOf(
   tokens: readonly SqlToken[],
   columns: ColumnsInSql,
   terms: SqlTerms,
-): readonly StoredExpression[] {
+): readonly AssignedExpression[] {
   return tokens.flatMap((_token, index) => {
     if (terms.clauseAt(index) !== "SET" || !isSign(tokens[index + 1], "=")) return [];
     if (!isWord(tokens[index - 1], "SET") && !isSign(tokens[index - 1], ",")) return [];
@@ -29,11 +29,11 @@ export function assignmentsOf(
 
 /**
  * Requires that an engine without types stores the same value as other engines. The other engines
- * convert or reject values that do not fit the column. SQLite would store a timestamp in a date,
- * 1.5 in a column of integers, and 0.30000000000000004 in a decimal. Throws a plain Error.
+ * convert or reject values that do not fit the column. SQLite would store a timestamp in a date
+ * column, 1.5 in a column of integers, and 0.30000000000000004 in a decimal. Throws a plain Error.
  */
 export function requireStorable(
-  { column, start, end }: StoredExpression,
+  { column, start, end }: AssignedExpression,
   tokens: readonly SqlToken[],
   columns: ColumnsInSql,
   terms: SqlTerms,
@@ -65,7 +65,7 @@ export function requireStorable(
 }
 
 function isNumber({ kind }: ColumnInfo): boolean {
-  return kindFacts[kind].arithmetic !== null;
+  return kindProperties[kind].arithmetic !== null;
 }
 
 function fits(source: ColumnInfo, target: ColumnInfo): boolean {
@@ -74,7 +74,7 @@ function fits(source: ColumnInfo, target: ColumnInfo): boolean {
   return target.scale === null || source.scale !== null && source.scale <= target.scale;
 }
 
-/** Throws a plain Error if a literal may have another value of its column on another engine. */
+/** Throws a plain Error if a literal may mean another value of its column on another engine. */
 export function requireLiteralOf(
   column: ColumnInfo,
   { value, isText }: Extract<SqlToken, { readonly kind: "literal" }>,
@@ -87,13 +87,13 @@ export function requireLiteralOf(
 
 function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: boolean): boolean {
   const { kind } = column;
-  const { arithmetic, isQuotedInSql } = kindFacts[kind];
+  const { arithmetic, isQuotedInSql } = kindProperties[kind];
   if (isText ? !isQuotedInSql : arithmetic === null) return false;
   if (!isText && (arithmetic === "double" || !stores)) return true;
   try {
     // A number in the text has no sign, because the sign is an operator.
     const given = kind === "integer" ? Number(text) : text;
-    return kinds[kind].fromJson(given, stores ? column : anyValue) === given || !isText;
+    return kinds[kind].fromJson(given, stores ? column : unrestrictedRules) === given || !isText;
   } catch (error) {
     if (error instanceof InvalidValue) return false;
     throw error;

@@ -12,18 +12,15 @@ export interface MeasuredHub {
 }
 
 /** The components of an app that count their own events. */
-export interface MeasuredParts {
+export interface MeasuredComponents {
   readonly hubs: { all(): readonly MeasuredHub[] };
   readonly databases: Iterable<MeasuredDriver>;
   /** The search outbox, or null for an app without one. */
   readonly outbox: { stats(): Promise<OutboxStats> } | null;
 }
 
-/**
- * Registers the metrics of an app's components. The metrics are computed when they are read. If
- * several apps share a registry, each metric is the sum.
- */
-export function registerPartMetrics(metrics: Metrics, parts: MeasuredParts): () => void {
+/** Registers metrics of an app's components. In a shared registry, they are sums over all apps. */
+export function registerComponentMetrics(metrics: Metrics, parts: MeasuredComponents): () => void {
   const share = new MetricsShare(metrics);
   const add = { metrics, share };
   addStreamMetrics(add, parts.hubs);
@@ -42,7 +39,7 @@ interface Adding {
   readonly share: MetricsShare;
 }
 
-function addStreamMetrics({ metrics, share }: Adding, hubs: MeasuredParts["hubs"]): void {
+function addStreamMetrics({ metrics, share }: Adding, hubs: MeasuredComponents["hubs"]): void {
   const labels = ["kind"];
   const help = (what: string) => ({ help: `Live streams ${what}, by kind.`, labels });
   const open = metrics.gauge("resource_api_streams_open", help("that are open"));
@@ -124,7 +121,7 @@ function addPoolMetrics({ metrics, share }: Adding, name: string, usage: () => P
 
 function addOutboxMetrics(
   { metrics, share }: Adding,
-  outbox: NonNullable<MeasuredParts["outbox"]>,
+  outbox: NonNullable<MeasuredComponents["outbox"]>,
 ): void {
   const entries = metrics.gauge("resource_api_search_outbox_entries", {
     help: "Entries of the search outbox, by state; NaN while its store does not answer.",

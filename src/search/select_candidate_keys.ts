@@ -5,10 +5,10 @@ import { type Fragment, identifier, join, sql } from "../sql/fragment.ts";
 import { matchKeyColumn, matchRankColumn } from "../sql/match_names.ts";
 
 /**
- * Returns the keys that a search engine has found, in a SELECT like `LocalIndex.matches`. The rank
+ * Returns a SELECT of the keys that a search engine has found, like `LocalIndex.matches`. The rank
  * of a key is its position in the list. The statement binds all keys as one value.
  */
-export function candidateRows(
+export function selectCandidateKeys(
   keys: readonly Key[],
   { primaryKey }: TableInfo,
   dialect: Dialect,

@@ -21,7 +21,7 @@ export interface ReceivedDelivery {
  * Keeps recent deliveries in the memory of this process: the last 200 with a valid signature, and
  * the last 50 rejected deliveries. Any client can send invalid deliveries.
  */
-export class DeliveryLog {
+export class RecentDeliveries {
   readonly #clock: Clock;
   readonly #believed: ReceivedDelivery[] = [];
   readonly #refused: ReceivedDelivery[] = [];

@@ -11,7 +11,7 @@ import { HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
 /** The dependencies for reading bodies of routes that belong to no resource. */
-export interface BodyRoutes {
+export interface BodyReadingOptions {
   readonly limits: BodyLimits;
   readonly queues: RequestQueues;
   readonly trustedProxies: number;
@@ -29,14 +29,11 @@ export interface BodyRequest {
   inTurn<Result>(work: () => MaybePromise<Result>): MaybePromise<Result>;
 }
 
-/**
- * Reads the body of a request. All bodies in memory share a limit, and each body has a limit.
- * Throws a 400, 408, 413 or 415.
- */
+/** Reads the body of a request within the limits. Throws a 400, 408, 413 or 415. */
 export async function readBodyRequest(
   context: Context<AppEnv>,
   parseUser: (value: unknown) => User | null,
-  { limits, queues, trustedProxies, clock }: BodyRoutes,
+  { limits, queues, trustedProxies, clock }: BodyReadingOptions,
 ): Promise<BodyRequest> {
   const { raw } = context.req;
   const caller = new HonoCaller(context, parseUser);

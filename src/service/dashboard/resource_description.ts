@@ -8,7 +8,7 @@ import type { Relation } from "../../schema/relation.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
 /** The description of a resource in the dashboard: its fields, and the access to its rows. */
-export interface ResourceFacts {
+export interface ResourceDescription {
   /** Name of the table. */
   readonly name: string;
   /** The last segment of the resource's path below the dashboard, such as `notes`. */
@@ -34,7 +34,7 @@ export interface ResourceFacts {
   readonly live: boolean;
 }
 
-/** The callers that may access the rows. No caller may if the resource lacks the operation. */
+/** The callers that may access the rows. If the resource lacks the operation, no caller may. */
 export type Right =
   | "everyone"
   | "some rows of everyone"
@@ -90,14 +90,14 @@ export interface ServedResources {
 }
 
 /** Returns the description of each resource of a service, as its callers see the resource. */
-export function factsOfResources(served: ServedResources): readonly ResourceFacts[] {
+export function describeResources(served: ServedResources): readonly ResourceDescription[] {
   return served.resources.map((one) => factsOf(one, served));
 }
 
 function factsOf(
   resource: Resource,
   { resources, basePath, prefix }: ServedResources,
-): ResourceFacts {
+): ResourceDescription {
   const { name, url, table, capabilities, policy, protections, relations } = resource;
   return {
     name,
@@ -172,10 +172,7 @@ function columnFacts(
   };
 }
 
-/**
- * Returns the resource and field that a column references by foreign key or relation. Never returns
- * a hidden field.
- */
+/** Returns the resource and field that a column references, unless the field is hidden. */
 function referenceOf(
   column: ColumnInfo,
   resource: Resource,
@@ -206,7 +203,7 @@ function referenceOf(
 function rightsOf(
   { public: open, publicScopes, scopes }: AccessPolicy,
   capabilities: ResolvedCapabilities,
-): ResourceFacts["rights"] {
+): ResourceDescription["rights"] {
   const rightOf = (access: Access): Right => {
     const capability = capabilityOf[access];
     if (capability !== null && !capabilities[capability]) return "nobody";
@@ -232,9 +229,7 @@ const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> 
   subscribe: "enableSubscribe",
 };
 
-function protectionFacts(
-  { cost, rateLimit, pow, captcha }: OperationProtection,
-): ProtectionFacts {
+function protectionFacts({ cost, rateLimit, pow, captcha }: OperationProtection): ProtectionFacts {
   return {
     cost,
     rateLimit: rateLimit?.limit.header ?? null,

@@ -1,4 +1,4 @@
-import { kindFacts } from "../schema/kinds/kind_facts.ts";
+import { kindProperties } from "../schema/kinds/kind_properties.ts";
 import { hasExtremes, isAny, isSortable } from "../schema/structured/kind_of_column.ts";
 import {
   type ColumnInfo,
@@ -9,10 +9,10 @@ import {
 import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
 
 /**
- * The schema of an aggregate over a table. Each key and each metric is a column of a virtual table,
- * so `having` and `orderBy` are parsed like the filter and order of any table.
+ * The keys and metrics of an aggregate over a table. Each of them is a column of a virtual table, so
+ * `having` and `orderBy` are parsed like the filter and order of any table.
  */
-export interface AggregateSchema {
+export interface AggregateColumns {
   /** The virtual table. If a column and a metric have the same name, the name means the metric. */
   readonly table: TableInfo;
   readonly count: CountMetric;
@@ -24,11 +24,11 @@ export interface AggregateSchema {
   readonly ofColumns: ReadonlyMap<ColumnMetric["name"], ReadonlyMap<string, ColumnMetric>>;
 }
 
-/** Creates the schema of an aggregate. Only `columns` may be keys or columns of metrics. */
-export function createAggregateSchema(
+/** Creates the columns of an aggregate. Only `columns` may be keys or columns of metrics. */
+export function createAggregateColumns(
   { name, schema, own }: TableInfo,
   columns: readonly ColumnInfo[],
-): AggregateSchema {
+): AggregateColumns {
   const ordered = columns.filter(isSortable);
   const keys = ordered.map((column, index) => ({
     column,
@@ -80,7 +80,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
     exact: false,
   }));
   if (!hasExtremes(column)) return [];
-  const { arithmetic } = kindFacts[column.kind];
+  const { arithmetic } = kindProperties[column.kind];
   if (arithmetic === null && !isAny(column)) return extremes;
   const isExact = arithmetic !== "double" && !isAny(column);
   const sumScale = arithmetic === "decimal" ? column.scale : 0;
