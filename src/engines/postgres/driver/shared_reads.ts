@@ -1,9 +1,9 @@
 import { afterPendingIo } from "../../../runtime/event_loop.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Deadline } from "../../../runtime/deadline.ts";
-import { type BoundedMap, boundedMap } from "../../../runtime/bounded_map.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { QueryResult } from "../../../db/driver.ts";
+import { StatementDurations } from "../../../db/statement_durations.ts";
 import type { Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresSession, ScheduledRead } from "./postgres_connection.ts";
 import { isStalePlan } from "./postgres_errors.ts";
@@ -56,9 +56,6 @@ const maxWaitMs = 100;
 /** The expected duration of a statement that took too long, or may take long, in milliseconds. */
 export const slowMs = 1_000;
 
-/** How many statements have a known duration, and the maximum length of their SQL together. */
-const [maxTexts, maxTextLength] = [1_000, 1_000_000];
-
 /**
  * Runs reads that are known to be quick. Concurrent reads share a connection and are sent without
  * waiting for each response, which needs fewer messages and fewer switches between processes. Each
@@ -68,11 +65,7 @@ export class SharedReads {
   readonly #parts: SharedReadsDependencies;
   readonly #assumedMs: number;
   readonly #waiting: WaitingRead[] = [];
-  /** The expected duration of each statement, by its SQL, in milliseconds. */
-  readonly #durations: BoundedMap<string, number> = boundedMap(maxTexts, {
-    maxBytes: maxTextLength,
-    bytesOf: (text) => text.length,
-  });
+  readonly #durations: StatementDurations = new StatementDurations();
   /** The number of connections that run shared reads. */
   #running = 0;
   /** True if the last reads were sent together. More reads may then be arriving. */
@@ -90,9 +83,8 @@ export class SharedReads {
   }
 
   /** Remembers how long a statement took on a connection, in milliseconds. */
-  measured({ text }: Statement, ms: number): void {
-    const known = this.#durations.get(text) ?? ms;
-    this.#durations.set(text, Math.max(ms, (3 * known + ms) / 4));
+  measured(statement: Statement, ms: number): void {
+    this.#durations.measured(statement, ms);
   }
 
   /**
@@ -107,8 +99,8 @@ export class SharedReads {
     });
   }
 
-  #expectedMs({ text }: Statement): number {
-    return this.#durations.get(text) ?? this.#assumedMs;
+  #expectedMs(statement: Statement): number {
+    return this.#durations.expectedMs(statement) ?? this.#assumedMs;
   }
 
   #start(): void {

@@ -10,9 +10,11 @@ import {
 } from "../../../../sql/fragment.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { QueryResult, ReadLimits } from "../../../../db/driver.ts";
+import { StatementDurations } from "../../../../db/statement_durations.ts";
 import {
   fixedLimit,
   InlineTimeLimit,
+  maxInlineMs,
   type RemainingBytes,
   unlimitedBytes,
 } from "../read_limits.ts";
@@ -33,6 +35,13 @@ export interface LimitedReadsOptions {
   readonly takeLongestWritten: () => number;
 }
 
+/** The expected duration of a statement that did not run before, in milliseconds. */
+const unknownMs = 0;
+/** The maximum expected duration of a count or an aggregate in the main thread, in milliseconds. */
+const shortScanMs = 2;
+/** The time limit of a count or an aggregate whose statement was short before. */
+const knownLimit = fixedLimit(4 * shortScanMs, () => false);
+
 /** Runs a read of one request. Returns the rows, or a promise of the rows if the read is slow. */
 export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
@@ -47,6 +56,7 @@ export class LimitedReads {
   readonly #inline: InlineTimeLimit = new InlineTimeLimit();
   readonly #widths: RowWidths;
   readonly #shortScans: ShortScans;
+  readonly #durations: StatementDurations = new StatementDurations();
 
   /** Creates the object. Nothing has been measured yet. */
   constructor(options: LimitedReadsOptions) {
@@ -63,7 +73,7 @@ export class LimitedReads {
     this.#shortScans = new ShortScans({
       clock,
       read,
-      widestRow: (table) => this.#widths.widestRow(table),
+      bytesOf: (table, rows) => this.#widths.bytesOf(table, rows),
     });
   }
 
@@ -78,16 +88,24 @@ export class LimitedReads {
     limits: ReadLimits,
     bytes: RemainingBytes,
   ): QueryResult | Promise<QueryResult> {
-    const { reader } = this.#options;
+    const { reader, clock } = this.#options;
     if (limits.isLong === true) return this.#readElsewhere(statement, limits, bytes);
     const plan = planOf(statement);
     const { atOnce, isElsewhere } = this.#widths.strategyFor(plan, bytes.left);
-    if (isElsewhere) return this.#readElsewhere(statement, limits, bytes);
-    const before = bytes.left;
     const isScan = plan?.kind === "count" || plan?.kind === "aggregate";
-    const isShort = atOnce && isScan && this.#shortScans.includes(plan);
+    const expectedMs = this.#durations.expectedMs(statement) ?? unknownMs;
+    if (isElsewhere || expectedMs > (isScan ? shortScanMs : maxInlineMs)) {
+      return this.#readElsewhere(statement, limits, bytes);
+    }
+    const before = bytes.left;
+    const isKnown = isScan && expectedMs !== unknownMs;
+    const isShort = atOnce && isScan && this.#shortScans.includes(plan, isKnown);
+    const time = isKnown ? knownLimit : this.#inline;
+    const beganAt = clock.elapsedMs();
     try {
-      return reader.read(statement, { bytes, time: this.#inline, atOnce, isShort });
+      const result = reader.read(statement, { bytes, time, atOnce, isShort });
+      this.#durations.measured(statement, clock.elapsedMs() - beganAt);
+      return result;
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
@@ -105,7 +123,8 @@ export class LimitedReads {
     const { reader, threads } = this.#options;
     const time = fixedLimit(limits.timeoutMs, () => false);
     const inline = () => reader.read(statement, { bytes, time, atOnce });
-    return threads.run({ statement, limits, bytes, inline });
+    const measured = (ms: number) => this.#durations.measured(statement, ms);
+    return threads.run({ statement, limits, bytes, inline, measured });
   }
 
   /** Runs a statement that selects one number. Returns null if it takes too long. */
@@ -226,9 +245,10 @@ export class RowWidths {
     return isWide ? elsewhere : fits ? atOnce : rowByRow;
   }
 
-  /** Returns the bytes of the widest row of a table, or Infinity if they are unknown. */
-  widestRow(table: TableInfo): number {
-    return this.#widths.get(table)?.bytes ?? Infinity;
+  /** Returns the maximum bytes of some rows of a table, or Infinity if they are unknown. */
+  bytesOf(table: TableInfo, rows: number): number {
+    const width = this.#widths.get(table);
+    return width === undefined ? Infinity : Math.min(rows * width.bytes, width.total);
   }
 
   #widen(length: number): void {

@@ -31,6 +31,8 @@ export interface SlowRead {
   readonly bytes: RemainingBytes;
   /** Runs the read in the main thread, if no other thread can be started. */
   readonly inline: () => QueryResult;
+  /** Called with the duration of the statement in the thread, in milliseconds. */
+  readonly measured: (ms: number) => void;
 }
 
 /** The additional time of a read in a thread, for one last long comparison, in milliseconds. */
@@ -232,6 +234,7 @@ export class ReaderThreads implements DriverThreads {
 function outcomeOf(job: Job, answer: Exclude<ReaderAnswer, string>): QueryResult {
   if ("result" in answer) {
     job.bytes.left = answer.bytesLeft;
+    job.measured(answer.ms);
     return answer.result;
   }
   const cause = new Error(answer.reason);

@@ -36,7 +36,7 @@ export interface ThreadRead {
 export type ReaderAnswer =
   | "ready"
   | "closed"
-  | { readonly result: QueryResult; readonly bytesLeft: number }
+  | { readonly result: QueryResult; readonly bytesLeft: number; readonly ms: number }
   /** The kind of the error, or null if it is no error of the database. */
   | { readonly kind: DatabaseErrorKind | null; readonly reason: string };
 
@@ -65,12 +65,13 @@ async function answer({ id, statement, limitMs, maxBytes }: ThreadRead): Promise
     waitLimitMs: limitMs,
     isBusy: (error: unknown) => isBusyError(library.errorName(error)),
   };
+  const beganAt = systemClock.elapsedMs();
   try {
     const result = await retryWhileBusy(
       busyRetry,
       () => connection.read(statement, { bytes, time, atOnce: false }),
     );
-    return { result, bytesLeft: bytes.left };
+    return { result, bytesLeft: bytes.left, ms: systemClock.elapsedMs() - beganAt };
   } catch (cause) {
     const error = toSqliteError(cause, library.errorName(cause));
     return error instanceof DatabaseError
