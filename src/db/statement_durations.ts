@@ -16,7 +16,7 @@ export class StatementDurations {
     return this.#durations.get(text);
   }
 
-  /** Remembers a duration. A longer one counts at once, and a shorter one by a quarter. */
+  /** Remembers a duration. A longer duration replaces the expected duration, and a shorter one counts for a quarter. */
   measured({ text }: Statement, ms: number): void {
     const known = this.#durations.get(text) ?? ms;
     this.#durations.set(text, Math.max(ms, (3 * known + ms) / 4));

@@ -20,12 +20,13 @@ const notes = table("notes", {
 const named = table("named", { id: text().primaryKey(), rank: integer() });
 const compile = createCompiler(sqliteDialect({ text: sqliteText }));
 
-function sizes(rows: number, widest = 100) {
+function sizes(rows: number, widest = 100, total = Infinity) {
   let now = 0;
   const scans = new ShortScans({
     clock: { elapsedMs: () => now },
     read: () => rows,
-    bytesOf: (_table, rows) => rows * widest,
+    widestRow: () => widest,
+    totalBytes: () => total,
   });
   return {
     scans,
@@ -74,6 +75,15 @@ Deno.test("the values that a filter compares, and the keys of groups, count for 
 Deno.test("rows of many bytes are not few", () => {
   assert(!sizes(10_000, 10_000).scans.includes(count(), false));
   assert(!sizes(10, Infinity).scans.includes(count(), false));
+});
+
+Deno.test("a statement that was short may examine a table of four times the size", () => {
+  assert(!sizes(300_000).scans.includes(count(), false));
+  assert(sizes(300_000).scans.includes(count(), true));
+  assert(!sizes(1_000_000).scans.includes(count(), true));
+  assert(!sizes(300_000, 1_000).scans.includes(count(), true));
+  assert(sizes(300_000, Infinity, 60_000_000).scans.includes(count(), true));
+  assert(!sizes(300_000, Infinity, 60_000_000).scans.includes(count(), false));
 });
 
 Deno.test("a table that has grown is noticed after a tenth of a second", () => {

@@ -165,7 +165,7 @@ export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLim
 }
 
 /** The maximum time of a read in the thread of all requests, in milliseconds. */
-export const maxInlineMs = 10;
+const maxInlineMs = 10;
 /** The minimum time of a read in the main thread, in milliseconds. An indexed read needs less. */
 const minInlineMs = 0.25;
 /** The fraction of the time limit for reading before a sort. A sort cannot be aborted. */

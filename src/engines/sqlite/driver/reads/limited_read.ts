@@ -1,30 +1,21 @@
-import { kindProperties } from "../../../../schema/kinds/kind_properties.ts";
 import type { Clock } from "../../../../runtime/runtime.ts";
-import {
-  identifier,
-  join,
-  sql,
-  type Statement,
-  tableName,
-  toStatement,
-} from "../../../../sql/fragment.ts";
+import type { Statement } from "../../../../sql/fragment.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { QueryResult, ReadLimits } from "../../../../db/driver.ts";
 import { StatementDurations } from "../../../../db/statement_durations.ts";
 import {
   fixedLimit,
   InlineTimeLimit,
-  maxInlineMs,
   type RemainingBytes,
   unlimitedBytes,
 } from "../read_limits.ts";
 import type { ReaderThreads } from "./reader_threads.ts";
-import { ShortScans } from "./short_scans.ts";
+import { type ScanPlan, ShortScans } from "./short_scans.ts";
 import type { SqliteConnection } from "../sqlite_connection.ts";
 import type { PlannedStatement } from "../../../../compile/compile.ts";
 import type { Plan } from "../../../../plan/plan.ts";
-import type { ColumnInfo, TableInfo } from "../../../../schema/table_info.ts";
-import { scanCheck } from "../../sql/time_check.ts";
+import type { TableInfo } from "../../../../schema/table_info.ts";
+import { longColumns, widestRowStatement } from "./widest_row.ts";
 
 /** Options of limited reads of a SQLite file. */
 export interface LimitedReadsOptions {
@@ -35,8 +26,6 @@ export interface LimitedReadsOptions {
   readonly takeLongestWritten: () => number;
 }
 
-/** The expected duration of a statement that did not run before, in milliseconds. */
-const unknownMs = 0;
 /** The maximum expected duration of a count or an aggregate in the main thread, in milliseconds. */
 const shortScanMs = 2;
 /** The time limit of a count or an aggregate whose statement was short before. */
@@ -73,7 +62,8 @@ export class LimitedReads {
     this.#shortScans = new ShortScans({
       clock,
       read,
-      bytesOf: (table, rows) => this.#widths.bytesOf(table, rows),
+      widestRow: (table) => this.#widths.widestRow(table),
+      totalBytes: (table) => this.#widths.totalBytes(table),
     });
   }
 
@@ -92,19 +82,19 @@ export class LimitedReads {
     if (limits.isLong === true) return this.#readElsewhere(statement, limits, bytes);
     const plan = planOf(statement);
     const { atOnce, isElsewhere } = this.#widths.strategyFor(plan, bytes.left);
-    const isScan = plan?.kind === "count" || plan?.kind === "aggregate";
-    const expectedMs = this.#durations.expectedMs(statement) ?? unknownMs;
-    if (isElsewhere || expectedMs > (isScan ? shortScanMs : maxInlineMs)) {
+    const isScan = isScanPlan(plan);
+    const expectedMs = isScan ? this.#durations.expectedMs(statement) : undefined;
+    if (isElsewhere || (expectedMs ?? 0) > shortScanMs) {
       return this.#readElsewhere(statement, limits, bytes);
     }
     const before = bytes.left;
-    const isKnown = isScan && expectedMs !== unknownMs;
+    const isKnown = expectedMs !== undefined;
     const isShort = atOnce && isScan && this.#shortScans.includes(plan, isKnown);
     const time = isKnown ? knownLimit : this.#inline;
-    const beganAt = clock.elapsedMs();
+    const beganAt = isScan ? clock.elapsedMs() : 0;
     try {
       const result = reader.read(statement, { bytes, time, atOnce, isShort });
-      this.#durations.measured(statement, clock.elapsedMs() - beganAt);
+      if (isScan) this.#durations.measured(statement, clock.elapsedMs() - beganAt);
       return result;
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
@@ -123,7 +113,9 @@ export class LimitedReads {
     const { reader, threads } = this.#options;
     const time = fixedLimit(limits.timeoutMs, () => false);
     const inline = () => reader.read(statement, { bytes, time, atOnce });
-    const measured = (ms: number) => this.#durations.measured(statement, ms);
+    const measured = (ms: number) => {
+      if (isScanPlan(planOf(statement))) this.#durations.measured(statement, ms);
+    };
     return threads.run({ statement, limits, bytes, inline, measured });
   }
 
@@ -149,6 +141,10 @@ export class LimitedReads {
     };
     return numberOf(await this.#readElsewhere(statement, limits, { left: Infinity }));
   }
+}
+
+function isScanPlan(plan: Plan | null): plan is ScanPlan {
+  return plan?.kind === "count" || plan?.kind === "aggregate";
 }
 
 function planOf(statement: Statement): Plan | null {
@@ -245,10 +241,14 @@ export class RowWidths {
     return isWide ? elsewhere : fits ? atOnce : rowByRow;
   }
 
-  /** Returns the maximum bytes of some rows of a table, or Infinity if they are unknown. */
-  bytesOf(table: TableInfo, rows: number): number {
-    const width = this.#widths.get(table);
-    return width === undefined ? Infinity : Math.min(rows * width.bytes, width.total);
+  /** Returns the bytes of the widest row of a table, or Infinity if they are unknown. */
+  widestRow(table: TableInfo): number {
+    return this.#widths.get(table)?.bytes ?? Infinity;
+  }
+
+  /** Returns the bytes of all rows of a table, or Infinity if only the widest row is known. */
+  totalBytes(table: TableInfo): number {
+    return this.#widths.get(table)?.total ?? Infinity;
   }
 
   #widen(length: number): void {
@@ -279,7 +279,7 @@ export class RowWidths {
       width.freshUntil = doneAt + Math.max(freshForMs, (doneAt - now) / shareOfMeasuring);
     };
     if (columns.length === 0) return measured(0);
-    const statement = widest(table, columns);
+    const statement = widestRowStatement(table, columns);
     const bytes = measure(statement);
     if (bytes !== null) return measured(bytes);
     width.bytes = Infinity;
@@ -317,17 +317,4 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
     default:
       return null;
   }
-}
-
-/** Returns the columns that may have long values: all columns, unless types are enforced. */
-function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
-  return own ? columns.filter(({ kind }) => kindProperties[kind].isLong) : columns;
-}
-
-function widest(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
-  const lengths = columns.map(({ dbName }) => sql`ifnull(octet_length(${identifier(dbName)}), 0)`);
-  return toStatement(
-    sql`SELECT max(${join(lengths, " + ")}) FROM ${tableName(table)} WHERE ${scanCheck()}`,
-    () => "?",
-  );
 }

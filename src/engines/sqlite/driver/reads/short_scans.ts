@@ -14,16 +14,16 @@ import {
 export interface ShortScansOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly read: (statement: Statement) => number;
-  /** Returns the maximum bytes of some rows of a table, or Infinity if they are unknown. */
-  readonly bytesOf: (table: TableInfo, rows: number) => number;
+  /** Returns the bytes of the widest row of a table, or Infinity if they are unknown. */
+  readonly widestRow: (table: TableInfo) => number;
+  /** Returns the bytes of all rows of a table, or Infinity if they are unknown. */
+  readonly totalBytes: (table: TableInfo) => number;
 }
 
 /** The maximum number of values in a scan without time checks: a few milliseconds of work. */
 const maxValues = 200_000;
 /** The maximum size of the rows that a scan without time checks may examine, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
-/** The factor by which both limits increase for a statement that was short before. */
-const knownFactor = 4;
 /** The cost of sorting a row for grouping, as a number of values. Sorting compares many rows. */
 const valuesOfKey = 8;
 /** How long a measured size is used, in milliseconds. A table grows little in this time. */
@@ -52,7 +52,8 @@ export class ShortScans {
 
   /**
    * Returns true if the statement with this plan is a short scan. If `isKnown` is true, the same
-   * statement was short before, for example because it uses an index. The table may then be larger.
+   * statement was short before, for example because it uses an index. The table may then have four
+   * times the size.
    */
   includes(plan: ScanPlan, isKnown: boolean): boolean {
     const { table } = plan;
@@ -60,9 +61,11 @@ export class ShortScans {
     const key = numberedKey(table);
     if (values === Infinity || key === null) return false;
     const rows = this.#rowsOf(table, key);
-    const most = isKnown ? knownFactor : 1;
-    return rows * values <= most * maxValues &&
-      this.#options.bytesOf(table, rows) <= most * maxBytes;
+    const { widestRow, totalBytes } = this.#options;
+    const bytes = rows * widestRow(table);
+    return isKnown
+      ? rows * values <= 4 * maxValues && Math.min(bytes, totalBytes(table)) <= 4 * maxBytes
+      : rows * values <= maxValues && bytes <= maxBytes;
   }
 
   #rowsOf(table: TableInfo, key: ColumnInfo): number {
