@@ -78,7 +78,7 @@ export function boundedMap<K, V>(
 const anySize: ByteBound<unknown, unknown> = { maxBytes: Infinity, bytesOf: () => 0 };
 
 /** The number of remembered hashes of strings that occurred once. */
-const places = 256;
+const places = 4_096;
 /** The number of characters of a long string that are included in the hash. */
 const hashedCharacters = 128;
 

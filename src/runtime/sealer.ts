@@ -27,7 +27,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   if (sealingKey === undefined) throw new Error("Cannot seal without a secret");
   const nextNonce = nonces(random);
   // Sealing is the most expensive part of a list request, so sealed strings are remembered.
-  const sealedBefore = new TextMemo<string>(100, {
+  const sealedBefore = new TextMemo<string>(2_000, {
     maxBytes: 1024 * 1024,
     bytesOf: (memo, sealed) => 2 * (memo.length + sealed.length),
   });

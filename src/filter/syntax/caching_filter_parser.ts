@@ -12,7 +12,7 @@ export interface CachingFilterParser {
  * Creates a filter parser that caches the syntax trees of the last `capacity` strings that occurred
  * repeatedly. Trees are shared and therefore frozen. Errors are not cached, because they are rare.
  */
-export function createCachingFilterParser(capacity = 100): CachingFilterParser {
+export function createCachingFilterParser(capacity = 1_000): CachingFilterParser {
   const remembered = new TextMemo<FilterSyntax>(capacity, {
     maxBytes: 4 * 1024 * 1024,
     bytesOf: (text) => bytesPerCharacter * text.length,
