@@ -4,7 +4,10 @@ import { notes } from "./notes_table.ts";
 
 const identification = { user: { id: "bench" } };
 
-/** Serves the notes of a database: a SQLite file, or the URL of a Postgres database. */
+/**
+ * Serves the notes of a database: a SQLite file, or the URL of a Postgres database. The notes have
+ * live streams, so each write is recorded in the change log.
+ */
 export async function notesService(path: string): Promise<ServiceConfig> {
   return {
     db: await openNotesDatabase(path),
@@ -12,7 +15,7 @@ export async function notesService(path: string): Promise<ServiceConfig> {
     resources: [
       resource(notes, {
         id: notes.id,
-        auth: { public: { read: true }, create: () => all(), update: () => all() },
+        auth: { public: true, create: () => all(), update: () => all() },
         etag: { versionField: notes.version },
       }),
     ],
@@ -30,7 +33,13 @@ export async function scopedNotesService(path: string): Promise<ServiceConfig> {
     resources: [
       resource(notes, {
         id: notes.id,
-        auth: { read: inScope, create: inScope, update: inScope, delete: inScope },
+        auth: {
+          read: inScope,
+          create: inScope,
+          update: inScope,
+          delete: inScope,
+          subscribe: inScope,
+        },
         etag: { versionField: notes.version },
         fields: { readable: { all: columns, by: () => columns } },
       }),

@@ -42,7 +42,7 @@ async function withApp(
     resources: [
       resource(notes, {
         id: notes.id,
-        auth: { read: own, create: own, update: own, delete: own },
+        auth: { read: own, create: own, update: own, delete: own, subscribe: own },
         fields: { readable: { all: columns, by: () => columns } },
         etag: { versionField: notes.version },
       }),
@@ -64,6 +64,11 @@ async function withApp(
   };
   try {
     await work(send, async (some) => {
+      // After a write, the service signals it to other processes and reads the change log.
+      for (let seen = -1; seen !== proxy.traffic().messages;) {
+        seen = proxy.traffic().messages;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
       proxy.reset();
       await some();
       return proxy.traffic();

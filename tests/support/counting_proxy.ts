@@ -6,6 +6,10 @@ export interface PostgresTraffic {
   readonly statements: number;
   /** How often the client sent something while it had no outstanding statement. */
   readonly roundTrips: number;
+  /** The number of messages in both directions. */
+  readonly messages: number;
+  /** The number of notifications that the server sent to the client. */
+  readonly notifications: number;
 }
 
 export interface CountingProxy extends AsyncDisposable {
@@ -20,13 +24,14 @@ export function countingProxy(target: string): CountingProxy {
   const { hostname, port } = new URL(target);
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const open = new Set<Deno.Conn>();
-  let [statements, roundTrips] = [0, 0];
+  let [statements, roundTrips, counted, notifications] = [0, 0, 0, 0];
 
   async function serve(client: Deno.Conn): Promise<void> {
     const server = await Deno.connect({ hostname, port: Number(port) });
     for (const connection of [client, server]) open.add(connection);
     let outstanding = 0;
     const fromClient = messages(true, (type) => {
+      counted++;
       if (type !== "S" && type !== "Q") return;
       if (outstanding++ === 0) roundTrips++;
       statements++;
@@ -34,6 +39,8 @@ export function countingProxy(target: string): CountingProxy {
     // ReadyForQuery ends each statement, and the start of the connection.
     let isStarted = false;
     const fromServer = messages(false, (type) => {
+      counted++;
+      if (type === "A") notifications++;
       if (type !== "Z") return;
       if (isStarted) outstanding--;
       isStarted = true;
@@ -55,8 +62,8 @@ export function countingProxy(target: string): CountingProxy {
   url.hostname = "127.0.0.1";
   return {
     url: url.href,
-    traffic: () => ({ statements, roundTrips }),
-    reset: () => void ([statements, roundTrips] = [0, 0]),
+    traffic: () => ({ statements, roundTrips, messages: counted, notifications }),
+    reset: () => void ([statements, roundTrips, counted, notifications] = [0, 0, 0, 0]),
     async [Symbol.asyncDispose]() {
       listener.close();
       for (const connection of open) {
