@@ -1,10 +1,12 @@
+import { cpuSecondsOfProcess } from "./cpu_seconds.ts";
+
 /** A server of `live_bench.ts` in a separate process. */
 export interface LiveServer extends AsyncDisposable {
   readonly port: number;
   /** Returns the resident memory of the process in bytes. */
   residentBytes(): Promise<number>;
   /** Returns the processor time since the start of the process, in seconds. */
-  cpuSeconds(): Promise<number>;
+  cpuSeconds(): number;
 }
 
 /** Starts one of the compared servers over a database. */
@@ -21,18 +23,14 @@ export async function startLiveServer(
   const { value } = await reader.read();
   const port = Number(value);
   if (value === undefined) throw new Error("The server ended before it listened");
-  const read = (file: string) => Deno.readTextFile(`/proc/${child.pid}/${file}`);
   return {
     port,
     async residentBytes() {
-      const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(await read("status")) ?? [];
+      const status = await Deno.readTextFile(`/proc/${child.pid}/status`);
+      const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(status) ?? [];
       return Number(kilobytes) * 1024;
     },
-    async cpuSeconds() {
-      // The name of the process precedes these fields, and may contain spaces.
-      const fields = (await read("stat")).split(") ")[1]?.split(" ") ?? [];
-      return (Number(fields[11]) + Number(fields[12])) / clockTicks;
-    },
+    cpuSeconds: () => cpuSecondsOfProcess(child.pid) ?? 0,
     async [Symbol.asyncDispose]() {
       child.kill();
       await child.status;
@@ -40,6 +38,3 @@ export async function startLiveServer(
     },
   };
 }
-
-/** Clock ticks per second, on every Linux that Deno supports. */
-const clockTicks = 100;

@@ -11,7 +11,7 @@
 import { parseArgs } from "node:util";
 import { openDatabase } from "../mod.ts";
 import { type BenchDatabase, databaseOptions, withDatabases } from "./attack/databases.ts";
-import { cpuSeconds, residentMb, startProcess } from "./attack/processes.ts";
+import { residentMb, startProcess } from "./attack/processes.ts";
 import type { Scan } from "./attack/scans.ts";
 import {
   figuresOf,
@@ -22,6 +22,7 @@ import {
   startService,
   watchOthers,
 } from "./attack/service_process.ts";
+import { cpuSecondsOfProcess } from "./cpu_seconds.ts";
 
 const { values: options } = parseArgs({
   args: Deno.args,
@@ -101,7 +102,10 @@ async function measure(
 }
 
 /** Returns the time from `from` until the system was idle for a second. */
-async function timeUntilIdle(isBusy: () => Promise<boolean>, from: number): Promise<number> {
+async function timeUntilIdle(
+  isBusy: () => boolean | Promise<boolean>,
+  from: number,
+): Promise<number> {
   let busyUntil = from;
   while (performance.now() < busyUntil + 1_000 && busyUntil < from + 60_000) {
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -119,11 +123,11 @@ async function runningStatements(url: string): Promise<() => Promise<boolean>> {
 }
 
 /** Returns a function that reports if the service has used more time than clients need. */
-function usesCpu(pid: number): () => Promise<boolean> {
+function usesCpu(pid: number): () => boolean {
   let lastAt = performance.now();
   let last: number | null = null;
-  return async () => {
-    const used = await cpuSeconds(pid);
+  return () => {
+    const used = cpuSecondsOfProcess(pid) ?? 0;
     const now = performance.now();
     const isBusy = last === null || (used - last) * 1_000 > (now - lastAt) * 0.15;
     [last, lastAt] = [used, now];

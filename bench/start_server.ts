@@ -1,4 +1,5 @@
 import { endOnSignal } from "./attack/processes.ts";
+import { cpuSecondsOfProcess, cpuSecondsOfTree } from "./cpu_seconds.ts";
 import { fillNotes } from "./notes_database.ts";
 
 /** A server of a benchmark in a separate process. */
@@ -55,11 +56,8 @@ export async function startWorkers(count: number, balancer: string): Promise<Ben
     port: Number(started.printed),
     pid: started.pid,
     path,
-    cpuSeconds() {
-      // Without the kernel's balancing, the first process passes the bytes, so its time counts too.
-      const pids = [started.pid, ...childrenOf(started.pid)];
-      return pids.reduce((sum, pid) => sum + (cpuSecondsOfProcess(pid) ?? NaN), 0);
-    },
+    // Without the kernel's balancing, the first process passes the bytes, so its time counts too.
+    cpuSeconds: () => cpuSecondsOfTree(started.pid),
     async [Symbol.asyncDispose]() {
       await started.stop();
       await Deno.remove(folder, { recursive: true });
@@ -106,22 +104,6 @@ async function start(
   };
 }
 
-function childrenOf(pid: number): readonly number[] {
-  const text = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`);
-  return text.trim().split(" ").map(Number);
-}
-
-function cpuSecondsOfProcess(pid: number): number | null {
-  try {
-    const [, fields = ""] = Deno.readTextFileSync(`/proc/${pid}/stat`).split(") ");
-    const [user, system] = fields.split(" ").slice(11, 13).map(Number);
-    return ((user ?? 0) + (system ?? 0)) / ticksPerSecond;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
-  }
-}
-
 /**
  * The processor time of the running backends of a Postgres database on this machine, in seconds. A
  * backend that has ended no longer counts.
@@ -145,5 +127,3 @@ export function cpuSecondsOfPostgres(database: string): number {
 export function cpuSecondsOf(servers: readonly BenchServer[]): number {
   return servers.reduce((sum, server) => sum + (server.cpuSeconds() ?? NaN), 0);
 }
-
-const ticksPerSecond = 100;

@@ -91,14 +91,3 @@ export async function residentMb(pid: number, which: "peak" | "now"): Promise<nu
   const name = which === "peak" ? "VmHWM" : "VmRSS";
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) / 1_000;
 }
-
-/** Returns the processor time of a process, in seconds. */
-export async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  // The name of the process precedes these fields, and may contain spaces.
-  const fields = stat.split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / clockTicks;
-}
-
-/** Clock ticks per second, on every Linux that Deno supports. */
-const clockTicks = 100;

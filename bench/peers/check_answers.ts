@@ -6,10 +6,12 @@ import { keyOf, type PeerRequest, type PeerRequests, rankOf } from "./peer.ts";
  * responses must not be compared.
  */
 export async function checkAnswers(port: number, requests: PeerRequests): Promise<void> {
-  const { get, list, create, patch } = requests;
+  const { get, list, create, readCreated, patch } = requests;
   expect("get", await answerTo(port, get, 1), [`Note number ${keyOf(1)}`]);
   expect("list", await answerTo(port, list, 1), titlesOver(rankOf(1), 20));
-  expect("create", await answerTo(port, create, 1), ["A note, 1"]);
+  const created = await answerTo(port, create, 1);
+  const row = readCreated === undefined ? created : await answerTo(port, readCreated(created), 1);
+  expect("create", row, ["A note, 1"]);
   if (patch !== undefined) expect("patch", await answerTo(port, patch, 1), ["A title, 1"]);
 }
 

@@ -3,6 +3,8 @@ import { rowsInTurn } from "../note_requests.ts";
 /** A service that users could choose instead of this one, as `peers_bench.ts` runs it. */
 export interface Peer {
   readonly name: string;
+  /** The highest wanted ratio of the service's processor time per request to that of this peer. */
+  readonly mostCost?: Partial<Record<Operation, number>>;
   /** Installs the peer if it is missing, and prepares its database in `folder`. */
   prepare(place: PeerPlace): Promise<PreparedPeer>;
 }
@@ -29,14 +31,19 @@ export interface PreparedPeer {
   readonly requests: PeerRequests;
 }
 
+/** The measured requests. */
+export type Operation = "get" | "list" | "create" | "patch";
+
 /** The requests of the benchmark in the syntax of this peer. */
 export interface PeerRequests {
   /** Reads one row by its key. */
   readonly get: PeerRequest;
   /** Lists the first 20 rows with a status and above a rank, in the order of rank. */
   readonly list: PeerRequest;
-  /** Creates one row, which the response contains. */
+  /** Creates one row. The response contains the row, or what `readCreated` needs. */
   readonly create: PeerRequest;
+  /** Returns the request that reads a created row. Absent if `create` returns the row. */
+  readonly readCreated?: (response: string) => PeerRequest;
   /** Changes the title of a row. Fails if the row has another version. Absent if unsupported. */
   readonly patch?: PeerRequest;
 }

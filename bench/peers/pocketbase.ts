@@ -15,17 +15,20 @@ import { sendJson, startPeer } from "./server.ts";
 
 const version = "v0.40.4";
 const path = "/api/collections/notes/records";
+const mostCost = { get: 0.4, list: 0.4, create: 0.4 };
 const admin = { identity: "bench@example.org", password: "a password for the benchmark" };
 
 /** PocketBase with default settings, built with Go. Its collection is public and has no rules. */
 export const pocketbase: Peer = {
   name: "PocketBase",
+  mostCost,
   prepare: (place) => prepare(place, {}),
 };
 
 /** PocketBase without the log of requests in a separate database. */
 export const pocketbaseWithoutLog: Peer = {
   name: "PocketBase, no log",
+  mostCost,
   prepare: (place) => prepare(place, { logs: { maxDays: 0 } }),
 };
 
