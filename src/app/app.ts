@@ -43,11 +43,11 @@ import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts"
 import { authRoutersOf } from "../service/auth_routes.ts";
 import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
-import { pagesOf } from "./app_pages.ts";
+import { createAppPages } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
 import { serveMcp } from "./serve_mcp.ts";
 import { resolveResources } from "./resolve_resources.ts";
-import { readTables, unreadTables } from "./read_tables.ts";
+import { emptyTableFacts, readTables } from "./read_tables.ts";
 
 /**
  * The assembled app of a service, without a listener. `Api` contains the types of the resources,
@@ -205,7 +205,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     ...{ credentials, recheckMs, recordings, limits, queryTimeoutMs, runtime },
   });
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
-  const known = unreadTables();
+  const known = emptyTableFacts();
   const roleRights = new RoleRights(tablesOf(config), runtime);
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, runtime };
   const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
@@ -215,7 +215,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const authRoutes = authRoutersOf(routers, resolved, table);
   await hubs.open(resources);
   await searchIndexes.start();
-  const databases = databasesOf(config);
+  const databases = databasesOfApp(config);
   const outbox = searchIndexes.outbox?.outbox ?? null;
   observability.measure({ hubs, databases, outbox });
   const idempotency = idempotentAnswers(context, guard);
@@ -225,7 +225,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const hono = (): Hono<AppEnv> => routes.hono;
   const facts = openapiSource({ config, resolved, resources, authenticators, hono });
   const isDraining = () => draining;
-  const pages = pagesOf({ table, databases, facts, isDraining, searchIndexes, ...context });
+  const pages = createAppPages({ table, databases, facts, isDraining, searchIndexes, ...context });
   const problems = resolved.dashboard === null ? null : new ProblemLog(runtime.clock);
   const parts = { table, guard, idempotency, hubs, parseUser, problems, resolved, runtime };
   const { routes, bodies } = createAppRoutes({
@@ -280,7 +280,7 @@ function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {
 }
 
 /** Returns the databases of an app: the database of the app, and those of its resources. */
-export function databasesOf({ db, resources }: OpenConfig): ReadonlySet<Driver> {
+export function databasesOfApp({ db, resources }: OpenConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 

@@ -15,7 +15,7 @@ import {
   type ServicePage,
 } from "../service/service_pages.ts";
 
-/** The dependencies of {@link pagesOf}. */
+/** The dependencies of {@link createAppPages}. */
 export interface AppPagesDependencies {
   readonly table: RouteTable;
   readonly databases: ReadonlySet<Driver>;
@@ -28,7 +28,7 @@ export interface AppPagesDependencies {
 }
 
 /** Returns the pages of an app. Throws a plain Error if a resource has the path of a page. */
-export function pagesOf(
+export function createAppPages(
   { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }:
     AppPagesDependencies,
 ): readonly ServicePage[] {

@@ -18,7 +18,7 @@ import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { BodyReadingOptions } from "../service/body_reading_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
-import { createAuthentication, identifying } from "../service/authentication.ts";
+import { createAuthentication, identifyingMiddleware } from "../service/authentication.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { createErrorResponder } from "../service/failures.ts";
@@ -57,7 +57,7 @@ export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { problems } = parts;
   const { observe, clock } = runtime;
-  const authenticate = identifying(identify, parts.middleware);
+  const authenticate = identifyingMiddleware(identify, parts.middleware);
   const { trustProxy: trustedProxies } = resolved.abuse;
   const turns = new RequestScheduler(clock);
   const limits = { ...resolved, receiving: new ReceivingBodyLimiter(clock) };

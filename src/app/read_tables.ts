@@ -10,7 +10,7 @@ import type { RelationStep } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
 /** Properties of tables that only the database knows. {@link readTables} fills the sets. */
-export interface KnownOfTables {
+export interface TableFacts {
   /** The columns that indexes begin with. */
   readonly indexed: Set<ColumnInfo>;
   /** The tables whose definitions contain `ON CONFLICT` (SQLite). */
@@ -19,15 +19,15 @@ export interface KnownOfTables {
   readonly final: Set<TableInfo>;
 }
 
-/** Returns empty sets, which {@link readTables} fills. */
-export function unreadTables(): KnownOfTables {
+/** Returns table facts that are still empty. {@link readTables} fills them. */
+export function emptyTableFacts(): TableFacts {
   return { indexed: new Set(), conflicting: new Set(), final: new Set() };
 }
 
 /** Checks the tables, and reads properties of the tables that only the database knows. */
 export async function readTables(
   resources: readonly Resource[],
-  { indexed, conflicting, final, roleRights }: KnownOfTables & { readonly roleRights: RoleRights },
+  { indexed, conflicting, final, roleRights }: TableFacts & { readonly roleRights: RoleRights },
   observe: Observer,
 ): Promise<void> {
   const tables = resources.flatMap(tablesInReach);

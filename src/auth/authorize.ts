@@ -6,7 +6,7 @@ import type { User } from "./user.ts";
 
 declare const granted: unique symbol;
 
-/** A query needs this right to access some rows. Only {@link authorize} creates grants. */
+/** The right to access some rows, which a query needs. Only {@link authorize} creates grants. */
 export interface Grant {
   readonly [granted]: true;
   readonly access: Access;

@@ -45,7 +45,7 @@ export interface UsersCommand extends StoreArguments {
 }
 
 /** The default file for the key-value store of accounts and API keys. */
-export const defaultStore = "service.kv";
+export const defaultStoreFile = "service.kv";
 
 /** The section of `--help` about API keys and accounts. */
 export const accountHelp = `API keys and accounts, of service.config.ts, or in --kv FILE:

@@ -9,7 +9,7 @@ import { takeShare } from "./workers/worker_share.ts";
 /** The exit codes of the command line: stopped, failed at run time, invalid arguments. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
 
-/** The version of the program that the user started, and the URL of its main module. */
+/** The program that the user started: its version, and the URL of its main module. */
 export interface Program {
   readonly version: string;
   readonly url: string;

@@ -43,12 +43,12 @@ export function readCommandWords(args: readonly string[], options: CommandOption
 }
 
 /** Returns the value of a string option, or null if the option is missing. */
-export function textOf(value: unknown): string | null {
+export function stringOption(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
 /** Returns all values of a repeatable option. A comma separates values within one option. */
-export function repeatedOf(value: unknown): readonly string[] {
+export function repeatedOption(value: unknown): readonly string[] {
   const given: readonly unknown[] = Array.isArray(value) ? value : [];
   return given.flatMap((one) => typeof one === "string" ? one.split(",") : [])
     .map((one) => one.trim()).filter((one) => one !== "");

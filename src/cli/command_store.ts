@@ -10,7 +10,7 @@ import { storeProblem } from "../kv/store_error.ts";
 import { Problem } from "../problem/problem.ts";
 import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { defaultStore } from "./account_arguments.ts";
+import { defaultStoreFile } from "./account_arguments.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./report_failure.ts";
@@ -21,8 +21,8 @@ export interface StoreArguments {
   readonly config: string | null;
 }
 
-/** How a command uses the key-value store. */
-export interface StoreUse {
+/** The access of a command to the key-value store: its purpose, and if it creates the store. */
+export interface StoreAccess {
   /** The action in error messages, for example `use these credits`. */
   readonly action: string;
   /** True if the command may create a missing store. */
@@ -44,18 +44,18 @@ export interface CommandStore {
  */
 export async function findCommandStore(
   { kv, config: path }: StoreArguments,
-  { action, creates }: StoreUse,
+  { action, creates }: StoreAccess,
 ): Promise<CommandStore> {
   if (kv !== null && path !== null) {
     throw new Error("Give --kv or --config, not both: a configuration names its own store");
   }
   const found = path ?? (kv === null ? await findConfiguration() : null);
   const config = found === null ? null : await loadConfiguration(found);
-  const option = config === null ? kv ?? defaultStore : config.kv;
+  const option = config === null ? kv ?? defaultStoreFile : config.kv;
   if (typeof option !== "string") return { config, option };
   if (option === ":memory:") {
     if (config !== null) return { config, option: undefined };
-    throw inMemory(action, "give --kv a path or a URL");
+    throw storeError(action, "give --kv a path or a URL");
   }
   if (platformOpenKv() === undefined) {
     const need = isDeno ? "without --unstable-kv" : "outside Deno";
@@ -72,7 +72,7 @@ export async function findCommandStore(
 /** Runs a command on a store. The exit code is 2 without a usable store, and 1 after a failure. */
 export async function runOverStore(
   given: StoreArguments,
-  use: StoreUse,
+  use: StoreAccess,
   { runtime, work }: {
     readonly runtime: Runtime;
     readonly work: (store: AppStore) => Promise<number>;
@@ -81,7 +81,7 @@ export async function runOverStore(
   let option: KeyValueOption;
   try {
     const found = await findCommandStore(given, use);
-    if (found.option === undefined) throw inMemory(use.action, configureStore);
+    if (found.option === undefined) throw storeError(use.action, storeAdvice);
     option = found.option;
   } catch (error) {
     return reportFailure(error, 2);
@@ -102,10 +102,10 @@ export async function runOverStore(
 }
 
 /** Returns the error for an inaccessible store. `advice` says what the user can do. */
-export function inMemory(action: string, advice: string): Error {
+export function storeError(action: string, advice: string): Error {
   const reason = "the key-value store is the memory of the service";
   return new Error(`Cannot ${action}: ${reason} (${advice})`);
 }
 
 /** The advice to the user if the configuration names no store that a command can open. */
-export const configureStore = "set kv in the configuration to a path or a URL";
+export const storeAdvice = "set kv in the configuration to a path or a URL";

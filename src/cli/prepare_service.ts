@@ -1,6 +1,6 @@
 import { type ListenOptions, readListenOptions } from "../listen/listener.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { defaultStore } from "./account_arguments.ts";
+import { defaultStoreFile } from "./account_arguments.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
 import { additionsByPath } from "./database/additions.ts";
 import { decideCliRights } from "./cli_rights.ts";
@@ -9,7 +9,7 @@ import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
 /** The options of {@link prepareService}. */
-export interface Preparation {
+export interface PrepareServiceOptions {
   readonly runtime: Runtime;
   /** The bearer token for requests that need a token. */
   readonly token: string;
@@ -23,7 +23,7 @@ export interface Preparation {
  */
 export async function prepareService(
   command: ServeCommand,
-  { runtime, token, kv }: Preparation,
+  { runtime, token, kv }: PrepareServiceOptions,
 ): Promise<CliService> {
   const { database } = command;
   const path = command.config ?? (database === null ? await findConfiguration() : null);
@@ -56,7 +56,7 @@ export async function prepareService(
     return withDashboard(await serveDemonstration(rights, runtime), command);
   }
   const { serveDatabase } = await import("./database/serve_database.ts");
-  const accountsIn = command.users ? command.kv ?? defaultStore : undefined;
+  const accountsIn = command.users ? command.kv ?? defaultStoreFile : undefined;
   const service = await serveDatabase(database, {
     ...{ rights, runtime, kv, accountsIn },
     isSearched: command.search,

@@ -24,7 +24,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { instantOf } from "../schema/instant.ts";
 import type { AccountCommand, KeysCommand, UsersCommand } from "./account_arguments.ts";
-import { type CommandStore, configureStore, findCommandStore, inMemory } from "./command_store.ts";
+import { type CommandStore, findCommandStore, storeAdvice, storeError } from "./command_store.ts";
 import { reportFailure } from "./report_failure.ts";
 
 /** Runs a command for API keys or accounts, and returns the exit code. */
@@ -35,7 +35,7 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
   try {
     found = await findCommandStore(command, { action, creates: createsStore(verb) });
     if (found.option === undefined && command.kind === "keys") {
-      throw inMemory(action, configureStore);
+      throw storeError(action, storeAdvice);
     }
   } catch (error) {
     return reportFailure(error, 2);
@@ -88,7 +88,7 @@ async function withStore(
 const outOfReach: AppStore = {
   configured: null,
   need() {
-    throw inMemory(action, configureStore);
+    throw storeError(action, storeAdvice);
   },
   close: () => Promise.resolve(),
 };

@@ -3,7 +3,7 @@ import { listenOptionDescriptions } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 import { type DeclaredKeys, readDeclaredKeys } from "./database/declared_keys.ts";
-import { readSchemaNames, wrongSchemas } from "./database/schema_names.ts";
+import { readSchemaNames, schemaError } from "./database/schema_names.ts";
 import { serveOptionDescriptions as options } from "./serve_options.ts";
 
 /**
@@ -154,7 +154,7 @@ function serveCommand(given: Given): ServeArguments {
   const keys = readDeclaredKeys(given.keys);
   const [database = null] = positionals;
   if (typeof keys === "string") return misused(keys);
-  if (given.schema !== null && schemas === null) return misused(wrongSchemas(given.schema));
+  if (given.schema !== null && schemas === null) return misused(schemaError(given.schema));
   if (wanted !== null && !port.rules.fits(wanted)) {
     return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
   }

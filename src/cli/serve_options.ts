@@ -1,5 +1,5 @@
 import { listenOptionDescriptions } from "../listen/listener.ts";
-import { defaultStore } from "./account_arguments.ts";
+import { defaultStoreFile } from "./account_arguments.ts";
 
 const { port, host } = listenOptionDescriptions;
 
@@ -83,7 +83,7 @@ export const serveOptionDescriptions = {
   kv: {
     type: "string",
     shown: "FILE",
-    says: [`where accounts and API keys are kept; ${defaultStore} unless set`],
+    says: [`where accounts and API keys are kept; ${defaultStoreFile} unless set`],
   },
   config: {
     type: "string",

@@ -1,10 +1,10 @@
-import type { Preview, ReadPlan } from "../plan/plan.ts";
+import type { PreviewSettings, ReadPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
 
 /** The options of the select list of a read that cuts long values. */
 export interface PreviewSelectListOptions {
-  readonly preview: Preview;
+  readonly preview: PreviewSettings;
   /** Returns a SELECT of the given columns for the rows of the page, in order. */
   readonly page: (columns: Fragment) => Fragment;
   readonly dialect: Dialect;

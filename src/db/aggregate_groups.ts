@@ -73,7 +73,7 @@ export function decodeGroups(
  * Converts a plain decimal to the wire form of an exact metric. Returns null if the decimal has
  * more digits than the metric allows. A sum of integers is an integer of any length.
  */
-export function exactValue(plain: string, { column, as }: ColumnMetric): unknown {
+export function exactMetricValue(plain: string, { column, as }: ColumnMetric): unknown {
   const scaled = withScale(plain, as.scale);
   if (scaled === null) return null;
   if (column.kind === "integer") return shortestInteger(BigInt(scaled));
@@ -112,7 +112,7 @@ function decodeExact(
   { dialect, onInvalidValue }: RowReader,
 ): unknown {
   const plain = dialect.metrics.decodeExact(cell, () => onInvalidValue(metric.column));
-  const value = plain === null ? null : exactValue(plain, metric);
+  const value = plain === null ? null : exactMetricValue(plain, metric);
   if (value !== null) return value;
   onInvalidValue(metric.column);
   return plain ?? storedValueAsJson(cell);

@@ -123,10 +123,10 @@ export function fullReasonOf(error: DatabaseError): string {
 }
 
 /**
- * Returns true if an operator should see the driver's message of an error. Returns false for errors
- * that suggest a retry, and for an unknown outcome.
+ * Returns true if a retry cannot help, so an operator should see the driver's message of the error.
+ * Returns false also for an unknown outcome.
  */
-export function isLasting(error: unknown): error is DatabaseError {
+export function isLastingError(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.kind !== "retryable" &&
     error.kind !== "unknown-outcome";
 }

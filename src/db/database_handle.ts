@@ -2,7 +2,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/fragment.ts";
 import { isTransactionBoundary } from "../sql/statements/split_statements.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
-import { refuseBoundary } from "./refuse_boundary.ts";
+import { refuseTransactionBoundary } from "./refuse_transaction_boundary.ts";
 import { SqlPlans } from "./template/sql_plan.ts";
 import { createSqlTag, type SqlTag } from "./template/sql_statement.ts";
 
@@ -101,7 +101,7 @@ export function transactionHandle(
 
 function queryOf(connection: Connection, { refusesBoundaries }: Dialect): DatabaseHandle["query"] {
   return async (statement) => {
-    if (!refusesBoundaries && isTransactionBoundary(statement.text)) refuseBoundary();
+    if (!refusesBoundaries && isTransactionBoundary(statement.text)) refuseTransactionBoundary();
     return await connection.query(statement);
   };
 }

@@ -38,8 +38,8 @@ export interface SqliteAdditions {
   readonly collations?: undefined;
 }
 
-/** The description of the additions to SQLite. */
-export const sqliteAdditions = {
+/** The descriptions of the options that add functions and extensions to SQLite. */
+export const sqliteAdditionDescriptions = {
   functions: testedValue<URL | string>(
     'the URL of a module, as in new URL("./functions.ts", import.meta.url)',
     (given) => given instanceof URL || typeof given === "string" && URL.canParse(given),
@@ -65,8 +65,8 @@ export interface SqliteOptions extends SqliteAdditions {
 
 /** The description of the options of the SQLite driver. */
 export const sqliteOptionDescriptions = group(
-  { ...driverOptionDescriptions, ...sqliteAdditions } satisfies Described<SqliteOptions>,
+  { ...driverOptionDescriptions, ...sqliteAdditionDescriptions } satisfies Described<SqliteOptions>,
 ).required();
 
 /** The beginning of messages about the options of a driver. */
-export const openingPlace: OptionLocation = { subject: "Cannot open the database", path: "" };
+export const errorPrefix: OptionLocation = { subject: "Cannot open the database", path: "" };

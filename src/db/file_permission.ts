@@ -1,5 +1,5 @@
 import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
-import { environment } from "../runtime/system_runtime.ts";
+import { environmentVariable } from "../runtime/system_runtime.ts";
 
 /**
  * Opens a database by URL. Rejects with a remedy if Deno Deploy would lose the file, or if the
@@ -12,7 +12,7 @@ export async function withFilePermission<T>(
 ): Promise<T> {
   const [, scheme = "", path = ""] = /^([^:]*):(.*)$/s.exec(url) ?? [];
   const isInFile = !/^postgres(?:ql)?$/i.test(scheme) && path !== ":memory:";
-  if (isInFile && !readOnly && isOnDenoDeploy({ environment })) {
+  if (isInFile && !readOnly && isOnDenoDeploy({ environment: environmentVariable })) {
     throw new Error(
       `Cannot open ${url} for writing on Deno Deploy: each instance has a disk of its own, which ` +
         `is lost with it (${usePostgres}, or set readOnly)`,

@@ -5,9 +5,9 @@ import type { Clock } from "../runtime/runtime.ts";
 import type { Driver } from "../db/driver.ts";
 import {
   driverOptionDescriptions,
-  openingPlace,
+  errorPrefix,
+  sqliteAdditionDescriptions,
   type SqliteAdditions,
-  sqliteAdditions,
 } from "../db/driver_options.ts";
 
 /** Options for opening a database of any engine. */
@@ -28,14 +28,14 @@ export interface OpenDatabaseOptions extends SqliteAdditions {
 export const openDatabaseOptionRules = group(
   {
     ...driverOptionDescriptions,
-    ...sqliteAdditions,
+    ...sqliteAdditionDescriptions,
     observe: callback<Observer>(),
   } satisfies Described<OpenDatabaseOptions>,
 ).required();
 
 /** Opens the driver of a database by URL, and loads its library. */
 export async function openDriver(url: string, given: OpenDatabaseOptions): Promise<Driver> {
-  const options = openDatabaseOptionRules.read(given, openingPlace);
+  const options = openDatabaseOptionRules.read(given, errorPrefix);
   const driver = await openByScheme(url, options);
   if (options.observe !== undefined) driver.observeBy?.(options.observe);
   return driver;

@@ -1,11 +1,11 @@
-import type { Announce } from "../db/engine/installed_engine.ts";
+import type { AnnounceRemoval } from "../db/engine/installed_engine.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 import { openDatabase } from "./open_database.ts";
 import { uninstallApplicationName } from "./postgres/installed/uninstall_from_server.ts";
 import { uninstallFromFile } from "./sqlite/installed/uninstall_from_file.ts";
 
 /** Uninstalls the service from the database of a URL. Returns the end of the success message. */
-export async function uninstallFromUrl(url: string, announce: Announce): Promise<string> {
+export async function uninstallFromUrl(url: string, announce: AnnounceRemoval): Promise<string> {
   if (/^(?:node-)?sqlite:/i.test(url)) {
     const path = url.replace(/^[a-z-]+:(?:\/\/)?/i, "");
     const mode = uninstallFromFile(path, announce);

@@ -10,7 +10,7 @@ import { parseJsonOperand } from "./json_operand.ts";
 import { patternFault } from "./operators/like_pattern.ts";
 import { nullTest } from "./operators/null_operators.ts";
 import type { Operator } from "./operators/operator.ts";
-import { fitsPaths, pathOperandFault } from "./operators/path_comparison.ts";
+import { fitsDocumentPaths, pathOperandFault } from "./operators/path_comparison.ts";
 import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
@@ -39,7 +39,7 @@ export function resolveComparison(
     const test = nullTest(column, operator.nullMeans);
     return path === null ? test : { ...test, path };
   }
-  if (path === null ? !operator.accepts(column) : !fitsPaths(operator)) {
+  if (path === null ? !operator.accepts(column) : !fitsDocumentPaths(operator)) {
     throw operatorMismatch(syntax, column);
   }
   requireValueCount(syntax, operator);

@@ -6,7 +6,7 @@ import type { TableInfo } from "../schema/table_info.ts";
 import type { FilterText } from "./builders.ts";
 import { failClosedComparison } from "./operators/fail_closed_comparison.ts";
 import { type Filter, noRows } from "./filter.ts";
-import { fitsPaths } from "./operators/path_comparison.ts";
+import { fitsDocumentPaths } from "./operators/path_comparison.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import {
@@ -134,7 +134,7 @@ function resolvePlaceholders(
     return takesMany && Array.isArray(value) ? value : [value];
   });
   if (!takesMany) requireValueCount(syntax, operator);
-  if (path === null ? !operator.accepts(column) : !fitsPaths(operator)) {
+  if (path === null ? !operator.accepts(column) : !fitsDocumentPaths(operator)) {
     throw operatorMismatch(syntax, column);
   }
   return failClosedComparison(operator, column, values, path);

@@ -14,7 +14,7 @@ import { repeatUpkeep } from "./repeat_upkeep.ts";
 import { CredentialRecheck } from "./stream/credential_recheck.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
-import { endWhen, type LiveStream } from "./stream/live_stream.ts";
+import { endOnDisconnect, type LiveStream } from "./stream/live_stream.ts";
 import { requireRecorded } from "./stream/require_recorded.ts";
 import { ScopeRecheck } from "./stream/scope_recheck.ts";
 import type { StreamQuota } from "./stream/stream_quota.ts";
@@ -193,7 +193,7 @@ export class LiveHub {
       stream.expireAt(session.expiresAt);
       this.#expiries.add(stream, session.expiresAt);
       session.watch(this.#scopes, this.#credentials);
-      endWhen(request.disconnected, stream);
+      endOnDisconnect(request.disconnected, stream);
       const whole = part === null ? new ReadableStream(stream, this.#strategy) : null;
       part?.attach(stream, (delayMs) => this.#endAfter(stream, context, delayMs));
       if (this.#hidden.has(stream.query.table)) session.revoke();

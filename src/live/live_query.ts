@@ -27,7 +27,7 @@ export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">
   return `${resource} ${view.key}`;
 }
 
-/** Returns a string. Two queries with equal strings send the same rows in the same form. */
+/** Returns a string as a key. Two queries with equal keys send the same rows in the same form. */
 export function liveQueryKey(query: LiveQuery): string {
   return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
 }

@@ -48,7 +48,7 @@ export interface ViewRight extends ScopedRequest {
   regranted(grant: Grant | null): LiveView;
 }
 
-/** The live view of aggregates. It shows no rows. */
+/** The live view that shows no rows, for aggregates. It shows no rows. */
 export const noRowsShown: LiveView = Object.freeze({
   key: "",
   shape: "",

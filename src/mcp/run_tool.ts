@@ -1,8 +1,8 @@
 import type { IndexEntry, ServiceIndex } from "../openapi/service_index.ts";
-import { fitRows, shortened } from "./tool_answer.ts";
+import { fitRows, shortenValue } from "./tool_answer.ts";
 import type { ToolName } from "./tool_definitions.ts";
 import {
-  requireAnswered,
+  requireSuccess,
   type SendToolRequest,
   type ToolAnswer,
   ToolRefusal,
@@ -67,7 +67,7 @@ export async function runTool(
 
 async function indexOf({ send }: ToolContext): Promise<ServiceIndex> {
   // The cast is safe: this service itself has written the index.
-  return requireAnswered(await send({ method: "GET", path: "" })).body as ServiceIndex;
+  return requireSuccess(await send({ method: "GET", path: "" })).body as ServiceIndex;
 }
 
 async function listResources(args: ToolArguments, context: ToolContext): Promise<unknown> {
@@ -139,8 +139,8 @@ async function oneRow(args: ToolArguments, context: ToolContext): Promise<unknow
     ...(select === null ? {} : { select: select.join(",") }),
   });
   const path = `${resource.path}/${rowSegment(args, resource)}${query}`;
-  const { body, etag } = requireAnswered(await context.send({ method: "GET", path }));
-  return shortened({ data: body, ...(etag === null ? {} : { etag }) });
+  const { body, etag } = requireSuccess(await context.send({ method: "GET", path }));
+  return shortenValue({ data: body, ...(etag === null ? {} : { etag }) });
 }
 
 async function aggregate(args: ToolArguments, context: ToolContext): Promise<unknown> {
@@ -156,7 +156,7 @@ async function aggregate(args: ToolArguments, context: ToolContext): Promise<unk
     limit: "100",
   });
   const { body } = await answered(context, resource, `/aggregate${query}`);
-  return shortened({ data: body });
+  return shortenValue({ data: body });
 }
 
 async function search(args: ToolArguments, context: ToolContext): Promise<unknown> {
@@ -179,7 +179,7 @@ async function writeRow(args: ToolArguments, context: ToolContext): Promise<unkn
   const condition = isNew && on === null ? {} : conditionOf(args, resource);
   const headers = { ...condition, ...idempotencyOf(args) };
   const collection = resource.path + (on === null ? "" : queryOf({ on: on.join(",") }));
-  const { body, etag } = requireAnswered(
+  const { body, etag } = requireSuccess(
     await context.send({
       method: isNew ? "POST" : "PATCH",
       path: isNew ? collection : `${resource.path}/${rowSegment(args, resource)}`,
@@ -187,12 +187,12 @@ async function writeRow(args: ToolArguments, context: ToolContext): Promise<unkn
       headers,
     }),
   );
-  return shortened({ data: body, ...(etag === null ? {} : { etag }) });
+  return shortenValue({ data: body, ...(etag === null ? {} : { etag }) });
 }
 
 async function deleteRow(args: ToolArguments, context: ToolContext): Promise<unknown> {
   const resource = resourceOf(args, context);
-  requireAnswered(
+  requireSuccess(
     await context.send({
       method: "DELETE",
       path: `${resource.path}/${rowSegment(args, resource)}`,
@@ -207,7 +207,7 @@ async function callProcedure(args: ToolArguments, context: ToolContext): Promise
   const name = encodeURIComponent(String(args["procedure"]));
   const path = `${resource.path}/rpc/${name}`;
   const body = args["input"] ?? null;
-  return shortened(requireAnswered(await context.send({ method: "POST", path, body })).body);
+  return shortenValue(requireSuccess(await context.send({ method: "POST", path, body })).body);
 }
 
 async function answered(
@@ -215,7 +215,7 @@ async function answered(
   { path }: ToolResource,
   rest: string,
 ): Promise<ToolAnswer> {
-  return requireAnswered(await send({ method: "GET", path: path + rest }));
+  return requireSuccess(await send({ method: "GET", path: path + rest }));
 }
 
 function resourceOf(args: ToolArguments, { resources }: ToolContext): ToolResource {

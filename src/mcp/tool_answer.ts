@@ -19,12 +19,12 @@ export async function fitRows(
   for (let count = limit;; count = Math.floor(count / 3)) {
     const page = await read(Math.max(1, count));
     const cut = cutCells(page, cellCharacters);
-    if (count <= 1 || sizeOf(cut) <= maxCharacters) return shortened(page);
+    if (count <= 1 || sizeOf(cut) <= maxCharacters) return shortenValue(page);
   }
 }
 
 /** Returns a value within the size limit. Cuts long strings, and cuts them further if needed. */
-export function shortened(value: unknown): unknown {
+export function shortenValue(value: unknown): unknown {
   const cut = cutCells(value, cellCharacters);
   if (sizeOf(cut) <= maxCharacters) return cut;
   const short = cutCells(value, shortCellCharacters);

@@ -58,8 +58,8 @@ export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendTo
   };
 }
 
-/** Returns a successful response. Throws a `ToolRefusal` for an error response. */
-export function requireAnswered(answer: ToolAnswer): ToolAnswer {
+/** Requires a successful response, and returns it. Throws a `ToolRefusal` for an error response. */
+export function requireSuccess(answer: ToolAnswer): ToolAnswer {
   const { status, body } = answer;
   if (status < 400) return answer;
   const { code, detail, details } = Object(body);

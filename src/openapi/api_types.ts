@@ -1,7 +1,7 @@
 import { type KindProperties, kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { RelationMember } from "../resource/write/nested/relation_members.ts";
 import type { FieldSchema } from "./fields.ts";
-import { propertyName, schemaType } from "./schema_type.ts";
+import { propertyName, toTsType } from "./schema_type.ts";
 import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_schema.ts";
 
 /**
@@ -94,7 +94,7 @@ function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string):
   const { path, capabilities, etag, procedures } = resource;
   const name = names.get(path);
   const calls = procedures.map(({ name, input, output }) =>
-    `      ${propertyName(name)}: { input: ${schemaType(input)}; output: ${schemaType(output)} };\n`
+    `      ${propertyName(name)}: { input: ${toTsType(input)}; output: ${toTsType(output)} };\n`
   ).join("");
   return [
     `  ${propertyName(relativePath(path, basePath))}: {`,
@@ -197,7 +197,7 @@ function bodyType(field: FieldSchema): string {
 }
 
 function columnType({ type, wide, enum: values, schema }: FieldSchema): string {
-  if (schema !== undefined) return schemaType(schema);
+  if (schema !== undefined) return toTsType(schema);
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
   if (type === "any") return wide ? "number | string" : "number | string | { $number: string }";
   switch (jsonOf({ type })) {

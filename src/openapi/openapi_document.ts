@@ -1,7 +1,7 @@
 import type { JsonSchema, RouteDescription } from "../protocol/route_description.ts";
 import { routesOf } from "../resource/routes/routes.ts";
 import { type ComponentNames, componentNames } from "./component_names.ts";
-import { alternatives } from "./operation_headers.ts";
+import { authenticationAlternatives } from "./operation_headers.ts";
 import { operationDocument } from "./operation_document.ts";
 import { ProblemResponses, problemSchema } from "./problem_responses.ts";
 import { rowSchemas } from "./row_schemas.ts";
@@ -108,7 +108,7 @@ function routeDocument(
     operationId: id,
     summary,
     tags: [tag],
-    security: alternatives(securitySchemes, !needsUser),
+    security: authenticationAlternatives(securitySchemes, !needsUser),
     ...(parameters === undefined ? {} : {
       parameters: Object.entries(parameters).map(([name, description]) => ({
         ...{ name, in: "path", required: true, description },

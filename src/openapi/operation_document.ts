@@ -10,7 +10,7 @@ import type { ProblemResponses } from "./problem_responses.ts";
 import { describeProcedure } from "./procedure_schema.ts";
 import { queryParameters } from "./parameters.ts";
 import { relationsInUpdateBody } from "./relation_bodies.ts";
-import { schemaRef, writeIdSchema } from "./row_schemas.ts";
+import { optimisticIdSchema, schemaRef } from "./row_schemas.ts";
 import type { OpenapiInput } from "./openapi_input.ts";
 import { requestHeaders, securityRequirements } from "./operation_headers.ts";
 import { successResponses } from "./operation_success.ts";
@@ -131,7 +131,7 @@ function bodyOf(
 
 /** Returns the schema of one new row. It includes the client's write id if streams contain it. */
 function createdItem(create: JsonSchema, resource: Resource): JsonSchema {
-  const members = writeIdSchema(resource);
+  const members = optimisticIdSchema(resource);
   return Object.keys(members).length === 0
     ? create
     : { allOf: [create, { type: "object", properties: members }] };

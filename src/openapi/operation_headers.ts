@@ -79,7 +79,7 @@ function shownName(name: string): string {
 }
 
 /**
- * Returns the authentication schemes that a route accepts. An empty list means anonymous access.
+ * Returns the security requirements of a route. An empty list means anonymous access.
  */
 export function securityRequirements(
   { endpoint, path }: Route,
@@ -91,14 +91,14 @@ export function securityRequirements(
     : endpoint.accesses.every((access) =>
       policy.public.has(access) || policy.publicScopes.has(access)
     );
-  return alternatives(securitySchemes, isOpen);
+  return authenticationAlternatives(securitySchemes, isOpen);
 }
 
 /**
- * Returns one security requirement for each authentication scheme. If anonymous access is
+ * Returns one alternative requirement for each authentication scheme. If anonymous access is
  * sufficient, an empty requirement is the first.
  */
-export function alternatives(
+export function authenticationAlternatives(
   schemes: OpenapiInput["securitySchemes"],
   isOpen: boolean,
 ): readonly JsonSchema[] {

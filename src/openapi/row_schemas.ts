@@ -29,7 +29,7 @@ export function rowSchemas(
   const sent = columns.filter((column) => mayWrite(column, resource));
   const changed = sent.filter((column) => !column.primaryKey && !fields.immutable.has(column));
   const keys = resource.table.primaryKey.filter((column) => columns.includes(column));
-  const named = writeIdSchema(resource);
+  const named = optimisticIdSchema(resource);
   const condition = resource.etag === null ? {} : { _ifMatch: { type: "string" } };
   const create = bodyOf(sent, resource, (column) => isRequiredOnCreate(column, resource));
   const replace = bodyOf(changed, resource, (column) => isRequiredOnCreate(column, resource));
@@ -66,7 +66,7 @@ export function rowSchemas(
 }
 
 /** Returns the schema of `_optimisticId`, a client's write id. Empty if no stream contains it. */
-export function writeIdSchema(resource: Resource): JsonSchema {
+export function optimisticIdSchema(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}
     : { _optimisticId: { type: "string", minLength: 1, maxLength: 200 } };

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 
 /** Returns a JSON Schema as a TypeScript type on one line. Unsupported schemas become `unknown`. */
-export function schemaType(schema: unknown): string {
+export function toTsType(schema: unknown): string {
   if (!isSchema(schema)) return "unknown";
   const type = plainType(schema);
   // The `enum` of a nullable schema already contains null.
@@ -19,8 +19,8 @@ function plainType(schema: JsonSchema): string {
   if (Array.isArray(values)) return unionOf(values.map(literalType));
   if (Object.hasOwn(schema, "const")) return literalType(schema["const"]);
   const alternatives = anyOf ?? oneOf;
-  if (Array.isArray(alternatives)) return unionOf(alternatives.map(schemaType));
-  if (Array.isArray(allOf)) return allOf.map((part) => `(${schemaType(part)})`).join(" & ");
+  if (Array.isArray(alternatives)) return unionOf(alternatives.map(toTsType));
+  if (Array.isArray(allOf)) return allOf.map((part) => `(${toTsType(part)})`).join(" & ");
   switch (type) {
     case "string":
     case "boolean":
@@ -32,7 +32,7 @@ function plainType(schema: JsonSchema): string {
     case "number":
       return "number";
     case "array":
-      return `(${schemaType(items)})[]`;
+      return `(${toTsType(items)})[]`;
     case "object":
       return objectType(schema);
     default:
@@ -43,11 +43,11 @@ function plainType(schema: JsonSchema): string {
 function objectType({ properties, required, additionalProperties }: JsonSchema): string {
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
   const members = Object.entries(isSchema(properties) ? properties : {}).map(([name, schema]) =>
-    `${propertyName(name)}${names.includes(name) ? "" : "?"}: ${schemaType(schema)}`
+    `${propertyName(name)}${names.includes(name) ? "" : "?"}: ${toTsType(schema)}`
   );
   if (members.length > 0) return `{ ${members.join("; ")} }`;
   return `{ [key: string]: ${
-    isSchema(additionalProperties) ? schemaType(additionalProperties) : "unknown"
+    isSchema(additionalProperties) ? toTsType(additionalProperties) : "unknown"
   } }`;
 }
 

@@ -104,7 +104,7 @@ export class Option<T> {
   }
 }
 
-/** A description for each option in the type `Options`. */
+/** The options of the type `Options`, described: a description for each. */
 export type Described<Options> = {
   readonly [Name in keyof Required<Options>]: Option<
     Name extends keyof Options

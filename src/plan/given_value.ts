@@ -28,13 +28,13 @@ export function hasUnchangedInput(values: Assignments): boolean {
   return false;
 }
 
-/** Returns the values with every {@link GivenValue} converted by {@link plainOf}. */
+/** Returns the values with every {@link GivenValue} converted by {@link plainValue}. */
 export function plainValues(values: Assignments): Assignments {
-  return new Map([...values].map(([column, value]) => [column, plainOf(value)]));
+  return new Map([...values].map(([column, value]) => [column, plainValue(value)]));
 }
 
 /** Returns the value for a hook: the parsed value, or the value in the body if it is invalid. */
-export function plainOf(value: unknown): unknown {
+export function plainValue(value: unknown): unknown {
   if (!(value instanceof GivenValue)) return value;
   return value.fault === null ? value.read : value.given;
 }

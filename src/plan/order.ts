@@ -152,8 +152,9 @@ function badDirection(item: string): Problem {
 }
 
 /**
- * Returns true if positions in an order are row counts, because values may differ between two
- * statements. Values of a key never differ: a deployer who names the key of a view asserts that.
+ * Returns true if the positions in an order are counted in rows, because values may differ between
+ * two statements. Values of a key never differ: a deployer who names the key of a view asserts
+ * that.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

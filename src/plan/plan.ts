@@ -42,11 +42,11 @@ export interface ReadPlan {
   /** True if the rows are locked until the end of the transaction. */
   readonly lock?: true;
   /** The settings for cutting long values. Absent if all values are read whole. */
-  readonly preview?: Preview;
+  readonly preview?: PreviewSettings;
 }
 
 /** The settings for cutting long values in the database when a plan reads rows. */
-export interface Preview {
+export interface PreviewSettings {
   /** Maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
   /** The columns whose values are cut. Key columns are never cut. */

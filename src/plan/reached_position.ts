@@ -7,7 +7,7 @@ import type { OffsetPosition, OrderKey } from "./plan.ts";
 export const startPosition: OffsetPosition = { values: [], skip: 0 };
 
 /** A page of rows, some of which may be equal in the order's keys, and its start position. */
-export interface RepeatingPage {
+export interface PageWithTies {
   /** The rows as stored values, in the order of `columns`. */
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
@@ -22,7 +22,7 @@ export interface RepeatingPage {
  * values of the page's start position are kept, and more rows are skipped.
  */
 export function offsetPositionAfter(
-  { stored, columns, order, from }: RepeatingPage,
+  { stored, columns, order, from }: PageWithTies,
   fitting: (values: readonly SqlValue[]) => number,
 ): OffsetPosition {
   const places = order.map(({ column }) => columns.indexOf(column));

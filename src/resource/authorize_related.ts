@@ -8,7 +8,7 @@ import type {
   RelatedWrite,
   ResourceRequest,
 } from "./model/operation.ts";
-import { withinAsync } from "./write/values/body_path.ts";
+import { atPathAsync } from "./write/values/body_path.ts";
 import type { Resource } from "./model/resource.ts";
 import { narrowForCaller } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
@@ -40,7 +40,7 @@ export async function authorizeAdditional(
   for (const { resource: { policy }, resource: target, access, bodyPath } of writes) {
     const granted = written.get(access) ?? new Map<Resource, Grant>();
     if (granted.has(target)) continue;
-    granted.set(target, await withinAsync(bodyPath, () => authorize(access, user, policy)));
+    granted.set(target, await atPathAsync(bodyPath, () => authorize(access, user, policy)));
     written.set(access, granted);
   }
   return { also, related, written };

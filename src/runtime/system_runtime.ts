@@ -7,7 +7,7 @@ import type { Clock, Cron, Random, Runtime } from "./runtime.ts";
 export function systemRuntime(observe: Observer): Runtime {
   const cron = platformCron();
   return {
-    ...{ clock: systemClock, random: systemRandom, environment, observe },
+    ...{ clock: systemClock, random: systemRandom, environment: environmentVariable, observe },
     ...(cron === null ? {} : { cron }),
   };
 }
@@ -40,7 +40,7 @@ function callAfter(delayMs: number, work: () => void): () => void {
 }
 
 /** Returns an environment variable, or undefined if the process may not read the variable. */
-export function environment(name: string): string | undefined {
+export function environmentVariable(name: string): string | undefined {
   if (!isDeno) return process.env[name];
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted"
     ? Deno.env.get(name)

@@ -7,7 +7,7 @@ import { Problem } from "../problem/problem.ts";
 import { type Fragment, sql } from "../sql/fragment.ts";
 import { matchRankColumn } from "../sql/match_names.ts";
 import { selectCandidateKeys } from "./select_candidate_keys.ts";
-import { type IndexBackend, maxWithin } from "./search_adapter.ts";
+import { type IndexBackend, maxSearchKeys } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 import { searchUnavailable } from "./search_unavailable.ts";
@@ -45,7 +45,7 @@ export async function findCandidates(
 ): Promise<readonly Key[]> {
   if (few !== null) {
     const matches = sql`SELECT *, 0 AS ${matchRankColumn} FROM (${few}) AS "_few"`;
-    const within = await readable(matches, maxWithin, searched, reads);
+    const within = await readable(matches, maxSearchKeys, searched, reads);
     return unique(await Array.fromAsync(pagesOf(searched, within, query, reads)), searched.index);
   }
   const pages = pagesOf(searched, null, query, reads);
@@ -98,9 +98,9 @@ async function keysInScope(
     where,
     order: [],
     after: null,
-    limit: maxWithin + 1,
+    limit: maxSearchKeys + 1,
   }, reader);
-  return rows.length > maxWithin ? null : rows.map((row) => keyOf(row, table));
+  return rows.length > maxSearchKeys ? null : rows.map((row) => keyOf(row, table));
 }
 
 function keepReadable(

@@ -2,7 +2,7 @@ import type { Connection } from "../db/driver.ts";
 import type { Row } from "../schema/table_info.ts";
 import type { Key } from "../plan/key.ts";
 import type { IndexBackend, IndexChange, WriteOptions } from "./search_adapter.ts";
-import { readSearchedRows, searchedRow, type SearchIndex } from "./search_index.ts";
+import { readSearchedRows, type SearchIndex, toSearchedRow } from "./search_index.ts";
 import type { SearchVersions } from "./search_versions.ts";
 
 /** A table's search index in an engine, and the source of versions for changes. */
@@ -45,6 +45,6 @@ export async function indexChangesInTransaction(
   const version = versions.next();
   const rows = known === null
     ? await readSearchedRows(index, keys, connection)
-    : known.map((row) => searchedRow(row, index));
+    : known.map((row) => toSearchedRow(row, index));
   return rows.map((row) => ({ ...row, version }));
 }

@@ -72,8 +72,8 @@ export interface IndexBackend {
   write(changes: readonly IndexChange[], options: WriteOptions): Promise<void>;
   /**
    * Yields the keys of the matching documents, page by page, the best first. Only the documents in
-   * `within` are searched, at most {@link maxWithin}, or all documents for null. The order of two
-   * documents must not depend on other documents. Absent if {@link local} exists.
+   * `within` are searched, at most {@link maxSearchKeys}, or all documents for null. The order of
+   * two documents must not depend on other documents. Absent if {@link local} exists.
    */
   find?(
     query: SearchQuery,
@@ -89,7 +89,7 @@ export interface IndexBackend {
 }
 
 /** Maximum number of keys to which an engine can limit a search. */
-export const maxWithin = 10_000;
+export const maxSearchKeys = 10_000;
 
 /** Options of writing changes to an index. */
 export interface WriteOptions {

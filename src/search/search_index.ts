@@ -92,8 +92,8 @@ function oneOf(keys: readonly Key[], table: TableInfo): Filter {
     : keysFilter(keys, table);
 }
 
-/** Returns the strings to index from a row that was read with all columns. */
-export function searchedRow(row: Row, { table, fields, undeleted }: SearchIndex): SearchedRow {
+/** Returns the key of a row, and its strings to index; the row has all columns. */
+export function toSearchedRow(row: Row, { table, fields, undeleted }: SearchIndex): SearchedRow {
   const texts = rowMatches(undeleted, row) ? textsOf(row, fields) : null;
   return { key: keyOf(row, table), texts };
 }

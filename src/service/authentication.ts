@@ -19,7 +19,7 @@ export interface Authentication {
 export type CountRefusal = (context: Context<AppEnv>) => Promise<void>;
 
 /** Returns the middleware that runs the app's authenticators and then the deployer's middleware. */
-export function identifying(
+export function identifyingMiddleware(
   identify: Credentials["identify"] | null,
   own: Middleware | undefined,
 ): Middleware | null {

@@ -5,20 +5,20 @@ import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 
 /** A handler in the form in which Hono registers it. */
-export type Registered = [handler: H, route: RouterRoute];
+export type RegisteredHandler = [handler: H, route: RouterRoute];
 
 /**
  * The router of the Hono app. The router looks up routes of resources in their table by the raw
  * path, and all other routes in Hono's own router. It creates the chain of a resource's route once:
  * the earlier middlewares, and the handler.
  */
-export class ResourceHonoRouter implements Router<Registered> {
+export class ResourceHonoRouter implements Router<RegisteredHandler> {
   readonly name = "ResourceHonoRouter";
   readonly #table: RouteTable;
   readonly #handlers: ReadonlyMap<H, RouteHandler>;
-  readonly #middlewares: Registered[] = [];
-  readonly #chains = new Map<ResourceRoute, Result<Registered>>();
-  readonly #others = new TrieRouter<Registered>();
+  readonly #middlewares: RegisteredHandler[] = [];
+  readonly #chains = new Map<ResourceRoute, Result<RegisteredHandler>>();
+  readonly #others = new TrieRouter<RegisteredHandler>();
   readonly #methods = new Set<string>();
 
   /** `handlers` are registered for the routes of the table. */
@@ -28,7 +28,7 @@ export class ResourceHonoRouter implements Router<Registered> {
   }
 
   /** Adds a handler after the existing handlers. The app may add handlers at any time. */
-  add(method: string, path: string, registered: Registered): void {
+  add(method: string, path: string, registered: RegisteredHandler): void {
     const [handler, honoRoute] = registered;
     const found = this.#handlers.get(handler);
     if (found === undefined) {
@@ -36,14 +36,14 @@ export class ResourceHonoRouter implements Router<Registered> {
       this.#others.add(method, path, registered);
       this.#methods.add(method);
     } else {
-      const last: Registered = [found.handler, honoRoute];
+      const last: RegisteredHandler = [found.handler, honoRoute];
       const chain = [...this.#middlewares, last];
       this.#chains.set(found.route, [chain.map((one) => [one, {}])]);
     }
   }
 
   /** Returns the handlers of a request in order. */
-  match(method: string, path: string): Result<Registered> {
+  match(method: string, path: string): Result<RegisteredHandler> {
     const route = this.#table.at(path)?.get(method);
     const chain = route === undefined ? undefined : this.#chains.get(route);
     // Hono looks up the method in a plain object, in which the name `constructor` always exists.

@@ -10,7 +10,7 @@ export interface PlainPattern {
  * Parses a plain LIKE pattern. Returns null if the pattern has other wildcards, or no wildcard at
  * all. Searching a string is many times faster than trying a pattern at every position.
  */
-export function plainPattern(pattern: string): PlainPattern | null {
+export function parsePlainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];
   if (!before && !after) return null;
   const text = literal.replace(/\\([^])/g, "$1");

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { BillingSubscription, SubscriptionStatus } from "../../src/billing/billing_event.ts";
 import {
   NewestSubscriptions,
-  type ReadNow,
+  type ReadSubscription,
 } from "../../src/billing/webhook/newest_subscription.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";
@@ -96,7 +96,7 @@ function subscription(status: SubscriptionStatus): BillingSubscription {
   return { id: "sub_1", customerId: "cus_1", provider: "stripe", status };
 }
 
-function newestStates(readNow: ReadNow): NewestSubscriptions {
+function newestStates(readNow: ReadSubscription): NewestSubscriptions {
   return new NewestSubscriptions("stripe", createMemoryKeyValue(systemClock), readNow);
 }
 

@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { pool } from "../../src/engines/postgres/driver/connection_pool.ts";
+import { createPool } from "../../src/engines/postgres/driver/connection_pool.ts";
 import { handClock } from "./hand_clock.ts";
 
 Deno.test("a pool gives each item to one user at a time, and serves waits in their order", async () => {
-  const lent = pool(["a", "b"], 100, handClock().clock);
+  const lent = createPool(["a", "b"], 100, handClock().clock);
   assertEquals([lent.acquire("statement"), lent.acquire("statement")], ["a", "b"]);
   const order: string[] = [];
   const waiting = [1, 2, 3].map((waiter) =>
@@ -20,7 +20,7 @@ Deno.test("a pool gives each item to one user at a time, and serves waits in the
 });
 
 Deno.test("a read by key waited for all that waited before it: writes, and reads of large rows", async () => {
-  const lent = pool(["a"], 100, handClock().clock);
+  const lent = createPool(["a"], 100, handClock().clock);
   lent.acquire("statement");
   const order: string[] = [];
   const uses = ["transaction", "transaction", "SELECT large", "SELECT large", "SELECT small"];
@@ -37,7 +37,7 @@ Deno.test("a read by key waited for all that waited before it: writes, and reads
 });
 
 Deno.test("a pool gives the item that was released last", () => {
-  const lent = pool(["a", "b", "c"], 100, handClock().clock);
+  const lent = createPool(["a", "b", "c"], 100, handClock().clock);
   const first = lent.acquire("statement");
   lent.acquire("statement");
   if (typeof first === "string") lent.release(first);
@@ -46,7 +46,7 @@ Deno.test("a pool gives the item that was released last", () => {
 
 Deno.test("a wait for a pool that is too long is rejected, and is not served later", async () => {
   const { clock, advance } = handClock();
-  const lent = pool(["a"], 100, clock);
+  const lent = createPool(["a"], 100, clock);
   lent.acquire("statement");
   const waiting = Promise.resolve(lent.acquire("statement"));
   advance(100);
@@ -58,7 +58,7 @@ Deno.test("a wait for a pool that is too long is rejected, and is not served lat
 
 Deno.test("a pool that closes rejects all waits, and waits for the items in use", async () => {
   const { clock, advance } = handClock();
-  const lent = pool(["a", "b"], 100, clock);
+  const lent = createPool(["a", "b"], 100, clock);
   lent.acquire("statement");
   lent.acquire("statement");
   const waiting = Promise.resolve(lent.acquire("statement"));
@@ -76,7 +76,7 @@ Deno.test("a pool that closes rejects all waits, and waits for the items in use"
 
 Deno.test("a pool closes after the limit, with an item that is never released", async () => {
   const { clock, advance } = handClock();
-  const lent = pool(["a"], 100, clock);
+  const lent = createPool(["a"], 100, clock);
   lent.acquire("statement");
   const closing = lent.close();
   advance(100);
@@ -85,7 +85,7 @@ Deno.test("a pool closes after the limit, with an item that is never released", 
 
 Deno.test("a pool counts what is in use, what waits, and how long was waited", async () => {
   const { clock, advance } = handClock();
-  const lent = pool(["a", "b"], 100, clock);
+  const lent = createPool(["a", "b"], 100, clock);
   assertEquals(lent.usage(), { size: 2, used: 0, waiting: 0, waits: 0, waitedMs: 0 });
   for (let use = 0; use < 2; use++) lent.acquire("statement");
   const waiting = Promise.resolve(lent.acquire("statement"));

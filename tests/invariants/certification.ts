@@ -1,6 +1,6 @@
 import { compileFilter } from "../../src/compile/where.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
-import { cellClass } from "../../src/filter/match/certified_comparisons.ts";
+import { cellClassOf } from "../../src/filter/match/certified_comparisons.ts";
 import { allRows, type Comparison, comparison } from "../../src/filter/filter.ts";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
 import { rowMatches } from "../../src/filter/match/row_matches.ts";
@@ -211,7 +211,7 @@ class Counts {
 
   add(filter: Comparison, value: unknown, inMemory: boolean, inDatabase: boolean): void {
     this.#checks++;
-    const cell = cellClass(filter);
+    const cell = cellClassOf(filter);
     const symbol = filter.operator.symbols[0];
     const symbols = this.#classes.get(cell) ?? new Set();
     this.#classes.set(cell, symbols.add(symbol));

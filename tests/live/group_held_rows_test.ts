@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { includes, type Position } from "../../src/db/changes/log_position.ts";
+import { coversPosition, type Position } from "../../src/db/changes/log_position.ts";
 import { GroupHeldRows } from "../../src/live/dispatch/group_held_rows.ts";
 import type { LiveSubscriber } from "../../src/live/dispatch/group_listener.ts";
 import { HeldRows } from "../../src/live/match/held_rows.ts";
 
-const log = { includes };
+const log = { includes: coversPosition };
 const at = (seq: number): Position => ({ kind: "sequence", epoch: "e", seq, mark: seq });
 const subscriber = (): LiveSubscriber => ({
   invalidate() {},

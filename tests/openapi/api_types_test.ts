@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { writeApiTypes } from "../../src/openapi/api_types.ts";
-import { schemaType } from "../../src/openapi/schema_type.ts";
+import { toTsType } from "../../src/openapi/schema_type.ts";
 import type { ResourceSchema } from "../../src/openapi/service_schema.ts";
 import { engines } from "../support/engines.ts";
 import { withService } from "../support/http.ts";
@@ -107,5 +107,5 @@ Deno.test("the type of a JSON Schema is written on one line", () => {
     [{ $ref: "#/x" }, "unknown"],
     [true, "unknown"],
   ];
-  for (const [schema, type] of cases) assertEquals(schemaType(schema), type);
+  for (const [schema, type] of cases) assertEquals(toTsType(schema), type);
 });

@@ -23,7 +23,7 @@ export interface OpenHold {
 }
 
 /** Decodes the stored state of an account; undefined means an account without entries. */
-export function accountState(account: string, value: unknown): AccountState {
+export function decodeAccountState(account: string, value: unknown): AccountState {
   // The cast is safe, because no other code writes this key.
   return value === undefined ? { account, balance: 0, seq: 0, holds: [] } : value as AccountState;
 }
@@ -35,7 +35,7 @@ export type NewEntry = Omit<LedgerEntry, "seq" | "balance" | "at">;
  * Collects the entries that one operation adds to an account. Throws a 409 if the balance would
  * leave the range of exact integers. The operation then adds no entry at all.
  */
-export class Posting {
+export class Entries {
   #state: AccountState;
   readonly #at: string;
   /** The entries that the operation has added so far. */

@@ -24,7 +24,7 @@ export async function auditAccount(store: KeyValue, state: AccountState): Promis
   const { account, balance } = state;
   const fold = new Fold();
   // The range ends with the last entry of `state`. Later operations never change earlier entries.
-  for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
+  for await (const { value } of recordsUnderPrefix(store, ledgerKeys.entries(account))) {
     if (fold.entries === state.seq) break;
     // The cast is safe, because no other code writes below this prefix.
     fold.add(value as LedgerEntry);
@@ -41,7 +41,7 @@ export async function auditAccount(store: KeyValue, state: AccountState): Promis
 }
 
 /** Yields the records whose keys begin with a prefix, in key order. */
-export async function* entriesBelow(
+export async function* recordsUnderPrefix(
   store: KeyValue,
   prefix: KeyValueKey,
 ): AsyncGenerator<{ readonly value: unknown }> {

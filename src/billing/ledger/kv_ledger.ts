@@ -3,8 +3,8 @@ import { HotKeys } from "../../kv/hot_keys.ts";
 import type { KeyValue, KeyValueKey, KeyValueMutation } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
-import { type AccountState, accountState, Posting } from "./account_state.ts";
-import { type AccountAudit, auditAccount, entriesBelow } from "./audit_account.ts";
+import { type AccountState, decodeAccountState, Entries } from "./account_state.ts";
+import { type AccountAudit, auditAccount, recordsUnderPrefix } from "./audit_account.ts";
 import type {
   CommitOptions,
   ConsumeOptions,
@@ -27,17 +27,17 @@ import {
   parseReason,
 } from "./ledger_input.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
-import { asOperation, asReservation, setting } from "./ledger_records.ts";
+import { asOperation, asReservation, recordMutations } from "./ledger_records.ts";
 import {
+  type BalanceChange,
+  changeBalance,
   type EndedReservation,
   endReservation,
-  expire,
+  expireReservations,
   type LedgerResult,
   type ReservationEnd,
-  reserve,
-  reverse,
-  type Transfer,
-  transfer,
+  reserveCredits,
+  reverseGrant,
 } from "./ledger_operations.ts";
 
 interface Posted<Result> {
@@ -45,7 +45,7 @@ interface Posted<Result> {
   readonly records: readonly KeyValueMutation[];
 }
 
-type Post<Result> = (posting: Posting, beside: readonly unknown[], now: number) => Posted<Result>;
+type Post<Result> = (posting: Entries, beside: readonly unknown[], now: number) => Posted<Result>;
 
 /** The credits ledger in a key-value store. */
 export class KvLedger implements CreditsLedger {
@@ -131,7 +131,7 @@ export class KvLedger implements CreditsLedger {
     const record = ledgerKeys.reservation(name, id);
     return await this.#post(name, [record], (posting, [existing], now) => {
       const hold = { id, amount: given.amount, expiresAt: now + given.lifetimeMs };
-      const done = reserve(posting, hold, given.reason, asReservation(existing));
+      const done = reserveCredits(posting, hold, given.reason, asReservation(existing));
       const reservation = {
         account: name,
         id,
@@ -142,7 +142,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result: { ...done.result, reservation: done.result.ok ? reservation : null },
         // The record outlives the reservation, so that a repeated request still finds the record.
-        records: setting(record, done.record, keepMs + given.lifetimeMs),
+        records: recordMutations(record, done.record, keepMs + given.lifetimeMs),
       };
     });
   }
@@ -177,10 +177,10 @@ export class KvLedger implements CreditsLedger {
     const reads = reversal === null ? [granted] : [granted, reversal];
     return await this.#post(account, reads, (posting, [grant, record]) => {
       const keyed = own === null ? null : { key: own, record: asOperation(record) };
-      const done = reverse(posting, given, keyed, asOperation(grant));
-      const changed = setting(granted, done.grant);
+      const done = reverseGrant(posting, given, keyed, asOperation(grant));
+      const changed = recordMutations(granted, done.grant);
       // The record of a reversal is kept for ever, like the record of the grant.
-      const kept = reversal === null ? [] : setting(reversal, done.record);
+      const kept = reversal === null ? [] : recordMutations(reversal, done.record);
       return { result: done.result, records: [...changed, ...kept] };
     });
   }
@@ -194,7 +194,7 @@ export class KvLedger implements CreditsLedger {
       return [await auditAccount(this.#store, await this.#state(parseAccount(account)))];
     }
     const audits: AccountAudit[] = [];
-    for await (const { value } of entriesBelow(this.#store, ledgerKeys.states)) {
+    for await (const { value } of recordsUnderPrefix(this.#store, ledgerKeys.states)) {
       // The cast is safe, because no other code writes below this prefix.
       audits.push(await auditAccount(this.#store, value as AccountState));
     }
@@ -207,7 +207,7 @@ export class KvLedger implements CreditsLedger {
 
   async #transfer(
     account: string,
-    given: Transfer,
+    given: BalanceChange,
     key: string | undefined,
   ): Promise<LedgerResult> {
     const own = key === undefined ? null : parseLedgerKey(key);
@@ -215,11 +215,11 @@ export class KvLedger implements CreditsLedger {
     const reads = record === null ? [] : [record];
     return await this.#post(account, reads, (posting, [found]) => {
       const keyed = own === null ? null : { key: own, record: asOperation(found) };
-      const done = transfer(posting, given, keyed);
+      const done = changeBalance(posting, given, keyed);
       const lifetime = given.kind === "grant" ? undefined : keepMs;
       return {
         result: done.result,
-        records: record === null ? [] : setting(record, done.record, lifetime),
+        records: record === null ? [] : recordMutations(record, done.record, lifetime),
       };
     });
   }
@@ -233,7 +233,7 @@ export class KvLedger implements CreditsLedger {
     const record = ledgerKeys.reservation(account, id);
     return await this.#post(account, [record], (posting, [existing]) => {
       const done = endReservation(posting, { id, ...end }, asReservation(existing));
-      return { result: done.result, records: setting(record, done.record, keepMs) };
+      return { result: done.result, records: recordMutations(record, done.record, keepMs) };
     });
   }
 
@@ -245,10 +245,10 @@ export class KvLedger implements CreditsLedger {
   ): Promise<Result> {
     return this.#hot.update(ledgerKeys.state(account), (value, beside) => {
       const now = this.#runtime.clock.now();
-      const before = accountState(account, value);
-      const posting = new Posting(before, now);
-      const expired = expire(posting, now).flatMap(([id, record]) =>
-        setting(ledgerKeys.reservation(account, id), record, keepMs)
+      const before = decodeAccountState(account, value);
+      const posting = new Entries(before, now);
+      const expired = expireReservations(posting, now).flatMap(([id, record]) =>
+        recordMutations(ledgerKeys.reservation(account, id), record, keepMs)
       );
       const { result, records } = post(posting, beside, now);
       if (posting.state === before) return { result };
@@ -268,7 +268,7 @@ export class KvLedger implements CreditsLedger {
   }
 
   async #state(account: string): Promise<AccountState> {
-    return accountState(account, (await this.#store.get(ledgerKeys.state(account))).value);
+    return decodeAccountState(account, (await this.#store.get(ledgerKeys.state(account))).value);
   }
 }
 
@@ -279,9 +279,9 @@ const maxChanges = 128;
 const keepMs = 35 * 86_400_000;
 
 function transferOf(
-  kind: Transfer["kind"],
+  kind: BalanceChange["kind"],
   amount: number,
   { reason }: LedgerNote,
-): Omit<Transfer, "allowNegative"> {
+): Omit<BalanceChange, "allowNegative"> {
   return { kind, amount: parseAmount(amount), reason: parseReason(reason) };
 }

@@ -1,5 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
-import type { OpenHold, Posting } from "./account_state.ts";
+import type { Entries, OpenHold } from "./account_state.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 
 /** The result of a ledger operation. If `ok` is false, nothing was changed. */
@@ -40,19 +40,19 @@ export interface ReservationRecord {
 }
 
 /** An operation's idempotency key, and the record under this key, or null without a record. */
-export interface Keyed {
+export interface KeyedRecord {
   readonly key: string;
   readonly record: OperationRecord | undefined;
 }
 
 /** The result of an operation, and the record to store under its idempotency key. */
-export interface Outcome {
+export interface OperationOutcome {
   readonly result: LedgerResult;
   readonly record: OperationRecord | null;
 }
 
 /** A number of credits to add to or subtract from a balance, without a reservation. */
-export interface Transfer {
+export interface BalanceChange {
   readonly kind: "grant" | "consume";
   readonly amount: number;
   readonly reason: string | undefined;
@@ -61,7 +61,11 @@ export interface Transfer {
 }
 
 /** Adds credits to a balance, or subtracts credits from the balance. */
-export function transfer(posting: Posting, given: Transfer, keyed: Keyed | null): Outcome {
+export function changeBalance(
+  posting: Entries,
+  given: BalanceChange,
+  keyed: KeyedRecord | null,
+): OperationOutcome {
   const { kind, amount, reason, allowNegative } = given;
   const fingerprint = `${kind} ${amount}`;
   const done = replayed(keyed, fingerprint);
@@ -83,15 +87,15 @@ export interface Reversal {
 }
 
 /** The result of a reversal, and the grant's record with the new number of reversed credits. */
-export interface ReversalOutcome extends Outcome {
+export interface ReversalOutcome extends OperationOutcome {
   readonly grant: OperationRecord | null;
 }
 
 /** Reverses granted credits, even if they were consumed. The balance may become negative. */
-export function reverse(
-  posting: Posting,
+export function reverseGrant(
+  posting: Entries,
   given: Reversal,
-  keyed: Keyed | null,
+  keyed: KeyedRecord | null,
   grant: OperationRecord | undefined,
 ): ReversalOutcome {
   if (grant === undefined || grant.entry.kind !== "grant") {
@@ -130,8 +134,8 @@ export interface ReserveOutcome {
 }
 
 /** Reserves credits. A repeated call with an equal id and amount returns the first reservation. */
-export function reserve(
-  posting: Posting,
+export function reserveCredits(
+  posting: Entries,
   wanted: Omit<OpenHold, "balance">,
   reason: string | undefined,
   existing: ReservationRecord | undefined,
@@ -188,7 +192,7 @@ export interface EndOutcome {
 
 /** Ends a reservation: charges the used credits and returns the rest. */
 export function endReservation(
-  posting: Posting,
+  posting: Entries,
   { id, state, used }: ReservationEnd,
   existing: ReservationRecord | undefined,
 ): EndOutcome {
@@ -220,8 +224,8 @@ export function endReservation(
 }
 
 /** Ends expired reservations, whose credits return to the balance. Returns the changed records. */
-export function expire(
-  posting: Posting,
+export function expireReservations(
+  posting: Entries,
   now: number,
 ): readonly (readonly [id: string, ReservationRecord])[] {
   const { holds } = posting.state;
@@ -250,7 +254,7 @@ function endOf({ state }: ReservationRecord): ReservationState {
 /** Maximum number of open reservations of an account, which one record of the store contains. */
 const maxHolds = 100;
 
-function replayed(keyed: Keyed | null, fingerprint: string): Outcome | null {
+function replayed(keyed: KeyedRecord | null, fingerprint: string): OperationOutcome | null {
   const record = keyed?.record;
   if (record === undefined) return null;
   if (record.fingerprint !== fingerprint) throw reused();
@@ -265,11 +269,11 @@ function reused(): Problem {
   );
 }
 
-function refused(balance: number): Outcome {
+function refused(balance: number): OperationOutcome {
   return { result: { ok: false, balance, replayed: false }, record: null };
 }
 
-function recorded(entry: LedgerEntry, fingerprint: string | null): Outcome {
+function recorded(entry: LedgerEntry, fingerprint: string | null): OperationOutcome {
   return {
     result: { ok: true, balance: entry.balance, replayed: false },
     record: fingerprint === null ? null : { fingerprint, entry, reversed: 0 },

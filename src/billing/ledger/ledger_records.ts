@@ -13,8 +13,8 @@ export function asReservation(value: unknown): ReservationRecord | undefined {
   return value as ReservationRecord | undefined;
 }
 
-/** Returns a list with the mutation that writes a record. The list is empty for a null record. */
-export function setting(
+/** Returns the mutations that write a record: one, or none for a null record. */
+export function recordMutations(
   key: KeyValueKey,
   value: unknown,
   expireInMs?: number,

@@ -75,28 +75,28 @@ export class JsonFields {
 }
 
 /**
- * Returns true if money paid less than half of the charge. The rest was paid by credit: the
- * proration of the previous plan, or a balance. The limit is one half, because the rest of a
- * monthly plan costs less than half of a yearly plan.
+ * Returns true if credit paid most of a charge, and money less than half. Credit is the proration
+ * of the previous plan, or a balance. The limit is one half, because the rest
+ * of a monthly plan costs less than half of a yearly plan.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);
 }
 
 /** Converts seconds since 1970 to RFC 3339. Returns undefined for undefined. */
-export function timeOfSeconds(seconds: number | undefined): string | undefined {
+export function utcOfSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Math.abs(seconds) > 8.64e12) return undefined;
   return new Date(seconds * 1000).toISOString();
 }
 
 /** Converts a time to RFC 3339 in UTC with milliseconds. Returns undefined if invalid. */
-export function timeOf(text: string | undefined): string | undefined {
+export function utcOf(text: string | undefined): string | undefined {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
 /** Returns a copy of an object without the fields that are undefined. */
-export function present<Fields extends object>(
+export function compact<Fields extends object>(
   fields: Fields,
 ): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
   // The cast is safe, because only undefined fields were removed.

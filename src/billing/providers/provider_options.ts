@@ -20,7 +20,7 @@ export interface ProviderOptions {
 
 /** The descriptions of the options that all billing providers have. */
 export const providerOptionDescriptions = {
-  webhookSecret: either(secretText(), listOf("secrets", secretText())),
+  webhookSecret: either(keyOption(), listOf("secrets", keyOption())),
   toleranceMs: timerMs().default(300_000),
   baseUrl: testedValue<string>(
     "a URL without a slash at its end",
@@ -31,7 +31,7 @@ export const providerOptionDescriptions = {
 } satisfies Described<ProviderOptions>;
 
 /** Describes an option for a secret or key. Rejects spaces and line breaks as copying mistakes. */
-export function secretText(): Option<string | undefined> {
+export function keyOption(): Option<string | undefined> {
   return testedValue<string>(
     "a text as the provider gave it, without spaces",
     (given) => typeof given === "string" && /^[\x21-\x7e]{1,500}$/.test(given),

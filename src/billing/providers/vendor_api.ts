@@ -35,7 +35,7 @@ export class VendorApi {
   /** Sends a call and returns the response. Throws a `billing-failed` Problem on any error. */
   async send(call: VendorCall): Promise<JsonFields> {
     const answer = await this.find(call);
-    if (answer === null) throw billingFailed(this.#options.provider, new Error("status 404"));
+    if (answer === null) throw providerProblem(this.#options.provider, new Error("status 404"));
     return answer;
   }
 
@@ -56,7 +56,7 @@ export class VendorApi {
       all.push(...answer.list(name));
       more = next(answer, page);
       if (all.length > maxListed || page > maxListed) {
-        throw billingFailed(this.#options.provider, new Error(`the list is over ${maxListed}`));
+        throw providerProblem(this.#options.provider, new Error(`the list is over ${maxListed}`));
       }
     }
     return all;
@@ -82,7 +82,7 @@ export class VendorApi {
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
       // The network, the provider or the response caused the error, not this program.
-      throw billingFailed(provider, error);
+      throw providerProblem(provider, error);
     }
   }
 }
@@ -93,7 +93,7 @@ export const maxListed = 1_000;
 const maxAnswerBytes = 4 * 1024 * 1024;
 
 /** Returns the Problem for a failed provider. The observer sees the cause, the client does not. */
-export function billingFailed(provider: string, cause: unknown): Problem {
+export function providerProblem(provider: string, cause: unknown): Problem {
   return new Problem("billing-failed", `Cannot do this: the billing provider ${provider} failed`, {
     cause,
   });

@@ -72,7 +72,10 @@ export function headerOf({ headers }: WebhookDelivery, name: string): string {
 }
 
 /** Parses a header that consists of pairs `name=value`, in order. */
-export function pairsOf(header: string, separator: string): readonly (readonly [string, string])[] {
+export function pairsOf(
+  header: string,
+  separator: string,
+): readonly (readonly [string, string])[] {
   return header.split(separator).map((pair) => {
     const at = pair.indexOf("=");
     return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const;
@@ -80,13 +83,13 @@ export function pairsOf(header: string, separator: string): readonly (readonly [
 }
 
 /** Decodes hexadecimal codes. Invalid codes are omitted, because they cannot match. */
-export function hexCodes(texts: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
+export function decodeHexCodes(texts: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return texts.filter((text) => /^[0-9a-f]{64}$/i.test(text))
     .map((text) => new Uint8Array(hexToBytes(text)));
 }
 
 /** Returns the HMAC keys for secrets. Each key is a secret in UTF-8, without decoding. */
-export function keysOf(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
+export function hmacKeysOf(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.map((secret) => new TextEncoder().encode(secret));
 }
 

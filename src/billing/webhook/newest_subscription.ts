@@ -23,7 +23,7 @@ interface KeptSubscription extends ReportedSubscription {
 }
 
 /** Reads a subscription's current state. Returns null if the provider does not respond. */
-export type ReadNow = (id: string) => Promise<BillingSubscription | null>;
+export type ReadSubscription = (id: string) => Promise<BillingSubscription | null>;
 
 /**
  * Stores the newest state of each subscription by the provider's clock. Events arrive in any order,
@@ -32,10 +32,10 @@ export type ReadNow = (id: string) => Promise<BillingSubscription | null>;
 export class NewestSubscriptions {
   readonly #provider: string;
   readonly #store: KeyValue;
-  readonly #readNow: ReadNow;
+  readonly #readNow: ReadSubscription;
 
   /** Creates the object without calling the store. */
-  constructor(provider: string, store: KeyValue, readNow: ReadNow) {
+  constructor(provider: string, store: KeyValue, readNow: ReadSubscription) {
     this.#provider = provider;
     this.#store = store;
     this.#readNow = readNow;

@@ -9,10 +9,10 @@ import type {
 } from "../providers/billing_provider.ts";
 import {
   addTerms,
-  changeAt,
-  isKnownAt,
+  hasNoGapBefore,
   type SubscriptionTerms,
   subscriptionTerms,
+  termsAfterChange,
   termsAt,
 } from "./subscription_terms.ts";
 
@@ -99,15 +99,15 @@ async function linesOf(
   const at = payment.boughtAt ?? event.occurredAt;
   const known = await terms(subscriptionId);
   const isKnown = payment.isChange === true
-    ? changeAt(known, at) !== undefined
-    : payment.isFirst === true && known[0]?.since === "" || isKnownAt(known, at);
+    ? termsAfterChange(known, at) !== undefined
+    : payment.isFirst === true && known[0]?.since === "" || hasNoGapBefore(known, at);
   // If the provider does not respond, the delivery fails and is repeated, so nothing is lost.
   const read = isKnown || event.type !== "payment.succeeded"
     ? null
     : await provider.readTerms?.(subscriptionId) ?? null;
   const all = read === null ? known : addTerms(known, termsNow(read, at));
   if (payment.isChange === true) {
-    const change = changeAt(all, at);
+    const change = termsAfterChange(all, at);
     const latest = change?.terms ?? termsAt(known, at);
     return latest === undefined ? [] : lineOf(latest, change?.beganPeriod !== true);
   }

@@ -1,5 +1,5 @@
 import type { BillingSubscription } from "../billing_event.ts";
-import { present } from "../providers/json_fields.ts";
+import { compact } from "../providers/json_fields.ts";
 
 /** The price, quantity and period that a subscription has from a time on. */
 export interface SubscriptionTerms
@@ -14,8 +14,8 @@ export interface SubscriptionTerms
   readonly unknownFrom?: string;
 }
 
-/** The terms that apply at a time, and whether a new period began at that time. */
-export interface TermsInForce {
+/** The terms at a time, and whether a new period began at that time. */
+export interface TermsAtTime {
   readonly terms: SubscriptionTerms;
   readonly beganPeriod: boolean;
 }
@@ -25,7 +25,7 @@ export function subscriptionTerms(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
   times: Pick<SubscriptionTerms, "since" | "heldFrom" | "heldUntil">,
 ): SubscriptionTerms {
-  return { ...times, ...present({ priceId, quantity, currentPeriodEnd }) };
+  return { ...times, ...compact({ priceId, quantity, currentPeriodEnd }) };
 }
 
 /**
@@ -43,11 +43,11 @@ export function addTerms(
   const [dropped] = others.slice(0, -50);
   if (dropped === undefined) return [first, ...others];
   const unknownFrom = [dropped.since, first.unknownFrom ?? dropped.since].sort()[0];
-  return [{ ...first, ...present({ unknownFrom }) }, ...others.slice(-50)];
+  return [{ ...first, ...compact({ unknownFrom }) }, ...others.slice(-50)];
 }
 
 /** Returns true if the history before a time has no gap in which the terms could have changed. */
-export function isKnownAt(history: readonly SubscriptionTerms[], at: string): boolean {
+export function hasNoGapBefore(history: readonly SubscriptionTerms[], at: string): boolean {
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }
 
@@ -66,10 +66,10 @@ export function termsAt(
 }
 
 /** Returns the terms after the change of price that an invoice bills, or undefined if unknown. */
-export function changeAt(
+export function termsAfterChange(
   history: readonly SubscriptionTerms[],
   at: string,
-): TermsInForce | undefined {
+): TermsAtTime | undefined {
   const changes = history.flatMap((terms, index) => {
     const before = history[index - 1];
     const isChange = before !== undefined && before.unknownFrom === undefined &&

@@ -5,7 +5,7 @@ import type { Observer } from "../../runtime/observation.ts";
 import type { BillingEvent, BillingPayment, NotGranted } from "../billing_event.ts";
 import type { CheckoutCodes } from "../checkout_codes.ts";
 import type { CreditsLedger } from "../ledger/credits_ledger.ts";
-import { present } from "../providers/json_fields.ts";
+import { compact } from "../providers/json_fields.ts";
 import type {
   BillingProvider,
   VendorDelivery,
@@ -161,13 +161,13 @@ export class Webhook {
     const { payment, subscription: reported, occurredAt } = given;
     const subscription = reported === undefined ? undefined : await subscriptions.report({
       ...{ subscription: reported, occurredAt, deliveryId },
-      ...present({ itemChangedAt: given.itemChangedAt }),
+      ...compact({ itemChangedAt: given.itemChangedAt }),
       isFirst: given.type === "subscription.created",
     });
     const event: BillingEvent = {
       ...factsOf(given),
       provider: provider.name,
-      ...present({ subscription }),
+      ...compact({ subscription }),
       ...(payment === undefined ? {} : { payment: paymentOf(payment) }),
       ...await paidCredits(given, paid),
     };
@@ -242,7 +242,7 @@ function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): voi
 /** Returns the members that the event for `onEvent` copies from the provider's event. */
 function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
   const { id, type, occurredAt, raw, customerId, metadata } = event;
-  return { id, type, occurredAt, ...present({ customerId, metadata }), raw };
+  return { id, type, occurredAt, ...compact({ customerId, metadata }), raw };
 }
 
 interface NamedAccount {
@@ -283,7 +283,7 @@ function nameOf(error: unknown): string {
 }
 
 function paymentOf({ id, amount, currency }: NonNullable<VendorEvent["payment"]>): BillingPayment {
-  return { id, ...present({ amount, currency }) };
+  return { id, ...compact({ amount, currency }) };
 }
 
 /** Converts any error to a 5xx, after which the provider repeats the delivery. */

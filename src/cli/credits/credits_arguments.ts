@@ -1,4 +1,4 @@
-import { readCommandWords, textOf } from "../command_options.ts";
+import { readCommandWords, stringOption } from "../command_options.ts";
 
 /** The arguments of a command for the credits ledger. */
 export interface CreditsCommand {
@@ -69,8 +69,8 @@ export function parseCreditsArguments(
   const { kv, config } = values;
   return {
     kind: "credits",
-    kv: textOf(kv),
-    config: textOf(config),
+    kv: stringOption(kv),
+    config: stringOption(config),
     json: values.json === true,
     action,
   };
@@ -114,8 +114,8 @@ function actionOf(
   if (subject === undefined) {
     return verb === "reverse" ? "needs the key of a grant" : "needs an account";
   }
-  const reason = textOf(values.reason) ?? undefined;
-  const key = textOf(values.key) ?? undefined;
+  const reason = stringOption(values.reason) ?? undefined;
+  const key = stringOption(values.key) ?? undefined;
   if (takesAmount) {
     if (amount === undefined) return "needs an amount";
     const allowNegative = values["allow-negative"] === true;
@@ -125,10 +125,10 @@ function actionOf(
   }
   if (verb === "balance") return { verb, account: subject };
   if (verb === "history") {
-    const given = textOf(values.count) ?? "20";
+    const given = stringOption(values.count) ?? "20";
     return wholeOf("--count", given, (count) => ({ verb: "history", account: subject, count }));
   }
-  const given = textOf(values.amount);
+  const given = stringOption(values.amount);
   const reversal = { verb: "reverse", grantKey: subject, reason, key } as const;
   if (given === null) return { ...reversal, amount: undefined };
   return wholeOf("--amount", given, (amount) => ({ ...reversal, amount }));

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { SqliteAdditions } from "../../db/driver_options.ts";
-import { textOf } from "../command_options.ts";
+import { stringOption } from "../command_options.ts";
 
 /** The options that load SQL functions and SQLite extensions for a program that writes. */
 export const additionOptionDescriptions = {
@@ -23,7 +23,7 @@ export interface GivenAdditions {
 /** Parses the options of {@link additionOptionDescriptions}. */
 export function readAdditions(values: Readonly<Record<string, unknown>>): GivenAdditions {
   const extensions = [values.extension ?? []].flat().map(String);
-  const functions = textOf(values.functions);
+  const functions = stringOption(values.functions);
   if (functions === null && extensions.length === 0) return {};
   return { additions: additionsByPath({ functions, extensions }) };
 }
@@ -42,7 +42,7 @@ export function additionsByPath(
 }
 
 /** Returns an error message if additions are named without a database, otherwise null. */
-export function loneAdditions(
+export function missingDatabaseError(
   { additions }: GivenAdditions,
   database: string | null,
 ): string | null {

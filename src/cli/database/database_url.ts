@@ -13,8 +13,10 @@ export async function databaseUrl(place: string): Promise<string> {
   return url;
 }
 
-/** Returns the URL of a database. In a dry run, replaces a missing file by an empty database. */
-export async function newDatabaseUrl(place: string, dryRun: boolean): Promise<string> {
+/**
+ * Returns the URL of the database to migrate. A dry run replaces a missing file by an empty one.
+ */
+export async function migratedDatabaseUrl(place: string, dryRun: boolean): Promise<string> {
   const url = urlOf(place);
   const path = filePathOf(url);
   if (!dryRun || path === null || await pathExists(path)) return url;

@@ -48,7 +48,7 @@ export async function openForWriting(
 async function announceFile(url: string, options: WritingOptions): Promise<string> {
   const before = await openDatabase(url, { readOnly: true, observe: options.observe });
   try {
-    await announce(before, options);
+    await announceInstallation(before, options);
     const { rows } = await before.driver.query({
       text: "SELECT * FROM pragma_journal_mode",
       values: [],
@@ -60,7 +60,7 @@ async function announceFile(url: string, options: WritingOptions): Promise<strin
 }
 
 /** Prints what the service will install in a database, if anything. */
-export async function announce(
+export async function announceInstallation(
   { driver, label }: Database,
   { needed, place, schema, observe }: WritingOptions,
 ): Promise<void> {
@@ -76,7 +76,7 @@ export async function announce(
 }
 
 /** Stores the original journal mode of a SQLite file, so that `uninstall` can restore the mode. */
-export async function keepJournalMode({ db, journalMode }: OpenedForWriting): Promise<void> {
+export async function saveJournalMode({ db, journalMode }: OpenedForWriting): Promise<void> {
   if (journalMode === null) return;
   await db.driver.query({
     text: `INSERT INTO "_service_meta" (name, value) VALUES ('journal_mode', ?)

@@ -25,6 +25,6 @@ export function writeSchemaName(name: string): string {
 }
 
 /** Returns the error message for an invalid value of `--schema`. */
-export function wrongSchemas(text: string): string {
+export function schemaError(text: string): string {
   return `The schemas must be names between commas, as in a,b or "a,b",c, not ${text}`;
 }

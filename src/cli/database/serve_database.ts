@@ -16,10 +16,10 @@ import type { DeclaredKeys } from "./declared_keys.ts";
 import { decideRecording, type Recording, type RecordingOptions } from "./decide_recording.ts";
 import { findTables } from "./find_tables.ts";
 import {
-  announce,
-  keepJournalMode,
+  announceInstallation,
   type OpenedForWriting,
   openForWriting,
+  saveJournalMode,
   type WritingOptions,
 } from "./open_for_writing.ts";
 import type { CliRights } from "../cli_rights.ts";
@@ -145,11 +145,11 @@ async function install(
 ): Promise<Recording | null> {
   const { db, journalMode } = opened;
   try {
-    if (journalMode === null) await announce(db, writing);
+    if (journalMode === null) await announceInstallation(db, writing);
     if (wishes === null) return null;
     const recorded = tables.filter(({ readOnly }) => !readOnly);
     const recording = await decideRecording(db, recorded, wishes, runtime);
-    if (recording.changes !== null) await keepJournalMode(opened);
+    if (recording.changes !== null) await saveJournalMode(opened);
     return recording;
   } catch (error) {
     await db.close();

@@ -1,4 +1,4 @@
-import { readCommandWords, textOf } from "../command_options.ts";
+import { readCommandWords, stringOption } from "../command_options.ts";
 
 /** The arguments of a command that prints a description of a service. */
 export interface DescribeCommand {
@@ -43,7 +43,7 @@ export function parseDescribeArguments(
   const fault = words.fault(form ?? "");
   if (fault !== null) return misused(fault);
   const [source, extra] = positionals;
-  const config = textOf(values.config);
+  const config = stringOption(values.config);
   if (extra !== undefined) return misused(`${form} takes one file or URL: "${extra}" is too much`);
   if (source !== undefined && config !== null) {
     return misused(`${form} takes "${source}" or --config, not both`);
@@ -57,7 +57,7 @@ export function parseDescribeArguments(
     );
   }
   if (form !== "openapi" && values.yaml === true) return misused(`${form} has no option --yaml`);
-  const token = textOf(values.token);
+  const token = stringOption(values.token);
   if (token !== null && !isUrl) return misused(`${form} takes --token with a URL only`);
   return {
     kind: "describe",
@@ -66,7 +66,7 @@ export function parseDescribeArguments(
     url: isUrl ? source : null,
     config: isUrl ? null : source ?? config,
     token,
-    check: textOf(values.check),
+    check: stringOption(values.check),
   };
 }
 

@@ -1,11 +1,11 @@
 import {
   additionOptionDescriptions,
   type GivenAdditions,
-  loneAdditions,
+  missingDatabaseError,
   readAdditions,
 } from "../database/additions.ts";
-import { readCommandWords, textOf } from "../command_options.ts";
-import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
+import { readCommandWords, stringOption } from "../command_options.ts";
+import { readSchemaNames, schemaError } from "../database/schema_names.ts";
 
 /** The arguments of the command that imports a file. */
 export interface ImportCommand extends GivenAdditions {
@@ -51,23 +51,23 @@ export function parseImportArguments(
   if (file === undefined || extra !== undefined) {
     return misused("import takes one file, or - for the standard input");
   }
-  const into = textOf(values.into);
+  const into = stringOption(values.into);
   if (into === null) return misused("import needs --into TABLE");
-  const [database, config] = [textOf(values.db), textOf(values.config)];
+  const [database, config] = [stringOption(values.db), stringOption(values.config)];
   if (database !== null && config !== null) {
     return misused("import takes --db or --config, not both: a configuration names its database");
   }
   const additions = readAdditions(values);
-  const lone = loneAdditions(additions, database);
+  const lone = missingDatabaseError(additions, database);
   if (lone !== null) return misused(lone);
-  const format = textOf(values.format) ?? formatOf(file);
+  const format = stringOption(values.format) ?? formatOf(file);
   if (format !== "csv" && format !== "ndjson") {
     return misused(`The format must be csv or ndjson: say --format, as ${file} does not say it`);
   }
-  const schemaText = textOf(values.schema);
+  const schemaText = stringOption(values.schema);
   const schemas = schemaText === null ? null : readSchemaNames(schemaText);
-  if (schemaText !== null && schemas === null) return misused(wrongSchemas(schemaText));
-  const chunkText = textOf(values.chunk);
+  if (schemaText !== null && schemas === null) return misused(schemaError(schemaText));
+  const chunkText = stringOption(values.chunk);
   const chunk = chunkText === null ? null : /^\d{1,5}$/.test(chunkText) ? Number(chunkText) : 0;
   if (chunk !== null && (chunk < 1 || chunk > maxChunk)) {
     return misused(`The chunk must be a whole number from 1 to ${maxChunk}, not "${chunkText}"`);

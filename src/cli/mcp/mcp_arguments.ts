@@ -3,8 +3,8 @@ import {
   type GivenAdditions,
   readAdditions,
 } from "../database/additions.ts";
-import { readCommandWords, textOf } from "../command_options.ts";
-import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
+import { readCommandWords, stringOption } from "../command_options.ts";
+import { readSchemaNames, schemaError } from "../database/schema_names.ts";
 
 /** The arguments of the command that serves a database to one MCP client over standard streams. */
 export interface McpCommand extends GivenAdditions {
@@ -34,9 +34,9 @@ export function parseMcpArguments(
   const [database, extra] = positionals;
   if (database === undefined) return misused("needs a database: a SQLite file or a URL");
   if (extra !== undefined) return misused(`takes one database: "${extra}" is one too many`);
-  const given = textOf(values.schema);
+  const given = stringOption(values.schema);
   const schemas = given === null ? null : readSchemaNames(given);
-  if (given !== null && schemas === null) return { kind: "misused", message: wrongSchemas(given) };
+  if (given !== null && schemas === null) return { kind: "misused", message: schemaError(given) };
   const write = values.write === true;
   return { kind: "mcp", database, write, schemas, ...readAdditions(values) };
 }

@@ -1,10 +1,10 @@
 import {
   additionOptionDescriptions,
   type GivenAdditions,
-  loneAdditions,
+  missingDatabaseError,
   readAdditions,
 } from "../database/additions.ts";
-import { readCommandWords, repeatedOf, textOf } from "../command_options.ts";
+import { readCommandWords, repeatedOption, stringOption } from "../command_options.ts";
 
 /** The arguments of the command that migrates a database. */
 export interface MigrateCommand extends GivenAdditions {
@@ -48,16 +48,16 @@ export function parseMigrateArguments(
   if (values.help === true) return { kind: "help" };
   const fault = words.fault("migrate");
   if (fault !== null) return misused(fault);
-  const named = textOf(values.db);
+  const named = stringOption(values.db);
   if (extra !== undefined || given !== undefined && named !== null) {
     return misused("migrate takes one database: name its file or URL");
   }
   const database = given ?? named;
   const additions = readAdditions(values);
-  const lone = loneAdditions(additions, database);
+  const lone = missingDatabaseError(additions, database);
   if (lone !== null) return misused(lone);
   const [tables, config, migrations] = [values.tables, values.config, values.migrations].map(
-    textOf,
+    stringOption,
   );
   const baseline = values.baseline === true;
   if (baseline && (migrations ?? null) === null) {
@@ -67,7 +67,7 @@ export function parseMigrateArguments(
     ...{ kind: "migrate", database, ...additions },
     ...{ tables: tables ?? null, config: config ?? null, migrations: migrations ?? null },
     ...{ dryRun: values["dry-run"] === true, yes: values.yes === true, baseline },
-    ...{ allowDrop: repeatedOf(values["allow-drop"]), keep: repeatedOf(values.keep) },
+    ...{ allowDrop: repeatedOption(values["allow-drop"]), keep: repeatedOption(values.keep) },
   };
 }
 

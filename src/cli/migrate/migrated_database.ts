@@ -7,7 +7,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { isTableInfo, tableInfoKey, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
 import type { ResourceDefinition } from "../../resource/define/resource_definition.ts";
 import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
-import { newDatabaseUrl } from "../database/database_url.ts";
+import { migratedDatabaseUrl } from "../database/database_url.ts";
 import { pathExists } from "../path_exists.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import type { Database } from "../../db/database.ts";
@@ -46,7 +46,7 @@ async function openNamed(
   database: string,
   { dryRun, additions = {} }: MigrateCommand,
 ): Promise<Database> {
-  return await openDatabase(await newDatabaseUrl(database, dryRun), additions);
+  return await openDatabase(await migratedDatabaseUrl(database, dryRun), additions);
 }
 
 /** Returns the tables of resources and the link tables of their relations. */

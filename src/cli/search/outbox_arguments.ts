@@ -1,4 +1,4 @@
-import { readCommandWords, textOf } from "../command_options.ts";
+import { readCommandWords, stringOption } from "../command_options.ts";
 
 /** The arguments of a command for the search outbox. */
 export interface OutboxCommand {
@@ -45,7 +45,7 @@ export function parseOutboxArguments(
     const message = `search outbox takes one of ${verbs.join(", ")}, not "${extra ?? given}"`;
     return { kind: "misused", message };
   }
-  const [kv, config] = [textOf(values.kv), textOf(values.config)];
+  const [kv, config] = [stringOption(values.kv), stringOption(values.config)];
   if (kv !== null && config !== null) {
     const message = "Give --kv or --config, not both: a configuration names its own store";
     return { kind: "misused", message };

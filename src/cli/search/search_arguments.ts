@@ -1,11 +1,11 @@
 import {
   additionOptionDescriptions,
   type GivenAdditions,
-  loneAdditions,
+  missingDatabaseError,
   readAdditions,
 } from "../database/additions.ts";
-import { readCommandWords, textOf } from "../command_options.ts";
-import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
+import { readCommandWords, stringOption } from "../command_options.ts";
+import { readSchemaNames, schemaError } from "../database/schema_names.ts";
 
 /** The arguments of the command that indexes all rows again. */
 export interface SearchCommand extends GivenAdditions {
@@ -44,16 +44,16 @@ export function parseSearchArguments(
   if (extra !== undefined) {
     return misused(`search reindex takes one database: "${extra}" is too much`);
   }
-  const config = textOf(values.config);
+  const config = stringOption(values.config);
   if (database !== null && config !== null) {
     return misused("search reindex takes a database or --config, not both");
   }
   const additions = readAdditions(values);
-  const lone = loneAdditions(additions, database);
+  const lone = missingDatabaseError(additions, database);
   if (lone !== null) return misused(lone);
-  const given = textOf(values.schema);
+  const given = stringOption(values.schema);
   const schemas = given === null ? null : readSchemaNames(given);
-  if (given !== null && schemas === null) return misused(wrongSchemas(given));
+  if (given !== null && schemas === null) return misused(schemaError(given));
   return { kind: "search", database, config, schemas, ...additions };
 }
 

@@ -1,4 +1,4 @@
-import { countOfParts, type InstalledPart } from "../../db/installed/installed_parts.ts";
+import { describePartCounts, type InstalledPart } from "../../db/installed/installed_parts.ts";
 import { uninstallFromUrl } from "../../engines/uninstall_from.ts";
 import { databaseUrl } from "../database/database_url.ts";
 import { reportFailure } from "../report_failure.ts";
@@ -28,6 +28,6 @@ export async function uninstall(place: string, print: (line: string) => void): P
   print(
     removed.length === 0
       ? `Nothing of the service is in ${shown}`
-      : `Removed ${countOfParts(removed)}${further}`,
+      : `Removed ${describePartCounts(removed)}${further}`,
   );
 }

@@ -1,11 +1,11 @@
-import { databasesOf } from "../../app/app.ts";
+import { databasesOfApp } from "../../app/app.ts";
 import { platformOpenKv } from "../../kv/deno_kv.ts";
 import type { ServeConfig } from "../../app/serve.ts";
 import type { CliService } from "../cli_service.ts";
 
 /** Throws a one-sentence Error if several workers would not share the configured stores. */
 export function requireSharedState(config: CliService["config"]): void {
-  for (const { isShared, label } of databasesOf(config)) {
+  for (const { isShared, label } of databasesOfApp(config)) {
     if (isShared) continue;
     throw new Error(
       `Cannot start several workers on ${label}: it belongs to one process (use a SQLite file or ` +

@@ -8,7 +8,7 @@ import { engineOf } from "../engine/engine_of.ts";
 /**
  * Creates the decoder of row images in the change log. The decoded rows are like rows that are read
  * from the table. Columns that are never recorded are absent. A column that the image lacks is
- * null; see {@link completeImages}.
+ * null; see {@link createCompletenessTest}.
  */
 export function imageDecoder(
   reader: RowReader,
@@ -31,11 +31,11 @@ export function imageDecoder(
 }
 
 /**
- * Returns a function that returns true if an image has every recorded column of its table. An image
+ * Creates the test if an image is complete: if it has every recorded column of its table. An image
  * that lacks a column was recorded before or after an alteration of the table, and must not be
  * shown.
  */
-export function completeImages(
+export function createCompletenessTest(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,
 ): (image: string, table: TableInfo) => boolean {

@@ -63,7 +63,7 @@ export function parsePosition(token: string): Position | null {
 }
 
 /** Returns true if a position in the change log covers a change of the same epoch. */
-export function covers(position: Position, change: ChangeNumbers): boolean {
+export function coversChange(position: Position, change: ChangeNumbers): boolean {
   if (position.kind === "sequence") return change.seq <= position.seq;
   return change.transaction !== null && sees(position, change.transaction);
 }
@@ -78,7 +78,7 @@ export function positionAfter(position: Position, change: ChangeNumbers): Positi
 }
 
 /** Returns true if a position in the change log covers everything that `earlier` covers. */
-export function includes(position: Position, earlier: Position): boolean {
+export function coversPosition(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {
     if (earlier.kind !== "sequence") return false;

@@ -18,7 +18,7 @@ export interface LoggedRow {
  * Returns the row unchanged if its images are complete. Otherwise returns it as a `touch` without
  * images, which makes streams start over.
  */
-export function rowOfCompleteImages(
+export function touchIfIncomplete(
   row: LoggedRow,
   isWhole: (image: string, table: TableInfo) => boolean,
 ): LoggedRow {

@@ -9,7 +9,7 @@ import type { Change } from "./change_log.ts";
 import { imageDecoder } from "./image_decoder.ts";
 import { changeKind } from "./logged_change.ts";
 import { engineOf } from "../engine/engine_of.ts";
-import type { HistoryFormat } from "../engine/changes_engine.ts";
+import type { RowHistorySql } from "../engine/changes_engine.ts";
 
 /** The changes of the log to search for the history of a row. */
 export interface RowHistoryRequest {
@@ -107,7 +107,7 @@ type Place = (value: SqlValue) => string;
  * because this condition ignores key columns whose values have several spellings.
  */
 function rowMatch(
-  history: HistoryFormat,
+  history: RowHistorySql,
   { primaryKey }: TableInfo,
   key: Key,
   place: Place,

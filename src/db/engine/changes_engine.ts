@@ -56,7 +56,7 @@ export interface ChangesEngine {
   /** Returns a query for the running transaction's changes of a table since the position `mark`. */
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   /** The SQL with which the history of a row is read. */
-  readonly history: HistoryFormat;
+  readonly history: RowHistorySql;
   /** The changes that streams miss without triggers, as a part of a sentence. */
   readonly untrackedConsequence: string;
   /** A sentence for the operator that says which writes streams show without triggers. */
@@ -89,7 +89,7 @@ export interface ChangeSource {
 }
 
 /** The SQL that finds the changes of one row in the log. */
-export interface HistoryFormat {
+export interface RowHistorySql {
   /**
    * Returns a condition that a change belongs to the table. `place` returns a value's placeholder.
    */

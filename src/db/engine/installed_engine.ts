@@ -2,7 +2,7 @@ import type { Connection, Driver } from "../driver.ts";
 import type { InstalledPart } from "../installed/installed_parts.ts";
 
 /** Receives the parts before they are removed. */
-export type Announce = (parts: readonly InstalledPart[]) => void;
+export type AnnounceRemoval = (parts: readonly InstalledPart[]) => void;
 
 /** The parts that the service installs in a database. */
 export interface InstalledEngine {
@@ -16,7 +16,7 @@ export interface InstalledEngine {
    * Calls `announce` with the installed parts, and then removes these parts. Returns true if there
    * were any. Null if no connection can remove them.
    */
-  readonly uninstall: ((driver: Driver, announce: Announce) => Promise<boolean>) | null;
+  readonly uninstall: ((driver: Driver, announce: AnnounceRemoval) => Promise<boolean>) | null;
   /** The objects that the change log adds to a database, as a part of a sentence. */
   readonly logParts: string;
 }

@@ -14,7 +14,7 @@ import type { ComparisonFacts, PlanningFacts } from "./migration_facts.ts";
 export interface MigrationsEngine {
   readonly comparison: ComparisonEngine;
   readonly planning: PlanningEngine;
-  readonly running: RunningEngine;
+  readonly running: MigrationRunEngine;
   readonly recording: RecordingEngine;
 }
 
@@ -53,7 +53,7 @@ export interface PlanningEngine extends PlanningFacts {
 export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
 
 /** How an engine runs a migration. */
-export interface RunningEngine {
+export interface MigrationRunEngine {
   /** Runs a comparison, which may create temporary tables. */
   compare<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work` in a transaction that may change tables, while no other process migrates. */

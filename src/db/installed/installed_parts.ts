@@ -7,16 +7,16 @@ export interface InstalledPart {
 }
 
 /** The temporary name of SQLite's own table of sequences, used while that table is removed. */
-export const sequenceTable = "_service_sequence";
+export const temporarySequenceTable = "_service_sequence";
 
 /** The names of the service's tables: the log, the idempotency store, search and migrations. */
 export const ownTables: readonly string[] = [
   ...["_service_changes", "_service_meta", "_service_replaced", "_service_epoch"],
-  ...["_service_search", "_service_idempotency", "_service_migrations", sequenceTable],
+  ...["_service_search", "_service_idempotency", "_service_migrations", temporarySequenceTable],
 ];
 
 /** Returns the count in words, like `3 tables and 1 trigger`. */
-export function countOfParts(parts: readonly InstalledPart[]): string {
+export function describePartCounts(parts: readonly InstalledPart[]): string {
   const byKind = Map.groupBy(parts, ({ kind }) => kind);
   return [...byKind].map(([kind, { length }]) => `${length} ${kind}${length === 1 ? "" : "s"}`)
     .join(", ");

@@ -5,7 +5,7 @@ import { engineOf } from "../engine/engine_of.ts";
 import { selectNamed } from "../named_columns.ts";
 
 /** A migration to record: its name, and the SQL that was run. */
-export interface NotedMigration {
+export interface MigrationToRecord {
   readonly name: string;
   readonly sql: string;
 }
@@ -23,7 +23,7 @@ export const migrationsTable = "_service_migrations";
 /** Records a migration in the transaction that applies it. */
 export async function recordMigration(
   connection: Connection,
-  { name, sql }: NotedMigration,
+  { name, sql }: MigrationToRecord,
 ): Promise<void> {
   await createMigrationsTable(connection);
   const [last] = await selectNamed(

@@ -26,7 +26,7 @@ export async function findDifferences(
 ): Promise<TableComparison> {
   const { comparison } = await engineOf({ dialect }).migrations();
   const declared = declaredTables(tables, dialect, comparison);
-  const existing = await comparison.shapes(connection, tables.flatMap(namesOf));
+  const existing = await comparison.shapes(connection, tables.flatMap(tableNames));
   const differences = compareTables(declared, existing, comparison, dropped);
   const unsure = new Set(differences.filter(mayBeSame).map(({ table }) => table));
   if (comparison.written === null || unsure.size === 0) return { declared, existing, differences };
@@ -41,7 +41,7 @@ export async function findDifferences(
 }
 
 /** Returns the names under which a database may have a table. */
-export function namesOf({ schema, name, formerName }: TableInfo) {
+export function tableNames({ schema, name, formerName }: TableInfo) {
   return [name, ...(formerName === null ? [] : [formerName])].map((name) => ({ schema, name }));
 }
 

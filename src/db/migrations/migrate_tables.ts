@@ -1,6 +1,6 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { DatabaseError, fullReasonOf, isLasting } from "../database_error.ts";
+import { DatabaseError, fullReasonOf, isLastingError } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import { recordMigration } from "./applied_migrations.ts";
@@ -8,7 +8,7 @@ import { describeDifference } from "./compare/difference.ts";
 import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights, MigrationStep } from "./migration_plan.ts";
 import { planMigration } from "./plan_migration.ts";
-import { readRecording, restoreRecording } from "./restore_recording.ts";
+import { readTriggeredRecordings, restoreRecording } from "./restore_recording.ts";
 
 /** The plan of a migration, and its result. */
 export interface Migration extends MigrationPlan {
@@ -82,7 +82,7 @@ async function apply(run: MigrationRun, connection: Connection): Promise<Migrati
   requireAllowed(plan);
   if (plan.steps.length === 0) return { ...plan, isApplied: false };
   requireAgreed(plan, run.agreed);
-  const recording = await readRecording(connection, dialect, pairs);
+  const recording = await readTriggeredRecordings(connection, dialect, pairs);
   const check = await (await engineOf({ dialect }).migrations()).running.integrity(connection);
   for (const step of plan.steps) await runStep(step, connection);
   await check(tables);
@@ -100,7 +100,7 @@ async function runStep({ sql, purpose }: MigrationStep, connection: Connection):
   try {
     await connection.query({ text: sql, values: [] });
   } catch (cause) {
-    if (!isLasting(cause)) throw cause;
+    if (!isLastingError(cause)) throw cause;
     throw new Error(`Cannot migrate: ${purpose}: ${fullReasonOf(cause)}\n${sql}`, { cause });
   }
 }

@@ -9,9 +9,9 @@ import { describeDifference, type Difference } from "./compare/difference.ts";
 import type { TableShape } from "./compare/table_shape.ts";
 import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
-import { droppedTables, dropSteps, notThere, referrers } from "./plan/dropped_tables.ts";
+import { droppedTables, dropSteps, referrers, unknownNames } from "./plan/dropped_tables.ts";
 import { reportUnused } from "./plan/left_columns.ts";
-import { guardRows } from "./plan/row_guards.ts";
+import { addRowObstacles } from "./plan/row_guards.ts";
 import { type PlanContext, TableMigration } from "./plan/table_migration.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
@@ -48,7 +48,7 @@ export async function planMigration(
     if (!differences.some(({ table }) => table === pair.table.label)) continue;
     const table = new TableMigration(pair, context, await hasRows(pair, connection));
     reportUnused(table);
-    await guardRows(table, existing.tables);
+    await addRowObstacles(table, existing.tables);
     changes.push(table);
   }
   const created = inCreationOrder(tables).flatMap((table) =>
@@ -56,7 +56,7 @@ export async function planMigration(
   );
   const steps = await planning.steps(connection, changes, created);
   const { refusals, questions, left } = context;
-  left.push(...notThere(rights, tables, dropped), ...conflictingTables(pairs, existing.tables));
+  left.push(...unknownNames(rights, tables, dropped), ...conflictingTables(pairs, existing.tables));
   refusals.push(...await referrers(connection, planning, tables, dropped));
   const plan = {
     ...{ differences: differences.map(describeDifference), refusals, questions, left },

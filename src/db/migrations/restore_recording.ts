@@ -16,7 +16,7 @@ export interface TriggeredRecording {
 }
 
 /** Returns the tables whose changes triggers record. Called before the first statement. */
-export async function readRecording(
+export async function readTriggeredRecordings(
   connection: Connection,
   dialect: Dialect,
   pairs: readonly PairedTable[],
@@ -42,7 +42,7 @@ function recordingOf(
 }
 
 /** The recording to restore after the statements of a migration. */
-export interface RecordedTables {
+export interface RecordingToRestore {
   readonly recording: readonly TriggeredRecording[];
   readonly differences: readonly Difference[];
 }
@@ -54,7 +54,7 @@ export interface RecordedTables {
 export async function restoreRecording(
   connection: Connection,
   { driver: { dialect }, random }: { readonly driver: Driver; readonly random: Random },
-  { recording, differences }: RecordedTables,
+  { recording, differences }: RecordingToRestore,
 ): Promise<void> {
   const engine = (await engineOf({ dialect }).migrations()).recording;
   for (const { table, hidden, mode } of recording) {

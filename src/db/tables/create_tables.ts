@@ -5,7 +5,7 @@ import {
   inCreationOrder,
 } from "../../sql/create_table.ts";
 import type { Statement } from "../../sql/fragment.ts";
-import { fullReasonOf, isLasting } from "../database_error.ts";
+import { fullReasonOf, isLastingError } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
 import type { CatalogEngine } from "../engine/catalog_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
@@ -59,7 +59,7 @@ async function create(
   try {
     for (const statement of statements) await connection.query(statement);
   } catch (cause) {
-    throw isLasting(cause)
+    throw isLastingError(cause)
       ? new Error(`Cannot create the table "${name}": ${fullReasonOf(cause)}`, { cause })
       : cause;
   }

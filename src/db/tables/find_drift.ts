@@ -4,9 +4,9 @@ import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import { compareTables } from "../migrations/compare/compare_tables.ts";
 import { declaredTables } from "../migrations/compare/declared_tables.ts";
-import { describeDifference, type Difference, isNeeded } from "../migrations/compare/difference.ts";
-import { isSameSet, shapeOf, type TableShape } from "../migrations/compare/table_shape.ts";
-import { findDifferences, mayBeSame, namesOf } from "../migrations/find_differences.ts";
+import { describeDifference, type Difference, mustFill } from "../migrations/compare/difference.ts";
+import { findTable, isSameSet, type TableShape } from "../migrations/compare/table_shape.ts";
+import { findDifferences, mayBeSame, tableNames } from "../migrations/find_differences.ts";
 
 /** The differences between declared tables and the database, in words. */
 export interface Drift {
@@ -27,14 +27,14 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]): P
   const { dialect } = driver;
   const { comparison } = await engineOf(driver).migrations();
   const declared = declaredTables(tables, dialect, comparison);
-  const existing = await comparison.shapes(driver, tables.flatMap(namesOf));
+  const existing = await comparison.shapes(driver, tables.flatMap(tableNames));
   const found = compareTables(declared, existing, comparison);
   const differences = found.some(mayBeSame) && comparison.written !== null
     ? await findSurely(driver, tables) ?? found.filter((one) => !mayBeSame(one))
     : found;
   const isFault = (one: Difference) => {
     const table = tables.find(({ label }) => label === one.table);
-    const shape = table === undefined ? undefined : shapeOf(existing.tables, table);
+    const shape = table === undefined ? undefined : findTable(existing.tables, table);
     return preventsService(one, shape, driver);
   };
   const [faults, others] = [
@@ -96,6 +96,6 @@ function preventsService(
 
 /** Returns false for an additional index, and for an additional column that an INSERT may omit. */
 function isWorthSaying(difference: Difference): boolean {
-  if (difference.kind === "superfluous-column") return isNeeded(difference.existing);
+  if (difference.kind === "superfluous-column") return mustFill(difference.existing);
   return difference.kind !== "superfluous-index";
 }

@@ -28,11 +28,11 @@ export function assignmentsOf(
 }
 
 /**
- * Requires that an engine without types stores the same value as other engines. The other engines
+ * Requires an expression that is portable: all engines store the same value. The other engines
  * convert or reject values that do not fit the column. SQLite would store a timestamp in a date
  * column, 1.5 in a column of integers, and 0.30000000000000004 in a decimal. Throws a plain Error.
  */
-export function requireStorable(
+export function requirePortableExpression(
   { column, start, end }: AssignedExpression,
   tokens: readonly SqlToken[],
   columns: ColumnsInSql,
@@ -75,7 +75,7 @@ function fits(source: ColumnInfo, target: ColumnInfo): boolean {
 }
 
 /** Throws a plain Error if a literal may mean another value of its column on another engine. */
-export function requireLiteralOf(
+export function requirePortableLiteral(
   column: ColumnInfo,
   { value, isText }: Extract<SqlToken, { readonly kind: "literal" }>,
   stores: boolean,

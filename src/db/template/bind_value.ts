@@ -9,12 +9,12 @@ import { DatabaseError } from "../database_error.ts";
 import type { ValuePlace } from "./value_places.ts";
 
 /** Binds a value by its place in the statement, so that all engines store the same value. */
-export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
+export function bindAtPlace(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
   switch (place.kind) {
     case "count":
       return rowCount(value);
     case "united":
-      return boundOfColumn(value, place.column, dialect);
+      return bindForColumn(value, place.column, dialect);
     case "free":
       if (place.isWhole === true && typeof value === "number" && !Number.isInteger(value)) {
         throw new DatabaseError("invalid-value", new Error("value must be a whole number"));
@@ -42,7 +42,7 @@ function rowCount(value: unknown): Fragment {
 }
 
 /** Binds a value of a known column, at any place of a statement. The SQL contains its type. */
-export function boundOfColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
+export function bindForColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }
 
@@ -123,7 +123,7 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
   }
   // A double next to an exact decimal would convert the decimal to a double.
   const isExact = near?.kind === "decimal" && kindProperties[kind].arithmetic !== null;
-  return boundOfColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
+  return bindForColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
 }
 
 function kindOfFree(value: unknown): ColumnKind {

@@ -123,21 +123,21 @@ export function selectLists(tokens: readonly SqlToken[]): readonly SelectList[] 
     if (!isWord(token, "SELECT")) return [];
     const open = opens.at(-1) ?? null;
     const after = open === null ? tokens.length : afterParenthesis(tokens, open) - 1;
-    return [{ items: listFrom(tokens, index + 1, after), open }];
+    return [{ items: itemsFrom(tokens, index + 1, after), open }];
   });
 }
 
 /** Returns the items after SELECT or RETURNING, at most up to `after`. */
-export function listFrom(
+export function itemsFrom(
   tokens: readonly SqlToken[],
   index: number,
   after = tokens.length,
 ): SelectList["items"] {
   const start = isWord(tokens[index], "DISTINCT", "ALL") ? index + 1 : index;
-  let end = outerWord(tokens, listEnds, start, after);
+  let end = findWord(tokens, listEnds, start, after);
   // The FROM of IS DISTINCT FROM does not end the list.
   while (end > 0 && isWord(tokens[end - 1], "DISTINCT")) {
-    end = outerWord(tokens, listEnds, end + 1, after);
+    end = findWord(tokens, listEnds, end + 1, after);
   }
   const semicolon = tokens.findIndex((token) => isSign(token, ";"));
   const last = semicolon >= 0 ? Math.min(semicolon, after) : after;
@@ -191,7 +191,7 @@ export function itemsBetween(
 }
 
 /** Returns the first of these keywords outside of parentheses before `end`, or -1. */
-export function outerWord(
+export function findWord(
   tokens: readonly SqlToken[],
   keywords: readonly string[],
   start = 0,

@@ -9,7 +9,7 @@ import {
 } from "../../sql/exact_decimal.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { QueryResult, ResultColumn } from "../driver.ts";
-import { type ColumnsInSql, listFrom, outerWord, partAt, selectLists } from "./columns_in_sql.ts";
+import { type ColumnsInSql, findWord, itemsFrom, partAt, selectLists } from "./columns_in_sql.ts";
 import type { FlatTemplate } from "./sql_parts.ts";
 import { termsOf } from "./sql_terms.ts";
 import { isSign, isWord } from "./sql_tokens.ts";
@@ -37,10 +37,10 @@ export function resultItems(template: FlatTemplate, columns: ColumnsInSql): read
       if (isWord(tokens[to - 2], "AS")) resultItem(from, to, template, columns);
     }
   }
-  const returning = outerWord(tokens, ["RETURNING"]);
-  const writes = outerWord(tokens, ["INSERT", "UPDATE", "DELETE"]) >= 0;
+  const returning = findWord(tokens, ["RETURNING"]);
+  const writes = findWord(tokens, ["INSERT", "UPDATE", "DELETE"]) >= 0;
   const items = returning >= 0
-    ? listFrom(tokens, returning + 1)
+    ? itemsFrom(tokens, returning + 1)
     : writes
     ? []
     : lists.find(({ open }) => open === null)?.items ?? [];

@@ -12,7 +12,7 @@ import {
   toStatement,
 } from "../../sql/fragment.ts";
 import type { QueryResult } from "../driver.ts";
-import { boundAt, boundOfColumn } from "./bind_value.ts";
+import { bindAtPlace, bindForColumn } from "./bind_value.ts";
 import { columnsInSql } from "./columns_in_sql.ts";
 import { resultItems, rowReader } from "./result_columns.ts";
 import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
@@ -141,9 +141,9 @@ function render(part: SqlPart | undefined, place: ValuePlace, dialect: Dialect):
     case "fragment":
       return part.fragment;
     case "valueOf":
-      return boundOfColumn(part.value, part.column, dialect);
+      return bindForColumn(part.value, part.column, dialect);
     case "value":
-      return boundAt(part.value, place, dialect);
+      return bindAtPlace(part.value, place, dialect);
     default:
       throw new Error("Cannot render a template by the plan of another");
   }

@@ -3,8 +3,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import {
   afterParenthesis,
   type ColumnsInSql,
+  findWord,
   itemsBetween,
-  outerWord,
   partAt,
   selectLists,
 } from "./columns_in_sql.ts";
@@ -14,8 +14,8 @@ import { termsOf } from "./sql_terms.ts";
 import {
   type AssignedExpression,
   assignmentsOf,
-  requireLiteralOf,
-  requireStorable,
+  requirePortableExpression,
+  requirePortableLiteral,
 } from "./assigned_expressions.ts";
 
 /** The place of a value in a statement, which determines how it is bound. */
@@ -55,14 +55,14 @@ export function valuePlaces(
   const terms = termsOf(tokens, columns);
   const assignments = assignmentsOf(tokens, columns, terms);
   for (const stored of [...assignments, ...inserted.stored]) {
-    requireStorable(stored, tokens, columns, terms);
+    requirePortableExpression(stored, tokens, columns, terms);
   }
   const places = new Map<number, ValuePlace>();
   tokens.forEach((token, index) => {
     if (token.kind === "literal") {
       const column = listPlace(tokens, index, columns)?.column ??
         besideValue(tokens, index, columns);
-      if (column !== null) requireLiteralOf(column, token, assignedAt(index) !== undefined);
+      if (column !== null) requirePortableLiteral(column, token, assignedAt(index) !== undefined);
     }
     if (token.kind !== "part" || parts[token.index]?.kind !== "value") return;
     places.set(token.index, inserted.places.get(index) ?? placeAt(index));
@@ -212,8 +212,8 @@ interface Inserted {
 function insertPlaces({ tokens, parts }: FlatTemplate, columns: ColumnsInSql): Inserted {
   const places = new Map<number, ValuePlace>();
   const stored: AssignedExpression[] = [];
-  const into = outerWord(tokens, ["INTO"]);
-  if (into < 0 || outerWord(tokens, ["INSERT"]) < 0) return { places, stored };
+  const into = findWord(tokens, ["INTO"]);
+  if (into < 0 || findWord(tokens, ["INSERT"]) < 0) return { places, stored };
   const open = openOfColumns(tokens, into + 1);
   const close = open === null ? into : afterParenthesis(tokens, open);
   const targets = open === null ? null : itemsBetween(tokens, open + 1, close - 1).map(
@@ -229,7 +229,7 @@ function insertPlaces({ tokens, parts }: FlatTemplate, columns: ColumnsInSql): I
       const isOne = end - start === 1;
       const token = tokens[start];
       if (isOne && column !== null && token?.kind === "literal") {
-        return requireLiteralOf(column, token, true);
+        return requirePortableLiteral(column, token, true);
       }
       if (!isOne || partAt(tokens, parts, start)?.kind !== "value") {
         if (column !== null) stored.push({ column, start, end });
@@ -243,12 +243,12 @@ function insertPlaces({ tokens, parts }: FlatTemplate, columns: ColumnsInSql): I
     });
   }
 
-  const values = outerWord(tokens, ["VALUES", "SELECT"], close);
+  const values = findWord(tokens, ["VALUES", "SELECT"], close);
   if (isWord(tokens[values], "SELECT")) {
-    const end = outerWord(tokens, selectEnds, values);
+    const end = findWord(tokens, selectEnds, values);
     place(itemsBetween(tokens, values + 1, end < 0 ? tokens.length : end));
   } else if (values >= 0) {
-    const end = outerWord(tokens, ["ON", "RETURNING"], values);
+    const end = findWord(tokens, ["ON", "RETURNING"], values);
     for (const [start, after] of itemsBetween(tokens, values + 1, end < 0 ? tokens.length : end)) {
       if (isSign(tokens[start], "(")) {
         place(itemsBetween(tokens, start + 1, afterParenthesis(tokens, start) - 1));

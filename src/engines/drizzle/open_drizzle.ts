@@ -1,6 +1,6 @@
 import { entityKindOf } from "../../schema/drizzle/drizzle_structure.ts";
 import type { Driver } from "../../db/driver.ts";
-import { openingPlace } from "../../db/driver_options.ts";
+import { errorPrefix } from "../../db/driver_options.ts";
 import {
   openDatabaseOptionRules,
   type OpenDatabaseOptions,
@@ -18,7 +18,7 @@ export async function openDrizzle(
   database: DrizzleDatabase,
   given: OpenDatabaseOptions,
 ): Promise<Driver> {
-  const options = openDatabaseOptionRules.read(given, openingPlace);
+  const options = openDatabaseOptionRules.read(given, errorPrefix);
   const kind = entityKindOf(database);
   const open = openers.get(kind ?? "");
   if (open === undefined) {

@@ -53,7 +53,7 @@ function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): b
 }
 
 /** Returns the class of columns for which a comparison is certified. */
-export function cellClass({ column, values }: Comparison): CellClass {
+export function cellClassOf({ column, values }: Comparison): CellClass {
   const isLong = column.kind === "decimal" &&
     values.some((value) => typeof value === "string" && isLongDecimal(value));
   return isLong ? "long decimal" : column.kind;
@@ -65,7 +65,7 @@ function isLongDecimal(text: string): boolean {
 }
 
 function cellOf(comparison: Comparison): string {
-  return `${cellClass(comparison)} ${comparison.operator.symbols[0]}`;
+  return `${cellClassOf(comparison)} ${comparison.operator.symbols[0]}`;
 }
 
 function comparesAsMemory({ column, operator }: Comparison, dialect: Dialect): boolean {

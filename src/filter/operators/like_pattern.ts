@@ -1,4 +1,4 @@
-import { isPlainPattern, plainPattern } from "../../sql/plain_pattern.ts";
+import { isPlainPattern, parsePlainPattern } from "../../sql/plain_pattern.ts";
 import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
@@ -28,7 +28,7 @@ export function patternWork(pattern: string): number {
 
 /** Returns true if `text` matches a LIKE pattern with `%`, `_` and the escape `\`. */
 export function matchesLike(text: string, pattern: string): boolean {
-  const plain = plainPattern(pattern);
+  const plain = parsePlainPattern(pattern);
   if (plain === null) return matchesWildcards(text, pattern);
   return plain.operator === "contains"
     ? text.includes(plain.text)

@@ -10,7 +10,7 @@ import type { Operator } from "./operator.ts";
 import { equalOperator, inOperator, notEqualOperator, outOperator } from "./value_operators.ts";
 
 /** Returns true if an operator fits values within documents. Custom and list operators do not. */
-export function fitsPaths({ takes }: Operator): boolean {
+export function fitsDocumentPaths({ takes }: Operator): boolean {
   return takes !== "texts" && takes !== "item" && takes !== "items";
 }
 

@@ -11,7 +11,7 @@ import { groupSize } from "./group_size.ts";
 import {
   addRow,
   emptyGroup,
-  knownValue,
+  knownWireValue,
   type MaintainedGroup,
   maintainedGroup,
   metricResult,
@@ -93,7 +93,7 @@ export class IncrementalAggregate {
   /** Returns the group of a row, or undefined if memory cannot determine the group. */
   #keyOf(row: Row): RowGroupKey | undefined {
     const columns = this.#plan.requested.keys.map(({ column }) => column);
-    const key = columns.map((column) => knownValue(row, column));
+    const key = columns.map((column) => knownWireValue(row, column));
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 

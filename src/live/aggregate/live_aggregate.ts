@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { TransitionListener } from "../dispatch/group_listener.ts";
 import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
-import { cursorAt, unlimitedWindow } from "../feed/change_history.ts";
+import { historyCursorAt, unlimitedWindow } from "../feed/change_history.ts";
 import type { LiveQuery } from "../live_query.ts";
 import type { Transition } from "../match/row_change.ts";
 import { evaluateChanges } from "../stream/evaluate_changes.ts";
@@ -238,7 +238,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   async #adopt({ groups, incremental, position }: AggregateReading): Promise<void> {
     const { log, history, matcher, runtime } = this.#context;
     const round = this.#round;
-    const window = history.readFromMemory(cursorAt(position), unlimitedWindow);
+    const window = history.readFromMemory(historyCursorAt(position), unlimitedWindow);
     const transitions = window === null ? null : await evaluateChanges(window.changes, {
       group: this.#group,
       matcher,

@@ -1,4 +1,4 @@
-import { type AggregateGroup, exactValue, groupValue } from "../../db/aggregate_groups.ts";
+import { type AggregateGroup, exactMetricValue, groupValue } from "../../db/aggregate_groups.ts";
 import { storedForm } from "../../filter/match/row_image.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
 import { averageDigits } from "../../plan/aggregate_columns.ts";
@@ -81,7 +81,7 @@ export function addRow(
   for (const [index, column] of summed.entries()) {
     const total = group.totals[index];
     if (total === undefined || isShared(column)) continue;
-    const value = knownValue(row, column);
+    const value = knownWireValue(row, column);
     if (value === undefined) return false;
     if (value === null) continue;
     const { units, scale } = parseExactDecimal(String(value));
@@ -90,7 +90,7 @@ export function addRow(
   }
   for (const [index, { metric: { column }, compare }] of extremes.entries()) {
     if (isShared(column)) continue;
-    const value = knownValue(row, column);
+    const value = knownWireValue(row, column);
     if (value === undefined) return false;
     if (value === null) continue;
     const current = group.extremes[index] ?? null;
@@ -140,12 +140,12 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
   const plain = printExactDecimal(
     isAverage ? divideExactDecimal(sum, BigInt(values), digits) : sum,
   );
-  const shown = exactValue(plain, metric);
+  const shown = exactMetricValue(plain, metric);
   return shown === null ? null : { shown, compared: plain };
 }
 
 /** Returns the value of a row in wire form. Undefined if it is unrecorded or invalid. */
-export function knownValue(row: Row, column: ColumnInfo): unknown {
+export function knownWireValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;
   const value = columnValue(row, column);
   const isExact = fitsKind(value, column) && storedForm(row, column) === undefined;

@@ -4,9 +4,9 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ResumeTokens } from "../stream/resume_token.ts";
 import type { BatchEvents, GroupTransitions } from "./batch_events.ts";
 import { EventRenderer } from "./event_renderer.ts";
-import type { Chunk, FanOut } from "./fan_out.ts";
+import type { FanOut, GroupBytes } from "./fan_out.ts";
 import type { LiveSubscriber } from "./group_listener.ts";
-import { toBytes, tokenText } from "./server_sent_events.ts";
+import { resumeTokenText, toBytes } from "./server_sent_events.ts";
 import { sharedIdentity } from "../match/evaluation_limits.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
@@ -120,7 +120,7 @@ export class BatchDelivery {
   }
 
   /** Returns the bytes for the subscribers of a group, or null if no event concerns them. */
-  #chunk(group: SubscriberGroup, transitions: GroupTransitions): Chunk {
+  #chunk(group: SubscriberGroup, transitions: GroupTransitions): GroupBytes {
     const renderer = this.#renderers.get(rendererKey(group));
     let text = "";
     for (const transition of transitions) {
@@ -133,7 +133,7 @@ export class BatchDelivery {
     if (text === "") return null;
     if (this.#position === null) return toBytes(text);
     const token = this.#options.resumeTokens.create(this.#position, group.queryDigest);
-    return toBytes(text + tokenText(token));
+    return toBytes(text + resumeTokenText(token));
   }
 }
 

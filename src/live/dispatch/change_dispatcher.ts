@@ -4,7 +4,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";
 import { type LiveQuery, liveQueryKey, viewKey } from "../live_query.ts";
 import { EqualityIndex } from "../match/equality_index.ts";
-import { atOwnRows, includePathsOfFilter } from "../match/include_paths_of_filter.ts";
+import { includePathsOfFilter, ownRowsEnd } from "../match/include_paths_of_filter.ts";
 import { relatedTables } from "../match/may_affect_filter.ts";
 import { rowChangesOf } from "../match/row_change.ts";
 import { BatchDispatch, type DispatchOptions } from "./batch_dispatch.ts";
@@ -76,7 +76,7 @@ export class ChangeDispatcher {
     for (const group of this.#groups.values()) {
       const { filter } = group.query;
       group.decide = matcher.compile(filter);
-      group.includePaths = includePathsOfFilter(filter, atOwnRows, matcher);
+      group.includePaths = includePathsOfFilter(filter, ownRowsEnd, matcher);
       const { index } = this.#tableGroups(group.query.table);
       index.remove(group);
       index.add(group);
@@ -101,7 +101,7 @@ export class ChangeDispatcher {
     const { matcher, log, resumeTokens } = this.#options;
     const { table, filter, view } = query;
     const includeGroup = view.shown.length === 0 ? null : this.#includeGroup(query);
-    const includePaths = includePathsOfFilter(filter, atOwnRows, matcher);
+    const includePaths = includePathsOfFilter(filter, ownRowsEnd, matcher);
     const group = new SubscriberGroup(query, {
       decide: matcher.compile(filter),
       includePaths,

@@ -5,14 +5,14 @@ import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /** The bytes of a group's events; null if there are none. */
-export type Chunk = Uint8Array | "too-large" | null;
+export type GroupBytes = Uint8Array | "too-large" | null;
 
 /** Returns the bytes for the live subscribers of a group. */
-export type ChunkFor = (group: SubscriberGroup) => Chunk;
+export type BytesForGroup = (group: SubscriberGroup) => GroupBytes;
 
 /** The bytes for each group, and the subscribers to skip. */
 export interface Delivery {
-  readonly chunkFor: ChunkFor;
+  readonly chunkFor: BytesForGroup;
   /** The subscribers that have received other bytes for the same step. */
   readonly alreadyServed: ReadonlySet<LiveSubscriber>;
 }
@@ -79,7 +79,7 @@ export class FanOut {
 }
 
 function deliver(
-  chunk: Exclude<Chunk, null>,
+  chunk: Exclude<GroupBytes, null>,
   subscriber: LiveSubscriber,
   to: Position | null,
 ): void {

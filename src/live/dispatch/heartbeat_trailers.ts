@@ -1,5 +1,5 @@
 import type { StreamContext } from "../stream_context.ts";
-import { commentText, toBytes, tokenText } from "./server_sent_events.ts";
+import { commentText, resumeTokenText, toBytes } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /** Returns the heartbeat of each group: its resume token at the feed's position, created once. */
@@ -12,7 +12,7 @@ export function heartbeatTrailers(
   const trailers = new Map<SubscriberGroup, Uint8Array>();
   return (group) => {
     const trailer = trailers.get(group) ??
-      toBytes(tokenText(resumeTokens.create(position, group.queryDigest)));
+      toBytes(resumeTokenText(resumeTokens.create(position, group.queryDigest)));
     trailers.set(group, trailer);
     return trailer;
   };

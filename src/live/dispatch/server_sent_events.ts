@@ -49,7 +49,7 @@ export function eventRowId(key: Key, { table, view }: Pick<LiveQuery, "table" | 
 }
 
 /** Returns a block that dispatches no event and sets the client's `Last-Event-ID`. */
-export function tokenText(token: string): string {
+export function resumeTokenText(token: string): string {
   return `id: ${token}\n\n`;
 }
 

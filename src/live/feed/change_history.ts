@@ -41,7 +41,7 @@ export interface WindowLimits {
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
 /** Returns the cursor at a position, which is always the end of a step of the log. */
-export function cursorAt(position: Position): HistoryCursor {
+export function historyCursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
 
@@ -96,10 +96,10 @@ export class ChangeHistory {
       }
       reached = this.#later(entry.to, reached);
       if (isFull() && number + 1 < this.#ringBuffer.next) {
-        return { changes, cursor: cursorAt(reached), isEnd: false, isRepeated: false };
+        return { changes, cursor: historyCursorAt(reached), isEnd: false, isRepeated: false };
       }
     }
-    const cursor = cursorAt(this.#later(this.#ringBuffer.end, reached));
+    const cursor = historyCursorAt(this.#later(this.#ringBuffer.end, reached));
     return { changes, cursor, isEnd: true, isRepeated: false };
   }
 
@@ -120,7 +120,7 @@ export class ChangeHistory {
       if (reached !== null) {
         return {
           changes: changes.slice(0, fitting),
-          cursor: cursorAt(reached),
+          cursor: historyCursorAt(reached),
           isEnd: false,
           isRepeated: false,
         };
@@ -130,7 +130,7 @@ export class ChangeHistory {
     }
     return {
       changes: orderByTransaction(changes),
-      cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
+      cursor: to === null ? { position: exact ?? position, within: step } : historyCursorAt(to),
       // A full read may not be the last one, because one read returns a limited number of changes.
       isEnd: to !== null && changes.length < max.changes,
       isRepeated: exact === null,

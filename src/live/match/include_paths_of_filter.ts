@@ -13,7 +13,7 @@ export interface PathEnd {
 }
 
 /** The end of a filter's include paths if the stream shows the filtered rows themselves. */
-export const atOwnRows: PathEnd = Object.freeze({ name: [], parentSteps: [] });
+export const ownRowsEnd: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
 /** Returns the include paths from all related rows that determine what a view includes. */
 export function includePathsOfFilter(

@@ -12,8 +12,8 @@ import {
   transitionKind,
 } from "../match/row_change.ts";
 
-/** The group for which logged changes are evaluated, and the matcher. */
-export interface Evaluation {
+/** The input of an evaluation for a group: the group and the matcher. */
+export interface GroupEvaluation {
   readonly group: SubscriberGroup;
   readonly matcher: Matcher;
   /** The identity under which the reads are queued. */
@@ -23,7 +23,7 @@ export interface Evaluation {
 /** Evaluates logged changes for one group. Returns null if the rows must be read again. */
 export async function evaluateChanges(
   changes: readonly Change[],
-  { group, matcher, identity }: Evaluation,
+  { group, matcher, identity }: GroupEvaluation,
 ): Promise<readonly Transition[] | null> {
   const rowChanges = rowChangesFor(group, changes, { matcher, held: null });
   if ("reason" in rowChanges) return null;
@@ -60,7 +60,7 @@ export function rowChangesFor(
 /** Evaluates row changes in memory or in the database, if their images suffice to decide. */
 export async function evaluateRowChanges(
   rowChanges: readonly RowChange[],
-  { isRepeat, ...evaluation }: Evaluation & { readonly isRepeat: boolean },
+  { isRepeat, ...evaluation }: GroupEvaluation & { readonly isRepeat: boolean },
 ): Promise<readonly Transition[]> {
   const images = new Set<RowImage>();
   for (const { before, after, between } of rowChanges) {
@@ -83,7 +83,7 @@ export async function evaluateRowChanges(
 
 async function evaluateImages(
   images: readonly RowImage[],
-  { group: { decide, query: { filter, table } }, matcher, identity }: Evaluation,
+  { group: { decide, query: { filter, table } }, matcher, identity }: GroupEvaluation,
 ): Promise<ReadonlyMap<RowImage, boolean>> {
   const decided = new Map<RowImage, boolean>();
   const undecided: RowImage[] = [];

@@ -62,7 +62,7 @@ export class ExpiryTimer<T> {
   }
 }
 
-/** Returns the time until a stream's credentials expire. Throws a 401 if they have expired. */
+/** Requires unexpired credentials, and returns the time until they expire. Throws a 401. */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;

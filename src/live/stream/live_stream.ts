@@ -146,7 +146,7 @@ export abstract class LiveStream {
  * Ends a stream when its client disconnects. This is necessary, because a middleware that drops the
  * response or wraps it incorrectly does not cancel the stream.
  */
-export function endWhen(disconnected: Promise<unknown>, stream: LiveStream): void {
+export function endOnDisconnect(disconnected: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");
   disconnected.then(end, end);
 }

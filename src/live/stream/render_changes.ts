@@ -19,10 +19,10 @@ import {
   type Transition,
   unchangedRow,
 } from "../match/row_change.ts";
-import { evaluateRowChanges, type Evaluation, rowChangesFor } from "./evaluate_changes.ts";
+import { evaluateRowChanges, type GroupEvaluation, rowChangesFor } from "./evaluate_changes.ts";
 
 /** The options for rendering missed changes, which a client has not received live. */
-export interface RenderOptions extends Evaluation {
+export interface RenderOptions extends GroupEvaluation {
   readonly log: ChangeLog;
   /** The rows that the client holds, if they are tracked. */
   readonly held: HeldRows | null;

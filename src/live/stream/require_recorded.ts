@@ -30,7 +30,7 @@ export function requireRecorded(
 }
 
 /** Returns the first column of a filter that the change log does not record, or null. */
-export function unrecordedIn(
+export function unrecordedColumnIn(
   filter: Filter,
   excluded: ReadonlySet<ColumnInfo>,
 ): ColumnInfo | null {

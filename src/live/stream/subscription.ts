@@ -5,7 +5,7 @@ import {
   commentText,
   invalidateText,
   type InvalidationReason,
-  tokenText,
+  resumeTokenText,
 } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { HistoryWindow } from "../feed/change_history.ts";
@@ -15,16 +15,16 @@ import { LiveStream } from "./live_stream.ts";
 import { renderChanges } from "./render_changes.ts";
 import { type SnapshotPage, snapshotPageText } from "./snapshot_reader.ts";
 import {
-  afterSnapshot,
   type CatchUpState,
   type ChangesToSend,
   firstState,
-  live,
+  liveState,
   parked,
   type SentChanges,
   sentKey,
   sentUpTo,
   type SnapshotState,
+  stateAfterSnapshot,
   type StreamStart,
   type SubscriptionOptions,
   type SubscriptionState,
@@ -170,7 +170,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     state.page = null;
     state.start = page.next;
     if (page.next !== null) return;
-    this.#state = afterSnapshot(state.held, page.position);
+    this.#state = stateAfterSnapshot(state.held, page.position);
     this.send(this.#tokenText(page.position));
   }
 
@@ -250,7 +250,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     }
     // A send can detect that the client has disconnected.
     if (this.isClosed) return;
-    this.#state = live;
+    this.#state = liveState;
     this.#group.join(this, state.held);
   }
 
@@ -303,6 +303,6 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   #tokenText(position: Position): string {
     const { log, resumeTokens } = this.context;
-    return tokenText(resumeTokens.create(log.print(position), this.#group.queryDigest));
+    return resumeTokenText(resumeTokens.create(log.print(position), this.#group.queryDigest));
   }
 }

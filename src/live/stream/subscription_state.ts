@@ -2,8 +2,8 @@ import type { Position } from "../../db/changes/log_position.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import {
-  cursorAt,
   type HistoryCursor,
+  historyCursorAt,
   unlimitedWindow,
   type WindowLimits,
 } from "../feed/change_history.ts";
@@ -18,7 +18,7 @@ import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 /**
  * The state of a subscription: sending its snapshot, catching up, or live. The first state, also
  * after each invalidation, is {@link firstState}. A snapshot is followed by a {@link CatchUpState},
- * and then by {@link live}. A live subscription becomes {@link parked} if its client does not read.
+ * and then by {@link liveState}. It becomes {@link parked} if its client does not read.
  */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
@@ -96,7 +96,7 @@ export function firstState(
   }
   // It is not known which rows an earlier stream has sent to the client.
   const held = keepsHeldRows ? HeldRows.unknown(log) : null;
-  if (start === "now") return afterSnapshot(held, feed.position);
+  if (start === "now") return stateAfterSnapshot(held, feed.position);
   // The connection may have broken after events that the token does not cover.
   const sent = { ...sentUpTo(start), isRepeat: true };
   return { kind: "catch-up", held, sent, lossReason: "history_lost" };
@@ -112,7 +112,7 @@ export function windowLimits(
 
 /** Returns the sent changes after a stream has sent all changes or a page up to a position. */
 export function sentUpTo(position: Position): SentChanges {
-  return { cursor: cursorAt(position), isNet: false, isRepeat: false };
+  return { cursor: historyCursorAt(position), isNet: false, isRepeat: false };
 }
 
 /** The changes to send, and the conditions for sending them. */
@@ -138,19 +138,19 @@ export function sentKey(
 }
 
 /** Returns the state of a subscription after the last page of its snapshot. */
-export function afterSnapshot(held: HeldRows | null, position: Position): CatchUpState {
+export function stateAfterSnapshot(held: HeldRows | null, position: Position): CatchUpState {
   return { kind: "catch-up", held, sent: sentUpTo(position), lossReason: "slow_consumer" };
 }
 
 /** The state that all live subscriptions share. */
-export const live: LiveState = Object.freeze({ kind: "live" });
+export const liveState: LiveState = Object.freeze({ kind: "live" });
 
 /** Returns the state of a live subscription whose client does not read, until the client reads. */
 export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUpState {
   return {
     kind: "catch-up",
     held,
-    sent: { cursor: cursorAt(position), isNet: true, isRepeat },
+    sent: { cursor: historyCursorAt(position), isNet: true, isRepeat },
     lossReason: "slow_consumer",
   };
 }

@@ -6,7 +6,7 @@ import { showValue } from "../../problem/show_value.ts";
 import type { Query } from "../http/query_parameters.ts";
 
 /** The options that a caller passes to any operation. */
-export type GivenOptions = Readonly<Record<string, unknown>>;
+export type AnyCallOptions = Readonly<Record<string, unknown>>;
 
 /** The options that `list` and `aggregate` have in common. */
 const ofReads: readonly string[] = ["filter", "limit", "orderBy"];
@@ -42,7 +42,7 @@ const nameLists: ReadonlySet<string> = new Set([
  */
 export function queryOf(
   name: CallName,
-  options: GivenOptions,
+  options: AnyCallOptions,
   ofBatch?: Query["codeFilter"],
 ): Query {
   const parameters = new Map<string, string>();

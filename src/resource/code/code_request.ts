@@ -6,12 +6,12 @@ import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
-import { type CallName, type GivenOptions, queryOf } from "./code_query.ts";
+import { type AnyCallOptions, type CallName, queryOf } from "./code_query.ts";
 
 /** A call from code, divided into the parts of a request. */
 export interface CodeCall {
   readonly name: CallName;
-  readonly options: GivenOptions;
+  readonly options: AnyCallOptions;
   /** The key of the row; undefined for operations without a key. */
   readonly key?: { readonly value: unknown };
   /** A copy of the values that the caller passed. */
@@ -67,7 +67,7 @@ function segmentOf(key: unknown, { table }: Resource): string {
 
 function headerOf(
   header: string,
-  { ifMatch, ifNoneMatch, optimisticId }: GivenOptions,
+  { ifMatch, ifNoneMatch, optimisticId }: AnyCallOptions,
 ): string | null {
   const value = header === "if-match"
     ? ifMatch
@@ -79,7 +79,7 @@ function headerOf(
   return value === undefined || value === null ? null : String(value);
 }
 
-function signalOf({ signal }: GivenOptions, { raw }: CodeCaller): AbortSignal {
+function signalOf({ signal }: AnyCallOptions, { raw }: CodeCaller): AbortSignal {
   if (signal instanceof AbortSignal) return signal;
   return raw?.signal ?? new AbortController().signal;
 }

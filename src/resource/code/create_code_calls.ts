@@ -1,7 +1,7 @@
 import type { AnyApiResource, CodeBatches, CodeCalls } from "../model/code_api.ts";
 import type { ShapedReply } from "../model/operation.ts";
 import { DataReply } from "../http/json_reply.ts";
-import { filterOf, type GivenOptions } from "./code_query.ts";
+import { type AnyCallOptions, filterOf } from "./code_query.ts";
 import type { CodeCall } from "./code_request.ts";
 import { copyBody } from "./copy_body.ts";
 
@@ -19,27 +19,27 @@ interface ListedPage {
  * cannot check their types, because the results of operations have no types.
  */
 export function createCodeCalls(run: RunCall) {
-  const read = (name: CodeCall["name"], route: string) => async (options: GivenOptions = {}) =>
+  const read = (name: CodeCall["name"], route: string) => async (options: AnyCallOptions = {}) =>
     dataOf(await run(route, { name, options }));
 
   const list = read("list", "GET /");
   const count = read("count", "GET /count");
 
   const write =
-    (route: string) => async (key: unknown, values: unknown, options: GivenOptions = {}) =>
+    (route: string) => async (key: unknown, values: unknown, options: AnyCallOptions = {}) =>
       tagged(
         await run(route, { name: "update", options, key: { value: key }, body: copyBody(values) }),
       );
 
   const ofItems =
     (route: string, name: CodeCall["name"] = "batch") =>
-    async (items: unknown, options: GivenOptions = {}) => {
+    async (items: unknown, options: AnyCallOptions = {}) => {
       const body = { items: copyBody(items) };
       return member(await run(route, { name, options, body }), "items");
     };
 
   const ofFilter =
-    (route: string) => async (filter: unknown, patch: unknown, options: GivenOptions = {}) => {
+    (route: string) => async (filter: unknown, patch: unknown, options: AnyCallOptions = {}) => {
       const given = filterOf(filter);
       const isText = typeof given === "string";
       const body = { filter: isText ? given : undefined, patch: copyBody(patch) };
@@ -51,8 +51,8 @@ export function createCodeCalls(run: RunCall) {
 
   return {
     list,
-    async *all(options: GivenOptions = {}) {
-      let from: GivenOptions = {};
+    async *all(options: AnyCallOptions = {}) {
+      let from: AnyCallOptions = {};
       do {
         // `list` returns a page of this type.
         const page = await list({ ...options, ...from }) as ListedPage;
@@ -60,29 +60,29 @@ export function createCodeCalls(run: RunCall) {
         from = { cursor: page.nextCursor, offset: undefined };
       } while (from["cursor"] !== null);
     },
-    get: async (key: unknown, options: GivenOptions = {}) =>
+    get: async (key: unknown, options: AnyCallOptions = {}) =>
       tagged(await run("GET /:id", { name: "get", options, key: { value: key } })),
-    count: async (options?: GivenOptions) => memberOf(await count(options), "count"),
+    count: async (options?: AnyCallOptions) => memberOf(await count(options), "count"),
     aggregate: read("aggregate", "GET /aggregate"),
     search: read("search", "GET /search"),
-    create: async (values: unknown, options: GivenOptions = {}) =>
+    create: async (values: unknown, options: AnyCallOptions = {}) =>
       tagged(await run("POST /", { name: "create", options, body: copyBody(values) })),
     update: write("PATCH /:id"),
     replace: write("PUT /:id"),
-    delete: async (key: unknown, options: GivenOptions = {}) =>
+    delete: async (key: unknown, options: AnyCallOptions = {}) =>
       void await run("DELETE /:id", { name: "update", options, key: { value: key } }),
-    restore: async (key: unknown, options: GivenOptions = {}) =>
+    restore: async (key: unknown, options: AnyCallOptions = {}) =>
       tagged(await run("POST /:id/restore", { name: "update", options, key: { value: key } })),
     batch: {
       create: ofItems("POST /batch"),
       update: ofFilter("PATCH /batch"),
       replace: ofItems("PUT /batch"),
-      delete: (filter: unknown, options?: GivenOptions) =>
+      delete: (filter: unknown, options?: AnyCallOptions) =>
         deleteMatching(filter, undefined, options),
       upsert: ofItems("POST /batch/upsert", "upsert"),
     } satisfies Record<keyof CodeBatches<AnyApiResource>, unknown>,
     rpc: new Proxy({}, {
-      get: (_none, name) => async (input: unknown = {}, options: GivenOptions = {}) => {
+      get: (_none, name) => async (input: unknown = {}, options: AnyCallOptions = {}) => {
         const call: CodeCall = { name: "rpc", options, body: copyBody(input) };
         return member(await run(`POST /rpc/${String(name)}`, call), "data");
       },

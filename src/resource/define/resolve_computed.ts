@@ -1,6 +1,6 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { Computed } from "../model/resource.ts";
+import type { ComputedFields } from "../model/resource.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 
 /** Resolves computed fields. Throws a plain Error for a field with the name of a column. */
@@ -8,7 +8,7 @@ export function resolveComputed(
   { computed = {} }: ResourceDefinition["options"],
   table: TableInfo,
   { clock, observe }: Pick<Runtime, "clock" | "observe">,
-): Computed {
+): ComputedFields {
   for (const name of Object.keys(computed)) {
     if (!table.byName.has(name)) continue;
     throw new Error(`Cannot serve "${table.label}": computed "${name}" is a column as well`);

@@ -21,13 +21,13 @@ export interface ResponsePart {
   readonly advice: string;
 }
 
-export const pageRows: ResponsePart = {
+export const pageRowsPart: ResponsePart = {
   name: "rows",
   subject: "the rows of the page",
   advice: "Request a smaller page, or fewer fields with select",
 };
 
-export const singleRow: ResponsePart = {
+export const singleRowPart: ResponsePart = {
   name: "rows",
   subject: "the row",
   advice: "Request fewer fields with select",
@@ -47,7 +47,7 @@ export const groupsPart: ResponsePart = {
   advice: "Request fewer groups with limit or filter, or group by shorter fields",
 };
 
-export function includedRows(path: string): ResponsePart {
+export function includedRowsPart(path: string): ResponsePart {
   return {
     name: path,
     subject: `the rows that "${path}" includes, each as often as it appears,`,

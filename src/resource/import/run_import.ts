@@ -12,7 +12,7 @@ import { type ImportOutcome, LineErrors } from "./line_errors.ts";
 import { errorsOfLine } from "./prepared_row.ts";
 import { type RowChunk, rowChunks } from "./row_chunks.ts";
 import { RowSpool } from "./row_spool.ts";
-import { RefusedRows, SliceWriter } from "./write_slice.ts";
+import { RefusedRowsError, SliceWriter } from "./write_slice.ts";
 
 /** How an import writes its rows: all in one transaction, or each chunk in a separate one. */
 export type ImportTransactionMode =
@@ -101,7 +101,7 @@ class RowImport {
         await connection.indexWritten();
         this.#report();
       }
-      if (!this.#errors.isEmpty) throw new RefusedRows([]);
+      if (!this.#errors.isEmpty) throw new RefusedRowsError([]);
     });
   }
 
@@ -139,7 +139,7 @@ class RowImport {
       });
     } catch (error) {
       if (error instanceof DryRunDone) return { rows: this.#rows, written: 0 };
-      if (!(error instanceof RefusedRows)) throw error;
+      if (!(error instanceof RefusedRowsError)) throw error;
       await this.#addRefused(error);
       throw this.#problem();
     }
@@ -201,8 +201,8 @@ class RowImport {
     } catch (error) {
       // The commit does not report which row a deferred constraint rejects.
       const isCommit = error instanceof DatabaseError && refusalKinds.has(error.kind);
-      const refused = isCommit ? new RefusedRows([{ line: chunk.from, error }]) : error;
-      if (!(refused instanceof RefusedRows)) throw error;
+      const refused = isCommit ? new RefusedRowsError([{ line: chunk.from, error }]) : error;
+      if (!(refused instanceof RefusedRowsError)) throw error;
       await this.#addRefused(refused);
       return false;
     }
@@ -219,7 +219,7 @@ class RowImport {
   }
 
   /** Runs after the transaction, because it queries the database for the names of fields. */
-  async #addRefused({ rows }: RefusedRows): Promise<void> {
+  async #addRefused({ rows }: RefusedRowsError): Promise<void> {
     for (const { line, error } of rows) {
       if (this.#errors.isFull) return;
       const problem = await refusedWrite(error, "create", this.#resource);

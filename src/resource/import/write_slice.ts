@@ -22,14 +22,14 @@ export interface RefusedRow {
 }
 
 /** The error of a slice with rejected rows. No row of the slice was written. */
-export class RefusedRows extends Error {
+export class RefusedRowsError extends Error {
   /** The rejected rows, at least one. */
   readonly rows: readonly RefusedRow[];
 
   /** Creates the error of these rows, in their order. */
   constructor(rows: readonly RefusedRow[]) {
     super("Rows of an import were refused");
-    this.name = "RefusedRows";
+    this.name = "RefusedRowsError";
     this.rows = rows;
   }
 }
@@ -45,7 +45,7 @@ export class SliceWriter {
 
   /**
    * Writes rows in the transaction of an import, as many as possible in one statement. If rows are
-   * rejected, it inserts all rows one by one, and throws {@link RefusedRows}.
+   * rejected, it inserts all rows one by one, and throws {@link RefusedRowsError}.
    */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
     if (await this.#attemptAgain(rows, connection, slicePoint) === null) return;
@@ -55,7 +55,7 @@ export class SliceWriter {
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
     // All rows may succeed now: in one statement, a generated key may equal a later row's key.
-    if (refused.length > 0) throw new RefusedRows(refused);
+    if (refused.length > 0) throw new RefusedRowsError(refused);
   }
 
   /** Retries once if the database generated a key that is taken. */

@@ -11,7 +11,7 @@ import { LiveHub } from "../../live/live_hub.ts";
 import { repeatUpkeep } from "../../live/repeat_upkeep.ts";
 import { liveLimits } from "../../live/live_limits.ts";
 import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_quota.ts";
-import { unrecordedIn } from "../../live/stream/require_recorded.ts";
+import { unrecordedColumnIn } from "../../live/stream/require_recorded.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
@@ -166,7 +166,7 @@ function requireDeletionRecorded(
   { undeleted, table }: Resource,
   { changes }: ChangeRecording,
 ): void {
-  const column = unrecordedIn(undeleted, changes.exclude);
+  const column = unrecordedColumnIn(undeleted, changes.exclude);
   if (column === null) return;
   throw new Error(
     `Cannot follow "${table.label}": "changes.exclude" names "${column.name}", which marks its ` +

@@ -29,7 +29,7 @@ import type { FieldPolicy } from "./field_policy.ts";
 import type { CallerFields, FieldListName } from "./caller_fields.ts";
 
 /** The computed (virtual) fields of a resolved resource, and the functions that compute them. */
-export interface Computed {
+export interface ComputedFields {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
   /** Reports that the function of a field has failed. The field is then null. */
   failed(field: string, error: unknown): void;
@@ -146,7 +146,7 @@ export interface Resource {
     readonly onCreate: readonly ColumnInfo[];
     readonly onUpdate: readonly ColumnInfo[];
   };
-  readonly computed: Computed;
+  readonly computed: ComputedFields;
   readonly capabilities: ResolvedCapabilities;
   /** True if users or anonymous callers may subscribe to the rows of the resource. */
   readonly isSubscribable: boolean;

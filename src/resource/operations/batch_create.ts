@@ -1,10 +1,10 @@
 import { noneIncluded, rowsReply } from "../shape/output.ts";
-import { carriedId, parseItemOptimisticId } from "../write/values/optimistic_id.ts";
+import { loggedId, parseItemOptimisticId } from "../write/values/optimistic_id.ts";
 import { mapItems, parseItems } from "../write/values/batch_items.ts";
 import {
   lookedUpResources,
   type NestedRows,
-  ownItems,
+  ownCount,
   relatedWrites,
 } from "../write/nested/nested_rows.ts";
 import {
@@ -37,12 +37,12 @@ export const batchCreate: Operation<BatchCreateIntent, CreatePlan, CreatedRows> 
     };
   },
 
-  items: ({ body }) => ownItems(body),
+  items: ({ body }) => ownCount(body),
   readsFrom: ({ body }) => lookedUpResources(body),
   relatedWrites: ({ body }) => relatedWrites(body),
 
   plan({ body, ids }, grant, resource, { written, related }) {
-    const carried = ids.map((id) => carriedId(id, resource));
+    const carried = ids.map((id) => loggedId(id, resource));
     return { body, grant, written, related, updated: null, ids: carried };
   },
 

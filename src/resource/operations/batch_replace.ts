@@ -3,17 +3,17 @@ import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyId } from "../../plan/key.ts";
 import { requireFittingReply, rowsReply } from "../shape/output.ts";
 import {
+  type KeyedItem,
   mapItems,
   mapItemsInTurn,
-  type NamedItem,
-  parseNamedItems,
+  parseKeyedItems,
 } from "../write/values/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
-import { idsOfItems, noOptimisticIds, recordIds } from "../write/record_ids.ts";
+import { idsOfItems, noOptimisticIds, writeRecordingIds } from "../write/record_ids.ts";
 import { resolveUnchanged } from "../write/values/unchanged_input.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { withoutKey, writableRows } from "../write/row_target.ts";
-import { hookedItem } from "../write/run_hooks.ts";
+import { beforeUpdateItem } from "../write/run_hooks.ts";
 import { parseRowChanges } from "../write/values/parse_fields.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
 import { notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
@@ -23,19 +23,19 @@ import { completeReplacement } from "./replace.ts";
 import type { WrittenRows } from "../model/written_rows.ts";
 
 interface BatchReplacePlan {
-  readonly items: readonly NamedItem[];
+  readonly items: readonly KeyedItem[];
   readonly grant: Grant;
 }
 
 /** `PUT /batch`: replaces a batch of whole rows, each identified by its key. */
-export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, WrittenRows> = {
+export const batchReplace: Operation<readonly KeyedItem[], BatchReplacePlan, WrittenRows> = {
   name: "batch-replace",
   access: "update",
   takesBody: true,
 
   parse({ body }, resource) {
     return mapItems(
-      parseNamedItems(body, resource, {
+      parseKeyedItems(body, resource, {
         limit: resource.batch.replace,
         by: resource.table,
         parse: parseRowChanges,
@@ -60,10 +60,10 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, Wri
     const hooked = hooks.onBeforeUpdate === undefined
       ? items
       : await mapItemsInTurn(await lockItems(items, write, driver), (item) =>
-        hookedItem(item, write));
+        beforeUpdateItem(item, write));
     return await inTransaction(call, async (connection) => {
       const locked = await lockItems(hooked, write, connection);
-      const { written: rows, recorded } = await recordIds(
+      const { written: rows, recorded } = await writeRecordingIds(
         idsOfItems(items, call.resource),
         call.resource,
         connection,
@@ -81,7 +81,7 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, Wri
 
 /** Locks the stored rows of the items. Throws a 404, 403 or 412 that names the item. */
 async function lockItems(
-  items: readonly NamedItem[],
+  items: readonly KeyedItem[],
   write: WriteCall,
   connection: Connection,
 ): Promise<readonly ItemUpdate[]> {

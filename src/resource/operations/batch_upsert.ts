@@ -1,7 +1,7 @@
-import { parseNamedItems } from "../write/values/batch_items.ts";
+import { parseKeyedItems } from "../write/values/batch_items.ts";
 import { parseRow } from "../write/values/parse_fields.ts";
 import { noOptimisticIds } from "../write/record_ids.ts";
-import { onParameter, parseUniqueKey } from "../write/upsert/unique_key.ts";
+import { parseUniqueKey, uniqueKeyParameter } from "../write/upsert/unique_key.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
 import { rowsReply } from "../shape/output.ts";
 import type { Operation } from "../model/operation.ts";
@@ -20,12 +20,12 @@ export const batchUpsert: Operation<
   alsoAccess: "update",
   takesBody: true,
 
-  ownParameters: () => onParameter,
+  ownParameters: () => uniqueKeyParameter,
 
   parse({ body, query }, resource) {
     const by = parseUniqueKey(query.get("on"), resource);
     const limit = resource.batch.create;
-    return { by, items: parseNamedItems(body, resource, { limit, by, parse: parseRow }) };
+    return { by, items: parseKeyedItems(body, resource, { limit, by, parse: parseRow }) };
   },
 
   items: ({ items }) => items.length,

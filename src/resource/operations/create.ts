@@ -6,7 +6,7 @@ import {
   lookedUpResources,
   type NestedRow,
   type NestedRows,
-  ownItems,
+  ownCount,
   relatedWrites,
 } from "../write/nested/nested_rows.ts";
 import {
@@ -22,11 +22,11 @@ import {
 } from "../write/transaction/in_transaction.ts";
 import { newRowValues } from "../write/values/new_row_values.ts";
 import type { Operation, OperationCall, WriteCall } from "../model/operation.ts";
-import { carriedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { loggedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
-import { idsOfRows, recordIds } from "../write/record_ids.ts";
+import { idsOfRows, writeRecordingIds } from "../write/record_ids.ts";
 
 interface CreateIntent {
   readonly body: NestedRows;
@@ -47,7 +47,7 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
     };
   },
 
-  items: ({ body }) => ownItems(body),
+  items: ({ body }) => ownCount(body),
   readsFrom: ({ body }) => lookedUpResources(body),
   relatedWrites: ({ body }) => relatedWrites(body),
 
@@ -58,7 +58,7 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
       written,
       related,
       updated: null,
-      ids: [carriedId(optimisticId, resource)],
+      ids: [loggedId(optimisticId, resource)],
     };
   },
 
@@ -88,7 +88,7 @@ async function createRow(
   const { resource } = write;
   const idsOf = idsOfRows(ids, resource.table);
   const insert = async (connection: WriteConnection): Promise<CreatedRows> => {
-    const { written, recorded } = await recordIds(
+    const { written, recorded } = await writeRecordingIds(
       idsOf,
       resource,
       connection,

@@ -4,18 +4,18 @@ import type { Operation } from "../model/operation.ts";
 import { deleteRow } from "../write/delete_rows.ts";
 import { expectedVersion } from "../write/row_version.ts";
 import { inTransaction, isAutocommit } from "../write/transaction/in_transaction.ts";
-import { idsOfItems, recordIds } from "../write/record_ids.ts";
+import { idsOfItems, writeRecordingIds } from "../write/record_ids.ts";
 import {
   lockTarget,
-  type NamedRow,
-  parseNamedRow,
+  parsePathRow,
+  type PathRow,
   planTarget,
   type RowTarget,
 } from "../write/row_target.ts";
 import { beforeDelete } from "../write/run_hooks.ts";
 
 interface DeleteIntent {
-  readonly named: NamedRow;
+  readonly named: PathRow;
   readonly optimisticId: string | null;
 }
 
@@ -34,7 +34,7 @@ export const deleteOperation: Operation<DeleteIntent, DeletePlan, void> = {
   parse(request, resource) {
     const id = request.header(optimisticIdHeader);
     const optimisticId = id === null ? null : parseOptimisticId(id);
-    return { named: parseNamedRow(request, resource), optimisticId };
+    return { named: parsePathRow(request, resource), optimisticId };
   },
 
   plan({ named, optimisticId }, grant, resource) {
@@ -54,7 +54,7 @@ export const deleteOperation: Operation<DeleteIntent, DeletePlan, void> = {
     await inTransaction(
       write,
       async (connection) => {
-        await recordIds(
+        await writeRecordingIds(
           idsOf,
           call.resource,
           connection,

@@ -6,7 +6,7 @@ import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
-import { continueRead } from "../read/continue_read.ts";
+import { planContinuedRead } from "../read/continue_read.ts";
 import { limitedReadConnection } from "../read/limited_reads.ts";
 import { exportPages, firstPageRows, readAtOnce } from "../read/export_pages.ts";
 import type { Operation } from "../model/operation.ts";
@@ -71,7 +71,7 @@ export function exportRows(
       const { reader } = call.resource;
       const plan = from === null
         ? read
-        : await continueRead(read, from, limitedReadConnection(call), reader);
+        : await planContinuedRead(read, from, limitedReadConnection(call), reader);
       const walk = counted === null
         ? rowPages((maxBytes) => limitedReadConnection(call, maxBytes), plan, reader)
         : pagesOfRows(await readAtOnce(plan, counted, call));

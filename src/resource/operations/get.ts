@@ -19,7 +19,7 @@ import {
   countRowBytes,
   createRowByteCounter,
   type ResponseByteBudget,
-  singleRow,
+  singleRowPart,
 } from "../http/response_byte_budget.ts";
 import { notFound } from "../rights/not_found_or_forbidden.ts";
 import { resolveInclude, resourcesReadByIncludes } from "../read/resolve_include.ts";
@@ -95,7 +95,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const limit = resource.readCosts.maxAnswerBytes;
     const bytes: ResponseByteBudget = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
-      countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), singleRow);
+      countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), singleRowPart);
     // Large rows and rows of views are read like a list: the read waits in a queue, and ends if the
     // client disconnects. A view may have no index for its key.
     const isLong = call.request.delivery?.mayBeLarge === true || resource.table.readOnly;
@@ -109,7 +109,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
 
   shape({ row, included, bytes: { limit, left } }, { view, ifNoneMatch }, resource) {
     const [shown] = presentRows([row], readFor(view, resource), view, included);
-    const size = { limit, counted: limit - left, part: singleRow };
+    const size = { limit, counted: limit - left, part: singleRowPart };
     if (resource.etag === null) return limitedReply(200, shown, size);
     const headers = tagHeaders(row, resource.etag);
     const isKnown = ifNoneMatch !== null && matchesIfNoneMatch(ifNoneMatch, row, resource.etag);

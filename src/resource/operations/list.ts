@@ -20,10 +20,10 @@ import {
   asResponseTooLarge,
   countRowBytes,
   createRowByteCounter,
-  pageRows,
+  pageRowsPart,
   type ResponseByteBudget,
 } from "../http/response_byte_budget.ts";
-import { continueRead } from "../read/continue_read.ts";
+import { planContinuedRead } from "../read/continue_read.ts";
 import { responseReadConnection } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import {
@@ -137,7 +137,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
       });
     return from === null
       ? readPage(planned)
-      : continueRead(planned, from, connection, reader).then(readPage);
+      : planContinuedRead(planned, from, connection, reader).then(readPage);
   },
 
   shape(outcome, intent, resource) {
@@ -146,7 +146,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const hasMore = rows.length > intent.limit;
     const page = hasMore ? rows.slice(0, intent.limit) : rows;
     const items = presentRows(page, columns, view, included);
-    const size = { limit, counted: limit - left, part: pageRows };
+    const size = { limit, counted: limit - left, part: pageRowsPart };
     return limitedReply(
       200,
       {
@@ -174,12 +174,12 @@ function fetchPage(
   reader: RowReader,
 ): MaybePromise<FetchedPage> {
   const count = (stored: FetchedRows["stored"]) =>
-    countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), pageRows);
+    countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), pageRowsPart);
   const fetch: () => MaybePromise<FetchedPage> = read.preview === undefined
     ? () => fetchRows(connection, read, reader, count)
     : () => fetchPreview(connection, read, reader, count);
   return catching(fetch, (error) => {
-    throw asResponseTooLarge(error, bytes.limit, pageRows);
+    throw asResponseTooLarge(error, bytes.limit, pageRowsPart);
   });
 }
 

@@ -13,11 +13,11 @@ import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimisti
 import type { Operation, WriteCall } from "../model/operation.ts";
 import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
-import { recordId, type WrittenRow } from "../write/record_ids.ts";
+import { writeRecordingId, type WrittenRow } from "../write/record_ids.ts";
 import {
   lockRow,
-  type NamedRow,
-  parseNamedRow,
+  parsePathRow,
+  type PathRow,
   planTarget,
   type RowTarget,
 } from "../write/row_target.ts";
@@ -25,7 +25,7 @@ import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateSameVersion } from "../write/update_row.ts";
 
 interface RestoreIntent {
-  readonly named: NamedRow;
+  readonly named: PathRow;
   readonly optimisticId: string | null;
 }
 
@@ -45,7 +45,7 @@ export const restore: Operation<RestoreIntent, RestorePlan, WrittenRow> = {
     requireSameOrigin(request);
     const id = request.header(optimisticIdHeader);
     const optimisticId = id === null ? null : parseOptimisticId(id);
-    return { named: parseNamedRow(request, resource), optimisticId };
+    return { named: parsePathRow(request, resource), optimisticId };
   },
 
   plan({ named, optimisticId }, grant, resource) {
@@ -68,7 +68,7 @@ export const restore: Operation<RestoreIntent, RestorePlan, WrittenRow> = {
     }
     return await inTransaction(call, async (connection) => {
       const { where, current } = await lockDeleted(target, softDelete, write, connection);
-      return await recordId(
+      return await writeRecordingId(
         { key: target.key, optimisticId },
         call.resource,
         connection,

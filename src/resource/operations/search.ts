@@ -13,7 +13,7 @@ import {
   asResponseTooLarge,
   countRowBytes,
   createRowByteCounter,
-  pageRows,
+  pageRowsPart,
   type ResponseByteBudget,
 } from "../http/response_byte_budget.ts";
 import { highlightRows, type Highlights } from "../read/highlight_rows.ts";
@@ -105,9 +105,9 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
       { ...plan, matches },
       reader,
       (stored) =>
-        countRowBytes(bytes, stored, createRowByteCounter(columns, view.visible), pageRows),
+        countRowBytes(bytes, stored, createRowByteCounter(columns, view.visible), pageRowsPart),
     ).catch((error) => {
-      throw asResponseTooLarge(error, limit, pageRows);
+      throw asResponseTooLarge(error, limit, pageRowsPart);
     });
     const highlights = isHighlighted
       ? await highlightRows(found.rows, query, resource, index)
@@ -125,7 +125,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
         total,
         ...(highlights === null ? {} : { highlights }),
       },
-      { limit, counted, part: pageRows },
+      { limit, counted, part: pageRowsPart },
     );
   },
 };

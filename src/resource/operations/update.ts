@@ -5,7 +5,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { hasUnchangedInput, plainValues } from "../../plan/given_value.ts";
 import { resolveUnchanged } from "../write/values/unchanged_input.ts";
 import { noneIncluded, rowReply } from "../shape/output.ts";
-import { carriedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { loggedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { noRelatedWrites, noResources } from "../rights/related_grants.ts";
 import { wholeBody } from "../write/values/body_path.ts";
@@ -16,19 +16,19 @@ import {
   type WriteConnection,
 } from "../write/transaction/in_transaction.ts";
 import { parseRowChanges } from "../write/values/parse_fields.ts";
-import { type NestedRows, ownItems, relatedWrites } from "../write/nested/nested_rows.ts";
+import { type NestedRows, ownCount, relatedWrites } from "../write/nested/nested_rows.ts";
 import { parseNestedChanges } from "../write/nested/parse/parse_nested_rows.ts";
 import {
-  readByUpdate,
+  resourcesReadByUpdate,
   type UpdatedRows,
   type UpdateNestedPlan,
   updateNestedRows,
 } from "../write/nested/update_nested_rows.ts";
-import { recordId } from "../write/record_ids.ts";
+import { writeRecordingId } from "../write/record_ids.ts";
 import {
   lockTarget,
-  type NamedRow,
-  parseNamedRow,
+  parsePathRow,
+  type PathRow,
   planTarget,
   type RowTarget,
   withoutKey,
@@ -38,7 +38,7 @@ import { updateAtVersion } from "../write/update_at_version.ts";
 import { updateRow } from "../write/update_row.ts";
 
 interface UpdateIntent {
-  readonly named: NamedRow;
+  readonly named: PathRow;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly optimisticId: string | null;
   readonly nested: NestedRows | null;
@@ -62,14 +62,14 @@ export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
     return parseUpdate(request, resource, (values) => values);
   },
 
-  items: ({ nested }) => nested === null ? 1 : ownItems(nested),
+  items: ({ nested }) => nested === null ? 1 : ownCount(nested),
   relatedWrites: ({ nested }) => nested === null ? noRelatedWrites : relatedWrites(nested),
-  readsFrom: ({ nested }) => nested === null ? noResources : readByUpdate(nested),
+  readsFrom: ({ nested }) => nested === null ? noResources : resourcesReadByUpdate(nested),
 
   plan({ named, values: given, optimisticId: id, nested: body }, grant, resource, rights) {
     const target = planTarget(named, resource);
     const values = withoutKey(given, target.key, resource);
-    const optimisticId = id === null ? null : carriedId(id, resource);
+    const optimisticId = id === null ? null : loggedId(id, resource);
     const { written, related } = rights;
     const nested = body === null
       ? null
@@ -104,7 +104,7 @@ export function parseUpdate(
   const values = nested?.rows[0]?.given ?? complete(parseRowChanges(body, resource));
   const id = request.header(optimisticIdHeader);
   const optimisticId = id === null ? null : parseOptimisticId(id);
-  return { named: parseNamedRow(request, resource), values, optimisticId, nested };
+  return { named: parsePathRow(request, resource), values, optimisticId, nested };
 }
 
 function holdsRelations(body: unknown, { nestedWrites, relations }: Resource): boolean {
@@ -145,7 +145,7 @@ async function updateWith(
   const updated = isNamed || readsFirst ? null : await updateAtVersion(target, values, write);
   if (updated !== null) return { row: updated, optimisticId: null, included: noneIncluded };
   const update = async (connection: WriteConnection): Promise<UpdatedRows> => {
-    const written = await recordId(
+    const written = await writeRecordingId(
       { key: target.key, optimisticId },
       call.resource,
       connection,

@@ -6,7 +6,7 @@ import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimisti
 import type { Operation } from "../model/operation.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_fields.ts";
-import { onParameter, parseUniqueKey } from "../write/upsert/unique_key.ts";
+import { parseUniqueKey, uniqueKeyParameter } from "../write/upsert/unique_key.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
 
 /**
@@ -19,7 +19,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
   alsoAccess: "update",
   takesBody: true,
 
-  ownParameters: () => onParameter,
+  ownParameters: () => uniqueKeyParameter,
 
   parse(request, resource) {
     const by = parseUniqueKey(request.query.get("on"), resource);

@@ -16,7 +16,7 @@ export interface ContinuedRow {
  * not see counts as deleted, so cursors reveal nothing about it. Throws a 400 if the row was
  * deleted or changed.
  */
-export async function continueRead(
+export async function planContinuedRead(
   read: ReadPlan,
   { position, visible }: ContinuedRow,
   connection: Connection,

@@ -5,8 +5,8 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 
 /**
- * Runs an operation on a table with database enums. If the operation is rejected because of a
- * value, it runs once more if the enums have different labels now.
+ * Runs an operation on a table with database enums, whose labels may be stale. If the operation is
+ * rejected because of a value, it runs once more if the enums have different labels now.
  */
 export function withFreshLabels<Result>(
   refreshLabels: NonNullable<TableInfo["refreshLabels"]>,

@@ -10,7 +10,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import {
   asResponseTooLarge,
   createRowByteCounter,
-  includedRows,
+  includedRowsPart,
   type ResponseByteBudget,
   responseTooLarge,
 } from "../http/response_byte_budget.ts";
@@ -157,7 +157,7 @@ async function fetchPart(
   try {
     return await fetchRelated(connection, plan, reader);
   } catch (error) {
-    throw bytes === null ? error : asResponseTooLarge(error, bytes.limit, includedRows(path));
+    throw bytes === null ? error : asResponseTooLarge(error, bytes.limit, includedRowsPart(path));
   }
 }
 
@@ -191,7 +191,7 @@ function countBytes(
   rows.forEach((row, index) => {
     bytes.left -= bytesOf(row) * (times[index] ?? 0);
   });
-  if (bytes.left < 0) throw responseTooLarge(bytes.limit, includedRows(path));
+  if (bytes.left < 0) throw responseTooLarge(bytes.limit, includedRowsPart(path));
 }
 
 /** Returns, for each group of included rows, how often its rows appear in the response. */

@@ -1,6 +1,6 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { isCounted } from "../../plan/order.ts";
-import type { Preview, ReadPlan } from "../../plan/plan.ts";
+import type { PreviewSettings, ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -42,7 +42,7 @@ export function planPreview(
   { columns, order, table }: ReadPlan,
   length: number,
   { relations }: Pick<Resource, "relations">,
-): Preview {
+): PreviewSettings {
   const foreign = new Set(table.foreignKeys.flatMap((key) => key.columns));
   const related = new Set([...relations.values()].flatMap(({ steps }) => steps[0].own));
   const isCut = (column: ColumnInfo) =>

@@ -38,7 +38,7 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
     const { url } = route.resource;
     const path = route.path === "/" ? url : url + route.path;
     // The resource with the longest matching path owns the routes below its path.
-    const owner = route.path.startsWith(idPattern) ? url : splitOwned(path, urls, deepest)?.url;
+    const owner = route.path.startsWith(idParameter) ? url : splitOwned(path, urls, deepest)?.url;
     const own = paths.get(url);
     if (owner !== url || own === undefined) {
       throw new Error(
@@ -65,9 +65,9 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
  * found from the end, because the path may begin with the path of an outer app.
  */
 export function idSegment(path: string, { path: pattern }: Route): string {
-  if (!pattern.startsWith(idPattern)) return "";
+  if (!pattern.startsWith(idParameter)) return "";
   const trimmed = withoutSlash(path);
-  const end = pattern === idPattern ? trimmed.length : trimmed.lastIndexOf("/");
+  const end = pattern === idParameter ? trimmed.length : trimmed.lastIndexOf("/");
   return trimmed.slice(trimmed.lastIndexOf("/", end - 1) + 1, end);
 }
 
@@ -135,8 +135,8 @@ function canonicalSegment(segment: string): string | null {
   }
 }
 
-/** The parameter of the id in the paths of routes. */
-export const idPattern = "/:id";
+/** The parameter for the id in the paths of routes. */
+export const idParameter = "/:id";
 
 /** The enabled routes at one path, by method. */
 export type RoutesByMethod = ReadonlyMap<string, ResourceRoute>;
@@ -162,10 +162,10 @@ export function createResourcePaths(url: string): ResourcePaths {
     url,
     add(route) {
       const { path, method } = route;
-      const rest = path.slice(idPattern.length);
+      const rest = path.slice(idParameter.length);
       if (path === "/") own.set(method, route);
-      else if (path === idPattern) row.set(method, route);
-      else if (path.startsWith(idPattern)) routesAt(belowRow, rest).set(method, route);
+      else if (path === idParameter) row.set(method, route);
+      else if (path.startsWith(idParameter)) routesAt(belowRow, rest).set(method, route);
       else routesAt(fixed, path).set(method, route);
     },
     at(path) {

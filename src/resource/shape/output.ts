@@ -2,7 +2,7 @@ import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { Computed, Resource } from "../model/resource.ts";
+import type { ComputedFields, Resource } from "../model/resource.ts";
 import { safeOutput, safeValue } from "../../schema/safe_numbers.ts";
 import { parseSelect, type Selectable } from "./parse_select.ts";
 import type { Grant } from "../../auth/authorize.ts";
@@ -18,7 +18,7 @@ import type { WrittenRows } from "../model/written_rows.ts";
 export interface View {
   /** A subset of the readable columns, chosen by {@link parseSelect}. */
   readonly visible: readonly ColumnInfo[];
-  readonly computed: Computed;
+  readonly computed: ComputedFields;
   /** The included relations. A row has the rows of a relation as a member, next to its columns. */
   readonly include: readonly Include[];
   /** True if every shown number is one that a double represents exactly. */

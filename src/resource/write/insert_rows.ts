@@ -5,10 +5,10 @@ import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
-import { atBodyPath, wholeBody, withinAsync } from "./values/body_path.ts";
+import { atBodyPath, atPathAsync, wholeBody } from "./values/body_path.ts";
 import { failedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
-import { UnorderedKeys, type WriteConnection } from "./transaction/in_transaction.ts";
+import { UnorderedKeysError, type WriteConnection } from "./transaction/in_transaction.ts";
 import { requireWithinScope, scopeOfStatement, scopeProblem } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
 
@@ -50,7 +50,7 @@ export async function insertRows(
   connection.noteWritten(keys, write.resource, areFinal ? inserted : null);
   if (hooks.onAfterCreate === undefined) return inserted;
   for (const [index, row] of inserted.entries()) {
-    await withinAsync(bodyPaths[index] ?? wholeBody, () => afterCreate(row, write, connection));
+    await atPathAsync(bodyPaths[index] ?? wholeBody, () => afterCreate(row, write, connection));
   }
   return inserted;
 }
@@ -79,9 +79,9 @@ function rowsPerStatement(
 /**
  * Puts the rows that an INSERT returned into the order of its VALUES, because no engine guarantees
  * that order. A row whose key was given is found by this key. Generated keys identify rows only if
- * they increase. Otherwise this function throws {@link UnorderedKeys}, and the rows are inserted
- * one by one. SQLite uses random keys after the largest one, and a Postgres sequence may count
- * down.
+ * they increase. Otherwise this function throws {@link UnorderedKeysError}, and the rows are
+ * inserted one by one. SQLite uses random keys after the largest one, and a Postgres sequence may
+ * count down.
  */
 function inOrderOf(
   rows: readonly Assignments[],
@@ -107,7 +107,7 @@ function inOrderOf(
     const before = made[index - 1];
     return before === undefined || compareKeys(keyOf(before, table), keyOf(row, table), table) < 0;
   });
-  if (!isCountedOn) throw new UnorderedKeys();
+  if (!isCountedOn) throw new UnorderedKeysError();
   const counted = made.values();
   return named.map((row) => {
     const next = row ?? counted.next().value;

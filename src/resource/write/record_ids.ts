@@ -7,7 +7,7 @@ import {
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
-import { carriedId } from "./values/optimistic_id.ts";
+import { loggedId } from "./values/optimistic_id.ts";
 
 /** The result of a write, and the optimistic ids of its events. */
 export interface WriteWithIds<Written> {
@@ -28,7 +28,7 @@ export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, stri
  * Runs work that writes in a transaction, and records the optimistic ids of its rows with their
  * changes. If `idsOf` is null, no statement is run for ids.
  */
-export async function recordIds<Written>(
+export async function writeRecordingIds<Written>(
   idsOf: ((written: Written) => OptimisticIds) | null,
   { table, reader }: Resource,
   connection: Connection,
@@ -44,15 +44,15 @@ export async function recordIds<Written>(
   };
 }
 
-/** Runs {@link recordIds} for one row with a known key. Its optimistic id may be null. */
-export async function recordId(
+/** Runs {@link writeRecordingIds} for one row with a known key. Its optimistic id may be null. */
+export async function writeRecordingId(
   { key, optimisticId }: { readonly key: Key; readonly optimisticId: string | null },
   resource: Resource,
   connection: Connection,
   work: () => Promise<Row>,
 ): Promise<WrittenRow> {
   const idsOf = idsOfItems([{ key, optimisticId }], resource);
-  const { written, recorded } = await recordIds(idsOf, resource, connection, work);
+  const { written, recorded } = await writeRecordingIds(idsOf, resource, connection, work);
   return { row: written, optimisticId: recorded.size === 0 ? null : optimisticId };
 }
 
@@ -62,7 +62,7 @@ export function idsOfItems(
   resource: Resource,
 ): (() => OptimisticIds) | null {
   const ids = items.flatMap(({ key, optimisticId }) => {
-    const id = carriedId(optimisticId, resource);
+    const id = loggedId(optimisticId, resource);
     return id === null ? [] : [[keyId(key, resource.table), id] as const];
   });
   return ids.length === 0 ? null : () => new Map(ids);

@@ -23,7 +23,7 @@ import { InvalidFields } from "./values/parse_fields.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
 /** The row that a request addresses in its path. `key` is null for an invalid id. */
-export interface NamedRow {
+export interface PathRow {
   readonly segment: string;
   readonly key: Key | null;
   readonly ifMatch: string | null;
@@ -37,12 +37,12 @@ export interface RowTarget {
   readonly precondition: Precondition;
 }
 
-export function parseNamedRow({ segment, header }: ResourceRequest, { table }: Resource): NamedRow {
+export function parsePathRow({ segment, header }: ResourceRequest, { table }: Resource): PathRow {
   return { segment, key: parseKey(segment, table), ifMatch: header("if-match") };
 }
 
 /** Returns the row to write. Throws 404 for an invalid id, 428 if `If-Match` is required. */
-export function planTarget({ segment, key, ifMatch }: NamedRow, resource: Resource): RowTarget {
+export function planTarget({ segment, key, ifMatch }: PathRow, resource: Resource): RowTarget {
   if (key === null) throw notFound(resource, segment);
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
 }

@@ -64,7 +64,7 @@ export function withUpdateTime(
 ): Assignments {
   const { etag, driver } = resource;
   const field = etag?.updatedAtField ?? null;
-  const moved = withMoments(set, resource, nowMs);
+  const moved = withTimestamps(set, resource, nowMs);
   if (field === null || current === null) return moved;
   const { timestampStepMicros } = driver.dialect;
   const moment = nextMoment(current[field.name], nowMs, timestampStepMicros);
@@ -72,7 +72,7 @@ export function withUpdateTime(
 }
 
 /** Adds the timestamps that the table declares to the values, unless they contain them. */
-export function withMoments(
+export function withTimestamps(
   set: Assignments,
   { timestamps }: Pick<Resource, "timestamps">,
   nowMs: number,

@@ -1,6 +1,6 @@
 import { transactionHandle } from "../../db/database_handle.ts";
 import { type Key, keyOf } from "../../plan/key.ts";
-import { GivenValue, plainOf } from "../../plan/given_value.ts";
+import { GivenValue, plainValue } from "../../plan/given_value.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import type { Clock } from "../../runtime/runtime.ts";
@@ -10,8 +10,8 @@ import { apiForHandler } from "../model/api_for_handler.ts";
 import type { HookContext, RowId, StoredRowContext } from "../model/hooks.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 import type { WriteCall } from "../model/operation.ts";
-import type { NamedItem } from "./values/batch_items.ts";
-import { parseHookValues, toRecord } from "./values/parse_fields.ts";
+import type { KeyedItem } from "./values/batch_items.ts";
+import { parseHookValues, toHookObject } from "./values/parse_fields.ts";
 import { withoutKey } from "./row_target.ts";
 
 /** Returns the stored row for a before-hook, and reads it first if necessary. */
@@ -24,7 +24,7 @@ export async function beforeCreate(
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
   const { hooks } = write.resource;
   if (hooks.onBeforeCreate === undefined) return values;
-  const data = toRecord(values);
+  const data = toHookObject(values);
   const changed = await runBeforeHook(write, (context) => hooks.onBeforeCreate?.(context, data));
   return parseHookValues(changed ?? data, write.resource);
 }
@@ -44,9 +44,9 @@ export async function beforeUpdate(
   const { resource } = write;
   const { hooks } = resource;
   if (hooks.onBeforeUpdate === undefined) return values;
-  const patch = toRecord(values);
+  const patch = toHookObject(values);
   const given = [...values].flatMap(([column, value]) =>
-    value instanceof GivenValue ? [{ column, value, text: writeJson(plainOf(value)) }] : []
+    value instanceof GivenValue ? [{ column, value, text: writeJson(plainValue(value)) }] : []
   );
   const changed = await runBeforeHook(
     write,
@@ -65,10 +65,10 @@ export async function beforeUpdate(
 }
 
 /** Runs the before-hook of a batch item, and returns the item with the values after it. */
-export async function hookedItem(
-  item: NamedItem & { readonly current: Row },
+export async function beforeUpdateItem(
+  item: KeyedItem & { readonly current: Row },
   write: WriteCall,
-): Promise<NamedItem> {
+): Promise<KeyedItem> {
   const { key, current, values } = item;
   return { ...item, values: await beforeUpdate({ key, current: () => current }, values, write) };
 }

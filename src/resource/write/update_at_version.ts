@@ -8,7 +8,7 @@ import type { WriteCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { inTransaction } from "./transaction/in_transaction.ts";
 import { canRequireScope, type RowTarget, scopeOfStatement, writableTarget } from "./row_target.ts";
-import { expectedVersion, nextVersion, withMoments } from "./row_version.ts";
+import { expectedVersion, nextVersion, withTimestamps } from "./row_version.ts";
 import { updateReturning } from "./update_row.ts";
 
 /** The largest version to which JavaScript can add one without loss of digits. */
@@ -37,7 +37,7 @@ export async function updateAtVersion(
   if (step === null) return null;
   const where = and(writableTarget(target, write), step.from);
   const nowMs = resource.runtime.clock.now();
-  const counted = withMoments(new Map([...set, [field, step.next]]), resource, nowMs);
+  const counted = withTimestamps(new Map([...set, [field, step.next]]), resource, nowMs);
   return await inTransaction<Row | null>(
     { ...write, record: null },
     (connection) => {

@@ -5,7 +5,7 @@ import { type Assignments, incrementedValue } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { mapItemsInTurn, type NamedItem } from "./values/batch_items.ts";
+import { type KeyedItem, mapItemsInTurn } from "./values/batch_items.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
 import { type Slices, slicesOf } from "./slices.ts";
 import { readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
@@ -30,7 +30,7 @@ import { updateReturning } from "./update_row.ts";
 export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 
 /** The update of a locked row that a batch item identifies. */
-export type ItemUpdate = LockedRowUpdate & NamedItem;
+export type ItemUpdate = LockedRowUpdate & KeyedItem;
 
 /** Returns the columns to read of locked rows that are updated together. */
 export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[] {
@@ -56,7 +56,7 @@ export async function updateLockedRows(
   const changed = new Map<string, Row>();
   let count = 0;
   const slices = slicesOf(resource);
-  for (const { set, keys } of sharedUpdates(updates, resource, batch.incrementVersion)) {
+  for (const { set, keys } of groupSharedUpdates(updates, resource, batch.incrementVersion)) {
     const shared = { set, keys, returning, bodyPath: patchPath, slices };
     const result = await updateByKeys(shared, resource, connection);
     count += result.count;
@@ -121,7 +121,7 @@ export interface SharedUpdate {
  * Groups updates by the values that they set. The rows of a batch by filter usually get the same
  * values, so most batches are one statement.
  */
-export function sharedUpdates(
+export function groupSharedUpdates(
   updates: readonly LockedRowUpdate[],
   resource: Resource,
   incrementVersion: boolean,

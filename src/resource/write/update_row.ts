@@ -24,7 +24,7 @@ import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterUpdate } from "./run_hooks.ts";
 
 /** The update of the row that a request addresses. */
-export interface NamedUpdate {
+export interface PathUpdate {
   readonly target: RowTarget;
   readonly set: Assignments;
   /** True if the row is always read first, so that only changed values are set. */
@@ -36,7 +36,7 @@ export interface NamedUpdate {
  * if the row has changed. Throws a 403 if the row is outside the scope before or after the update.
  */
 export async function updateRow(
-  { target, set, readsFirst }: NamedUpdate,
+  { target, set, readsFirst }: PathUpdate,
   write: WriteCall,
   connection: WriteConnection,
 ): Promise<Row> {

@@ -21,8 +21,8 @@ import {
   UnservableColumn,
 } from "./drizzle_structure.ts";
 import type { DrizzleDialect } from "./drizzle_type.ts";
-import { postgresTables } from "./postgres_tables.ts";
-import { sqliteTables } from "./sqlite_tables.ts";
+import { drizzlePostgresTables } from "./postgres_tables.ts";
+import { drizzleSqliteTables } from "./sqlite_tables.ts";
 import { readDrizzleConstraints } from "./drizzle_constraints.ts";
 import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
 
@@ -63,8 +63,8 @@ export function describeDrizzleTable(table: DrizzleTable): TableInfo {
 }
 
 function dialectOf(table: DrizzleTable): DrizzleDialect | null {
-  if (table[sqliteForeignKeysKey] !== undefined) return sqliteTables;
-  return table[postgresForeignKeysKey] === undefined ? null : postgresTables;
+  if (table[sqliteForeignKeysKey] !== undefined) return drizzleSqliteTables;
+  return table[postgresForeignKeysKey] === undefined ? null : drizzlePostgresTables;
 }
 
 interface TableContext {

@@ -10,10 +10,10 @@ import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
 /**
- * Supports the tables that Drizzle's `pgTable` declares. A column has a kind, or a database type if
- * no kind represents the type, as after introspection.
+ * The dialect of Drizzle's tables for Postgres, which `pgTable` declares. A column has a kind, or a
+ * database type if no kind represents the type, as after introspection.
  */
-export const postgresTables: DrizzleDialect = {
+export const drizzlePostgresTables: DrizzleDialect = {
   engine: "postgres",
   typeOf: columnType,
   hasWholeKeys: true,

@@ -4,8 +4,8 @@ import type { ColumnKind } from "../kind.ts";
 import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
-/** Supports the tables that Drizzle's `sqliteTable` declares. */
-export const sqliteTables: DrizzleDialect = {
+/** The dialect of Drizzle's tables for SQLite, which `sqliteTable` declares. */
+export const drizzleSqliteTables: DrizzleDialect = {
   engine: "sqlite",
   typeOf: columnType,
   hasWholeKeys: false,

@@ -1,5 +1,5 @@
 import type { SearchAdapter } from "../search_adapter.ts";
-import { isServer } from "./open_search_answers.ts";
+import { isOpenSearchServer } from "./open_search_answers.ts";
 import { createOpenSearchClient } from "./open_search_client.ts";
 import { OpenSearchIndex } from "./open_search_index.ts";
 import { openSearchOptionDescriptions, type OpenSearchOptions } from "./open_search_options.ts";
@@ -31,7 +31,7 @@ export function openSearch(options: OpenSearchOptions): SearchAdapter {
       new OpenSearchIndex(index, { prefix: indexPrefix, client, random, observe }),
     async check() {
       const { body } = await client.request({ method: "GET", path: "/" });
-      if (!isServer(body)) throw new Error("What answers is no OpenSearch");
+      if (!isOpenSearchServer(body)) throw new Error("What answers is no OpenSearch");
     },
     close: () => client.close(),
   };

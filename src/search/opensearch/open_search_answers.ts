@@ -1,10 +1,10 @@
 /** The sort values of a page's last hit, after which the next page begins. */
-export type Sort = readonly unknown[];
+export type SortValues = readonly unknown[];
 
 /** One document that a search has found. */
 export interface Hit {
   readonly id: string;
-  readonly sort: Sort;
+  readonly sort: SortValues;
 }
 
 /** The names, the uuid and the metadata of an index, as a server returns them. */
@@ -93,7 +93,7 @@ export function requireAcknowledged(body: unknown): void {
 }
 
 /** Returns true if a response is the self-description of an OpenSearch server. */
-export function isServer(body: unknown): boolean {
+export function isOpenSearchServer(body: unknown): boolean {
   return typeof member(member(body, "version"), "number") === "string";
 }
 

@@ -18,7 +18,7 @@ import {
   readIndexMetadata,
   readIndexUuid,
   requireAcknowledged,
-  type Sort,
+  type SortValues,
 } from "./open_search_answers.ts";
 import type {
   OpenSearchAnswer,
@@ -139,7 +139,7 @@ export class OpenSearchIndex implements IndexBackend {
       ? []
       : [{ terms: { [keyField]: within.map((key) => formatKey(key)) } }];
     const wanted = { bool: { must: [words], filter } };
-    for (let after: Sort | null = null;;) {
+    for (let after: SortValues | null = null;;) {
       const { hits, next } = await this.#page(wanted, sort, { after, size: pageSize, signal });
       yield hits;
       if (next === null) return;
@@ -196,7 +196,7 @@ export class OpenSearchIndex implements IndexBackend {
     query: Record<string, unknown>,
     sort: readonly Record<string, string>[],
     { after, size, signal }: PageOptions,
-  ): Promise<{ readonly hits: readonly Key[]; readonly next: Sort | null }> {
+  ): Promise<{ readonly hits: readonly Key[]; readonly next: SortValues | null }> {
     const { status, body } = await this.#ask(this.#currentIndex().name, {
       method: "POST",
       path: "/_search",
@@ -304,7 +304,7 @@ export class OpenSearchIndex implements IndexBackend {
 }
 
 interface PageOptions {
-  readonly after: Sort | null;
+  readonly after: SortValues | null;
   readonly size: number;
   readonly signal?: AbortSignal;
 }

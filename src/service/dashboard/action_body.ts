@@ -11,7 +11,7 @@ export function requireObjectMember(
 }
 
 /** Returns a member of an action's body that must be a string. Throws a 400. */
-export function textAt(body: unknown, name: string): string {
+export function requireStringMember(body: unknown, name: string): string {
   const value = memberOf(body, name);
   if (typeof value === "string" && value !== "") return value;
   throw new Problem("invalid-body", `Cannot do this: "${name}" must be a text`);
@@ -20,7 +20,9 @@ export function textAt(body: unknown, name: string): string {
 /** Returns an optional string of an action's body, or null without one. Throws a 400. */
 export function optionalStringMember(body: unknown, name: string): string | null {
   const value = memberOf(body, name);
-  return value === undefined || value === null || value === "" ? null : textAt(body, name);
+  return value === undefined || value === null || value === ""
+    ? null
+    : requireStringMember(body, name);
 }
 
 /** Returns a member of an action's body, or undefined if it is absent. */

@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 
 /** Returns a required parameter of a report. Throws a 400. */
-export function requireText(query: URLSearchParams, name: string): string {
+export function requireParameter(query: URLSearchParams, name: string): string {
   const text = query.get(name);
   if (text !== null && text !== "") return text;
   throw new Problem(
@@ -12,7 +12,7 @@ export function requireText(query: URLSearchParams, name: string): string {
 }
 
 /** Returns an integer parameter of a report, or null without one. Throws a 400. */
-export function wholeOf(
+export function integerParameter(
   query: URLSearchParams,
   name: string,
   { from, to }: { readonly from: number; readonly to: number },
@@ -28,7 +28,7 @@ export function wholeOf(
 }
 
 /** Returns the resource with a name: a path below the base path, or else a table. Throws a 400. */
-export function resourceNamed(
+export function requireResource(
   name: string,
   resources: readonly Resource[],
   basePath: string,

@@ -22,7 +22,7 @@ export interface ResourceDescription {
   readonly fields: readonly FieldFacts[];
   readonly relations: readonly Pick<RelationFacts, "name" | "type" | "resource">[];
   readonly capabilities: ResolvedCapabilities;
-  readonly rights: Readonly<Record<Access, Right>>;
+  readonly rights: Readonly<Record<Access, AllowedCallers>>;
   /** The protections of each access. An unprotected access has no entry. */
   readonly protections: Readonly<Record<string, ProtectionFacts>>;
   readonly procedures: readonly ProcedureFacts[];
@@ -35,7 +35,7 @@ export interface ResourceDescription {
 }
 
 /** The callers that may access the rows. If the resource lacks the operation, no caller may. */
-export type Right =
+export type AllowedCallers =
   | "everyone"
   | "some rows of everyone"
   | "some rows of everyone, more by scope"
@@ -204,7 +204,7 @@ function rightsOf(
   { public: open, publicScopes, scopes }: AccessPolicy,
   capabilities: ResolvedCapabilities,
 ): ResourceDescription["rights"] {
-  const rightOf = (access: Access): Right => {
+  const rightOf = (access: Access): AllowedCallers => {
     const capability = capabilityOf[access];
     if (capability !== null && !capabilities[capability]) return "nobody";
     if (open.has(access)) return "everyone";

@@ -1,6 +1,6 @@
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
-import { memberOf, requireObjectMember, textAt } from "./action_body.ts";
+import { memberOf, requireObjectMember, requireStringMember } from "./action_body.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Report } from "./report.ts";
@@ -40,7 +40,7 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDepend
     method: "POST",
     answer({ body }) {
       const given = memberOf(body, "user") === null ? null : requireObjectMember(body, "user");
-      if (given !== null) textAt(given, "id");
+      if (given !== null) requireStringMember(given, "id");
       const user = parseUser(given);
       if (JSON.stringify(user).length > maxUserLength) {
         throw new Problem("invalid-body", "Cannot view as this user: it is too long for a token");

@@ -14,7 +14,7 @@ export function normalizeSql(expression: string, syntax: SqlSyntax): string {
 
 /** Returns all names in an SQL expression in lower case, such as columns and functions. */
 export function namesInSql(expression: string): readonly string[] {
-  return wordsOf(expression, standardSqlTokens).filter((word) => /^[^'\d]/.test(word));
+  return wordsOf(expression, standardSqlTokenPattern).filter((word) => /^[^'\d]/.test(word));
 }
 
 function wordsOf(expression: string, tokens: RegExp): readonly string[] {
@@ -27,8 +27,8 @@ function wordsOf(expression: string, tokens: RegExp): readonly string[] {
     });
 }
 
-/** The tokens of an expression. Brackets are part of arrays, and are not quotes. */
-export const standardSqlTokens: RegExp =
+/** The pattern of the tokens of an expression. Brackets are part of arrays, and are not quotes. */
+export const standardSqlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
 function isWrapped(words: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import { createStatementTokens, unquoteIdentifier } from "./sql_tokens.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "./sql_tokens.ts";
 
 /** The parts of a unique index that are known only from its CREATE INDEX statement. */
 export interface ParsedIndex {
@@ -22,7 +22,7 @@ export function parseCreateIndex(
 ): ParsedIndex {
   const spelled = new Map(columns.map((name) => [name.toLowerCase(), name]));
   const named = new Set<string>();
-  const all = [...statement.matchAll(createStatementTokens)].map(([token]) => token);
+  const all = [...statement.matchAll(ddlTokenPattern)].map(([token]) => token);
   const parts = [""];
   let at = all.indexOf("(") + 1;
   for (let depth = 1; at < all.length; at++) {

@@ -1,4 +1,4 @@
-import { createStatementTokens, unquoteIdentifier } from "./sql_tokens.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "./sql_tokens.ts";
 
 /** The parts of a CREATE TABLE statement, in the syntax that the service itself writes. */
 export interface ParsedTable {
@@ -51,7 +51,7 @@ export interface ParsedForeignKeyTarget {
 
 /** Parses a CREATE TABLE statement. Throws an Error if the statement has no list of definitions. */
 export function parseCreateTable(statement: string): ParsedTable {
-  const all = [...statement.matchAll(createStatementTokens)].map(([token]) => token);
+  const all = [...statement.matchAll(ddlTokenPattern)].map(([token]) => token);
   const open = all.indexOf("(");
   if (open < 0) throw new Error("Cannot parse a CREATE TABLE statement without parentheses");
   const definitions: ParsedDefinition[] = [];

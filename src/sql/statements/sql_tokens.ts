@@ -1,5 +1,5 @@
-/** The tokens of a CREATE statement: comments, quoted text, words, single characters. */
-export const createStatementTokens: RegExp =
+/** The pattern of the tokens in DDL: comments, quoted text, words, single characters. */
+export const ddlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
 /** Returns the name in a quoted identifier. */

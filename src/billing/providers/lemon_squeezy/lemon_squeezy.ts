@@ -10,18 +10,18 @@ import type {
   UsageReport,
   VendorEvent,
 } from "../billing_provider.ts";
-import { type JsonFields, present, timeOf } from "../json_fields.ts";
+import { compact, type JsonFields, utcOf } from "../json_fields.ts";
 import {
+  keyOption,
   providerOptionDescriptions,
   type ProviderOptions,
   secretsOf,
-  secretText,
 } from "../provider_options.ts";
-import { billingFailed, VendorApi } from "../vendor_api.ts";
+import { providerProblem, VendorApi } from "../vendor_api.ts";
 import {
+  decodeHexCodes,
   headerOf,
-  hexCodes,
-  keysOf,
+  hmacKeysOf,
   parseDelivery,
   verifySignature,
 } from "../webhook_signature.ts";
@@ -46,7 +46,7 @@ export interface LemonSqueezyOptions extends ProviderOptions {
 export const lemonSqueezyOptionDescriptions = group(
   {
     ...providerOptionDescriptions,
-    apiKey: secretText().required(),
+    apiKey: keyOption().required(),
     storeId: textLike("the number of a store", /^\d{1,15}$/).required(),
     testMode: flag().default(false),
   } satisfies Described<LemonSqueezyOptions>,
@@ -73,7 +73,7 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
     path: "lemonSqueezy",
   });
   const { apiKey, storeId, testMode, toleranceMs } = read;
-  const keys = keysOf(secretsOf(read.webhookSecret));
+  const keys = hmacKeysOf(secretsOf(read.webhookSecret));
   const api = new VendorApi({
     provider: lemonSqueezyName,
     baseUrl: read.baseUrl ?? "https://api.lemonsqueezy.com",
@@ -131,7 +131,7 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
     reportUsage: (report) => reportUsage(api, report),
     async readDelivery(delivery) {
       if (keys.length > 0) {
-        const codes = hexCodes([headerOf(delivery, "x-signature")]);
+        const codes = decodeHexCodes([headerOf(delivery, "x-signature")]);
         const offered = { prefix: "", codes, timestamp: null };
         await verifySignature(delivery, offered, { keys, toleranceMs });
       }
@@ -147,9 +147,9 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   const answer = await api.find({ method: "GET", path });
   if (answer === null) return null;
   const data = answer.at("data");
-  const changedAt = timeOf(data.at("attributes").text("updated_at"));
+  const changedAt = utcOf(data.at("attributes").text("updated_at"));
   const itemChangedAt = lemonSqueezyItemChangedAt(data);
-  return { subscription: subscriptionOf(data), ...present({ changedAt, itemChangedAt }) };
+  return { subscription: subscriptionOf(data), ...compact({ changedAt, itemChangedAt }) };
 }
 
 /** Returns the prices of the order that started a subscription, for the first invoice only. */
@@ -233,5 +233,5 @@ function subscriptionOf(data: JsonFields): BillingSubscription {
 }
 
 function failed(reason: string) {
-  return billingFailed(lemonSqueezyName, new Error(reason));
+  return providerProblem(lemonSqueezyName, new Error(reason));
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
 import type { VendorDelivery, VendorEvent, VendorPayment } from "../billing_provider.ts";
-import { isMostlyCredit, type JsonFields, present, timeOf } from "../json_fields.ts";
+import { compact, isMostlyCredit, type JsonFields, utcOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The provider name of Lemon Squeezy in stored keys and events. */
@@ -23,7 +23,7 @@ export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
     throw unreadableDelivery();
   }
   const changedAt = attributes.text("updated_at") ?? attributes.text("created_at");
-  const occurredAt = timeOf(changedAt);
+  const occurredAt = utcOf(changedAt);
   if (changedAt === undefined || occurredAt === undefined) throw unreadableDelivery();
   const id = createHash("sha256")
     .update(JSON.stringify([name, objectType, objectId, changedAt])).digest("base64url");
@@ -32,7 +32,7 @@ export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
     occurredAt,
     raw: body.value,
     metadata: meta.texts("custom_data"),
-    ...present({ customerId: attributes.id("customer_id") }),
+    ...compact({ customerId: attributes.id("customer_id") }),
   };
   const isTest = meta.flag("test_mode") ?? attributes.flag("test_mode");
   return {
@@ -109,10 +109,10 @@ function invoiceFacts(
       isChange,
       isFirst: reason === "initial",
       isPaidByCredit: isChange && isMostlyCredit(amounts.amount, amounts.netAmount),
-      ...present({ boughtAt: timeOf(attributes.text("created_at")) }),
+      ...compact({ boughtAt: utcOf(attributes.text("created_at")) }),
       ...amounts,
     },
-    ...present({ subscriptionId: attributes.id("subscription_id") }),
+    ...compact({ subscriptionId: attributes.id("subscription_id") }),
   };
 }
 
@@ -120,7 +120,7 @@ function amountOf(
   attributes: JsonFields,
 ): Pick<VendorPayment, "amount" | "currency" | "netAmount"> {
   const subtotal = attributes.number("subtotal");
-  return present({
+  return compact({
     // The net amount includes the part that was paid by credit from a change to a smaller plan.
     netAmount: subtotal === undefined
       ? undefined
@@ -136,12 +136,12 @@ function subscriptionFacts(
   const subscription = lemonSqueezySubscription(data);
   if (subscription === null) return {};
   const itemChangedAt = lemonSqueezyItemChangedAt(data);
-  return { subscription, subscriptionId: subscription.id, ...present({ itemChangedAt }) };
+  return { subscription, subscriptionId: subscription.id, ...compact({ itemChangedAt }) };
 }
 
 /** Returns the time since which a subscription has had its variant and quantity, if reported. */
 export function lemonSqueezyItemChangedAt(data: JsonFields): string | undefined {
-  return timeOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
+  return utcOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
 }
 
 /** Converts the data of a Lemon Squeezy subscription. Returns null for other data. */
@@ -157,12 +157,12 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
     customerId,
     provider: lemonSqueezyName,
     status: statuses.get(attributes.text("status") ?? "") ?? "incomplete",
-    ...present({
+    ...compact({
       priceId: attributes.id("variant_id"),
       // An invalid quantity becomes 0, which grants nothing, because JSON cannot represent NaN.
       quantity: item.value === undefined ? undefined : item.quantity() || 0,
       // A canceled subscription remains usable until the time in `ends_at`.
-      currentPeriodEnd: timeOf(attributes.text("ends_at") ?? attributes.text("renews_at")),
+      currentPeriodEnd: utcOf(attributes.text("ends_at") ?? attributes.text("renews_at")),
       cancelAtPeriodEnd: attributes.flag("cancelled"),
     }),
   };

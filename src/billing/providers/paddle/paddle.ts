@@ -10,16 +10,16 @@ import type {
 } from "../billing_provider.ts";
 import type { JsonFields } from "../json_fields.ts";
 import {
+  keyOption,
   providerOptionDescriptions,
   type ProviderOptions,
   secretsOf,
-  secretText,
 } from "../provider_options.ts";
-import { billingFailed, VendorApi } from "../vendor_api.ts";
+import { providerProblem, VendorApi } from "../vendor_api.ts";
 import {
+  decodeHexCodes,
   headerOf,
-  hexCodes,
-  keysOf,
+  hmacKeysOf,
   pairsOf,
   parseDelivery,
   refusedDelivery,
@@ -40,7 +40,7 @@ export interface PaddleOptions extends ProviderOptions {
 export const paddleOptionDescriptions = group(
   {
     ...providerOptionDescriptions,
-    apiKey: secretText().required(),
+    apiKey: keyOption().required(),
     sandbox: flag().default(false),
   } satisfies Described<PaddleOptions>,
 ).required();
@@ -60,7 +60,7 @@ export const paddleOptionDescriptions = group(
 export function paddle(options: PaddleOptions): BillingProvider {
   const read = paddleOptionDescriptions.read(options, { subject: "Cannot start", path: "paddle" });
   const { apiKey, sandbox, toleranceMs } = read;
-  const keys = keysOf(secretsOf(read.webhookSecret));
+  const keys = hmacKeysOf(secretsOf(read.webhookSecret));
   const api = new VendorApi({
     provider: paddleName,
     baseUrl: read.baseUrl ?? `https://${sandbox ? "sandbox-" : ""}api.paddle.com`,
@@ -130,7 +130,7 @@ async function verifyPaddleSignature(
   if (timestamp === undefined || others.length > 0) {
     throw refusedDelivery("there is not one timestamp");
   }
-  const codes = hexCodes(pairs.filter(([name]) => name === "h1").map(([, value]) => value));
+  const codes = decodeHexCodes(pairs.filter(([name]) => name === "h1").map(([, value]) => value));
   await verifySignature(delivery, { prefix: `${timestamp}:`, codes, timestamp }, rules);
 }
 
@@ -159,5 +159,5 @@ function subscriptionOf(data: JsonFields): BillingSubscription {
 }
 
 function failed(reason: string) {
-  return billingFailed(paddleName, new Error(reason));
+  return providerProblem(paddleName, new Error(reason));
 }

@@ -1,6 +1,6 @@
 import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
 import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider.ts";
-import { isMostlyCredit, type JsonFields, present, timeOf } from "../json_fields.ts";
+import { compact, isMostlyCredit, type JsonFields, utcOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The provider name of Paddle in stored keys and events. */
@@ -9,7 +9,7 @@ export const paddleName = "paddle";
 /** Reads an event of Paddle. Throws a 400 if the body is not an event. */
 export function readPaddleEvent(body: JsonFields): VendorDelivery {
   const [id, type] = [body.text("event_id"), body.text("event_type")];
-  const occurredAt = timeOf(body.text("occurred_at"));
+  const occurredAt = utcOf(body.text("occurred_at"));
   if (id === undefined || type === undefined || occurredAt === undefined) {
     throw unreadableDelivery();
   }
@@ -19,7 +19,7 @@ export function readPaddleEvent(body: JsonFields): VendorDelivery {
     occurredAt,
     raw: body.value,
     metadata: data.texts("custom_data"),
-    ...present({ customerId: data.id("customer_id") }),
+    ...compact({ customerId: data.id("customer_id") }),
   };
   return { id, isLive: null, events: [{ ...base, ...eventFacts(type, data) }] };
 }
@@ -36,7 +36,7 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
     case "transaction.paid":
       return {
         type: purchases.has(data.text("origin") ?? "") ? "checkout.completed" : "unknown",
-        ...present({ subscriptionId: data.id("subscription_id") }),
+        ...compact({ subscriptionId: data.id("subscription_id") }),
       };
     case "subscription.created":
       return { type, ...subscriptionFacts(data) };
@@ -83,13 +83,13 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
       isForCredits: true,
       isOnlyForOneTime: false,
       isPaidByCredit: isChange && isPaidByCredit(totals),
-      ...present({
+      ...compact({
         netAmount,
         amount: totals.number("grand_total"),
         currency: data.text("currency_code")?.toLowerCase(),
       }),
     },
-    ...present({ subscriptionId: data.id("subscription_id") }),
+    ...compact({ subscriptionId: data.id("subscription_id") }),
   };
 }
 
@@ -115,7 +115,7 @@ function linePrice(item: JsonFields): readonly PaidPrice[] {
     ids: [id],
     quantity: item.quantity(),
     isProration: rate !== 1,
-    ...present({ amount }),
+    ...compact({ amount }),
   }];
 }
 
@@ -139,10 +139,10 @@ export function paddleSubscription(data: JsonFields): BillingSubscription | null
     status: statuses.get(data.text("status") ?? "") ?? "incomplete",
     metadata: data.texts("custom_data"),
     cancelAtPeriodEnd: data.at("scheduled_change").text("action") === "cancel",
-    ...present({
+    ...compact({
       priceId: item?.at("price").text("id"),
-      currentPeriodStart: timeOf(period.text("starts_at")),
-      currentPeriodEnd: timeOf(period.text("ends_at")),
+      currentPeriodStart: utcOf(period.text("starts_at")),
+      currentPeriodEnd: utcOf(period.text("ends_at")),
     }),
   };
 }

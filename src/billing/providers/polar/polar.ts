@@ -11,15 +11,15 @@ import type {
 } from "../billing_provider.ts";
 import type { JsonFields } from "../json_fields.ts";
 import {
+  keyOption,
   providerOptionDescriptions,
   type ProviderOptions,
   secretsOf,
-  secretText,
 } from "../provider_options.ts";
-import { billingFailed, VendorApi } from "../vendor_api.ts";
+import { providerProblem, VendorApi } from "../vendor_api.ts";
 import {
   headerOf,
-  keysOf,
+  hmacKeysOf,
   parseDelivery,
   refusedDelivery,
   type SignatureRules,
@@ -41,7 +41,7 @@ export interface PolarOptions extends ProviderOptions {
 export const polarOptionDescriptions = group(
   {
     ...providerOptionDescriptions,
-    accessToken: secretText().required(),
+    accessToken: keyOption().required(),
     server: oneOf("production", "sandbox").default("production"),
     usageEvent: textLike("a name", /^[\w.-]{1,100}$/).default("usage"),
   } satisfies Described<PolarOptions>,
@@ -125,7 +125,7 @@ export function polar(options: PolarOptions): BillingProvider {
  * prefix. Standard Webhooks and its libraries decode the part after `whsec_`.
  */
 function polarKeys(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
-  return secrets.flatMap((secret) => [...keysOf([secret]), ...decodedKey(secret)]);
+  return secrets.flatMap((secret) => [...hmacKeysOf([secret]), ...decodedKey(secret)]);
 }
 
 function decodedKey(secret: string): readonly Uint8Array<ArrayBuffer>[] {
@@ -218,5 +218,5 @@ function subscriptionOf(data: JsonFields): BillingSubscription {
 }
 
 function failed(reason: string) {
-  return billingFailed(polarName, new Error(reason));
+  return providerProblem(polarName, new Error(reason));
 }

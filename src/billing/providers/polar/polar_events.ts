@@ -1,6 +1,6 @@
 import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
 import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider.ts";
-import { type JsonFields, present, timeOf } from "../json_fields.ts";
+import { compact, type JsonFields, utcOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The provider name of Polar in stored keys and events. */
@@ -10,8 +10,8 @@ export const polarName = "polar";
 export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
   const type = body.text("type");
   const data = body.at("data");
-  const occurredAt = timeOf(body.text("timestamp")) ??
-    timeOf(data.text("modified_at") ?? data.text("created_at"));
+  const occurredAt = utcOf(body.text("timestamp")) ??
+    utcOf(data.text("modified_at") ?? data.text("created_at"));
   if (type === undefined || occurredAt === undefined) throw unreadableDelivery();
   const externalId = data.at("customer").text("external_id") ??
     data.text("external_customer_id") ?? data.text("customer_external_id");
@@ -25,7 +25,7 @@ export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
       ...(externalId === undefined ? {} : { accountId: externalId }),
       ...data.texts("metadata"),
     },
-    ...present({ customerId: data.text("customer_id") ?? data.at("customer").text("id") }),
+    ...compact({ customerId: data.text("customer_id") ?? data.at("customer").text("id") }),
   };
   return { id, isLive: null, events: [{ ...base, ...eventFacts(type, data) }] };
 }
@@ -68,12 +68,12 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
       isForCredits: true,
       isOnlyForOneTime: false,
       isPaidByCredit: isPaidByCredit(data),
-      ...present({
+      ...compact({
         amount: data.number("total_amount") ?? data.number("amount"),
         currency: data.text("currency")?.toLowerCase(),
       }),
     },
-    ...present({ subscriptionId: data.id("subscription_id") }),
+    ...compact({ subscriptionId: data.id("subscription_id") }),
   };
 }
 
@@ -101,7 +101,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const isProration = items.length > 0 && whole.length === 0 || isChange && (amount ?? 1) <= 0;
   return ids.length === 0
     ? []
-    : [{ ids, quantity: data.quantityOrNull("seats"), isProration, ...present({ amount }) }];
+    : [{ ids, quantity: data.quantityOrNull("seats"), isProration, ...compact({ amount }) }];
 }
 
 function idsOf(data: JsonFields, prices: readonly (string | undefined)[]): readonly string[] {
@@ -128,10 +128,10 @@ export function polarSubscription(data: JsonFields): BillingSubscription | null 
     provider: polarName,
     status: statuses.get(data.text("status") ?? "") ?? "incomplete",
     metadata: data.texts("metadata"),
-    ...present({
+    ...compact({
       priceId,
-      currentPeriodStart: timeOf(data.text("current_period_start")),
-      currentPeriodEnd: timeOf(data.text("current_period_end")),
+      currentPeriodStart: utcOf(data.text("current_period_start")),
+      currentPeriodEnd: utcOf(data.text("current_period_end")),
       cancelAtPeriodEnd: data.flag("cancel_at_period_end"),
     }),
   };

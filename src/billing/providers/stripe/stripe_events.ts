@@ -1,7 +1,7 @@
 import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
 import type { PaidPrice, VendorDelivery, VendorEvent, VendorPayment } from "../billing_provider.ts";
 import { pricesIn } from "../checkout_metadata.ts";
-import { type JsonFields, present, timeOfSeconds } from "../json_fields.ts";
+import { compact, type JsonFields, utcOfSeconds } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The provider name of Stripe in stored keys and events. */
@@ -13,7 +13,7 @@ export const stripeName = "stripe";
  */
 export function readStripeEvent(event: JsonFields): VendorDelivery {
   const [id, type] = [event.text("id"), event.text("type")];
-  const occurredAt = timeOfSeconds(event.number("created"));
+  const occurredAt = utcOfSeconds(event.number("created"));
   if (id === undefined || type === undefined || occurredAt === undefined) {
     throw unreadableDelivery();
   }
@@ -23,7 +23,7 @@ export function readStripeEvent(event: JsonFields): VendorDelivery {
     occurredAt,
     raw: event.value,
     isMetadataOfServer: true,
-    ...present({ customerId: object.id("customer") }),
+    ...compact({ customerId: object.id("customer") }),
   };
   return { id, isLive: event.flag("livemode") ?? null, events: eventsOf(type, object, base) };
 }
@@ -94,16 +94,16 @@ function invoiceFacts(invoice: JsonFields): EventFacts {
   };
   return {
     metadata,
-    ...present({
+    ...compact({
       subscriptionId: details.id("subscription") ?? invoice.id("subscription"),
       payment: id === undefined ? undefined : {
         id,
-        prices: invoiceLines(invoice, lines),
+        prices: invoicePrices(invoice, lines),
         hasMorePrices: invoice.at("lines").flag("has_more") === true,
         isForCredits: true,
         isOnlyForOneTime: false,
         isPaidByCredit: isPaidByCredit(invoice),
-        ...present({
+        ...compact({
           netAmount: netAmountOf(invoice),
           amount: invoice.number("amount_paid"),
           currency: invoice.text("currency")?.toLowerCase(),
@@ -144,7 +144,7 @@ function isProration(line: JsonFields): boolean {
  * Returns the prices of an invoice's lines. The lines determine the credits, not the invoice's
  * reason. A change of interval bills a whole new period and the proration of the old price.
  */
-export function invoiceLines(
+export function invoicePrices(
   invoice: JsonFields,
   lines: readonly JsonFields[],
 ): readonly PaidPrice[] {
@@ -164,7 +164,7 @@ export function invoiceLines(
       quantity: line.quantityOrNull(),
       // A change of plan within a trial buys nothing.
       isProration: isProration(line) || isChange && (amount ?? netAmount ?? 1) <= 0,
-      ...present({ amount }),
+      ...compact({ amount }),
     }];
   });
 }
@@ -192,7 +192,7 @@ function sessionFacts(session: JsonFields): EventFacts {
   // `client_reference_id` is ignored, because anyone can set it in the URL of a payment link.
   return {
     metadata: session.texts("metadata"),
-    ...present({ subscriptionId: session.id("subscription") }),
+    ...compact({ subscriptionId: session.id("subscription") }),
   };
 }
 
@@ -207,7 +207,7 @@ function sessionPayment(session: JsonFields): EventFacts {
       prices: pricesIn(session.texts("metadata")),
       isForCredits: true,
       isOnlyForOneTime: false,
-      ...present({
+      ...compact({
         amount: session.number("amount_total"),
         currency: session.text("currency")?.toLowerCase(),
       }),
@@ -232,7 +232,7 @@ function intentFacts(intent: JsonFields): EventFacts {
       prices,
       isForCredits: true,
       isOnlyForOneTime: prices.length === 0 && !("accountId" in metadata || "userId" in metadata),
-      ...present({
+      ...compact({
         amount: intent.number("amount_received"),
         currency: intent.text("currency")?.toLowerCase(),
       }),
@@ -261,10 +261,10 @@ export function stripeSubscription(object: JsonFields): BillingSubscription | nu
     provider: stripeName,
     status: statusOf(object.text("status")),
     metadata: object.texts("metadata"),
-    ...present({
+    ...compact({
       priceId: item?.id("price") ?? item?.id("plan") ?? object.id("plan"),
-      currentPeriodStart: timeOfSeconds(seconds("current_period_start")),
-      currentPeriodEnd: timeOfSeconds(seconds("current_period_end")),
+      currentPeriodStart: utcOfSeconds(seconds("current_period_start")),
+      currentPeriodEnd: utcOfSeconds(seconds("current_period_end")),
       cancelAtPeriodEnd: object.flag("cancel_at_period_end"),
     }),
   };

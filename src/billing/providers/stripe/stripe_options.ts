@@ -1,9 +1,9 @@
 import { type Described, group } from "../../../options/option.ts";
 import { textLike } from "../../../options/option_kinds.ts";
 import {
+  keyOption,
   providerOptionDescriptions,
   type ProviderOptions,
-  secretText,
 } from "../provider_options.ts";
 
 /** Options of `stripe`. */
@@ -18,7 +18,7 @@ export interface StripeOptions extends ProviderOptions {
 export const stripeOptionDescriptions = group(
   {
     ...providerOptionDescriptions,
-    apiKey: secretText().required(),
+    apiKey: keyOption().required(),
     apiVersion: textLike('a version like "2026-10-28.endive"', /^\d{4}-\d\d-\d\d(\.[a-z]+)?$/),
   } satisfies Described<StripeOptions>,
 ).required();

@@ -15,9 +15,9 @@ import type {
 } from "../billing_provider.ts";
 import { JsonFields } from "../json_fields.ts";
 import { secretsOf } from "../provider_options.ts";
-import { billingFailed, maxListed } from "../vendor_api.ts";
-import { keysOf, parseDelivery } from "../webhook_signature.ts";
-import { invoiceLines, readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";
+import { maxListed, providerProblem } from "../vendor_api.ts";
+import { hmacKeysOf, parseDelivery } from "../webhook_signature.ts";
+import { invoicePrices, readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";
 import { stripeOptionDescriptions, type StripeOptions } from "./stripe_options.ts";
 import { verifyStripeSignature } from "./stripe_signature.ts";
 
@@ -39,7 +39,7 @@ export type { StripeOptions } from "./stripe_options.ts";
 export function stripe(options: StripeOptions): BillingProvider {
   const read = stripeOptionDescriptions.read(options, { subject: "Cannot start", path: "stripe" });
   const { apiKey, toleranceMs } = read;
-  const keys = keysOf(secretsOf(read.webhookSecret));
+  const keys = hmacKeysOf(secretsOf(read.webhookSecret));
   const client = clientOf(read);
   return {
     name: stripeName,
@@ -185,7 +185,7 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
     const lines = await client.invoices.listLineItems(id, { limit: 100 }).autoPagingToArray(most);
     return lines.length > maxListed
       ? []
-      : invoiceLines(object, lines.map((line) => new JsonFields(line)));
+      : invoicePrices(object, lines.map((line) => new JsonFields(line)));
   }
   if (kind !== "checkout.session") return [];
   const items = await client.checkout.sessions.listLineItems(id, { limit: 100 })
@@ -214,6 +214,6 @@ async function calling<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof Problem ? error : billingFailed(stripeName, error);
+    throw error instanceof Problem ? error : providerProblem(stripeName, error);
   }
 }

@@ -1,7 +1,7 @@
 import type { WebhookDelivery } from "../billing_provider.ts";
 import {
+  decodeHexCodes,
   headerOf,
-  hexCodes,
   pairsOf,
   refusedDelivery,
   type SignatureRules,
@@ -22,6 +22,6 @@ export async function verifyStripeSignature(
   if (timestamp === undefined || others.length > 0) {
     throw refusedDelivery("there is not one timestamp");
   }
-  const codes = hexCodes(pairs.filter(([name]) => name === "v1").map(([, value]) => value));
+  const codes = decodeHexCodes(pairs.filter(([name]) => name === "v1").map(([, value]) => value));
   await verifySignature(delivery, { prefix: `${timestamp}.`, codes, timestamp }, rules);
 }

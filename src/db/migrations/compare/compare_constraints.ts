@@ -15,8 +15,8 @@ import {
 /** A difference of a constraint, and the constraint's column if there is only one, or null. */
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
-/** The declared names. Constraints that name other columns or tables are not compared. */
-export interface DeclaredNames {
+/** The names that are compared. Constraints that name other columns or tables are not compared. */
+export interface ComparedNames {
   /** The declared columns of the table. */
   readonly columns: readonly string[];
   /** All declared tables, and the dropped ones. */
@@ -27,7 +27,7 @@ export interface DeclaredNames {
 export function compareConstraints(
   declared: TableShape,
   existing: TableShape,
-  own: DeclaredNames,
+  own: ComparedNames,
   syntax: SqlSyntax,
 ): readonly Found[] {
   const isOwn = (columns: readonly string[]) =>

@@ -4,14 +4,14 @@ import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 import type { ComparisonFacts } from "../../engine/migration_facts.ts";
 import { compareConstraints } from "./compare_constraints.ts";
 import type { Difference, DifferenceKind } from "./difference.ts";
-import { newNames, withNewNames } from "./new_names.ts";
+import { createRenamer, withNewNames } from "./new_names.ts";
 import {
   type ColumnShape,
   type ExistingShapes,
+  findTable,
   type ForeignKeyShape,
   isNamedAlike,
   isSameList,
-  shapeOf,
   type TableName,
   type TableShape,
 } from "./table_shape.ts";
@@ -53,7 +53,7 @@ export function pairTables(
   declared: readonly DeclaredTable[],
   { tables, others }: ExistingShapes,
 ): PairedTables {
-  const found = declared.filter(({ table }) => shapeOf(others, table) === undefined)
+  const found = declared.filter(({ table }) => findTable(others, table) === undefined)
     .map((one) => ({ ...one, existing: existingOf(one, tables, declared) }));
   const missing = found.filter(({ existing }) => existing === null);
   const present = found.flatMap(({ existing, ...one }) =>
@@ -68,7 +68,7 @@ export function pairTables(
     );
     if (target === undefined) return key;
     const { shape, columns: { renamed } } = target;
-    const now = newNames(renamed);
+    const now = createRenamer(renamed);
     return { ...key, table: shape.name, references: key.references.map(now) };
   };
   return {
@@ -86,9 +86,9 @@ function existingOf(
   declared: readonly DeclaredTable[],
 ): TableShape | null {
   const { schema, name, formerName } = table;
-  const found = shapeOf(tables, { schema, name });
+  const found = findTable(tables, { schema, name });
   if (found !== undefined && !isLeaving(found, table, tables, declared)) return found;
-  return formerName === null ? null : shapeOf(tables, { schema, name: formerName }) ?? null;
+  return formerName === null ? null : findTable(tables, { schema, name: formerName }) ?? null;
 }
 
 /** Returns true if an existing table will be renamed, which frees its name. */
@@ -104,7 +104,7 @@ function isLeaving(
     // Two tables that have exchanged their names were renamed already.
     if (other === table || seen.includes(other) || formerName === null) return false;
     if (schema !== table.schema || !isNamedAlike(found, found.name, formerName)) return false;
-    const inPlace = shapeOf(tables, other);
+    const inPlace = findTable(tables, other);
     return inPlace === undefined || isLeaving(inPlace, other, tables, declared, [...seen, table]);
   });
 }
@@ -224,7 +224,7 @@ function withNames(
   renamed: ReadonlyMap<string, string>,
   targetOf: (key: ForeignKeyShape) => ForeignKeyShape,
 ): TableShape {
-  const now = newNames(renamed);
+  const now = createRenamer(renamed);
   return {
     ...existing,
     columns: existing.columns.map((column) => ({ ...column, name: now(column.name) })),

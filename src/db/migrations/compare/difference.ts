@@ -59,7 +59,7 @@ export function describeDifference(difference: Difference): string {
       return `${place} is still called ${difference.existing}`;
     case "superfluous-column":
       return `${place} is not declared${
-        isNeeded(difference.existing) ? ", and needs a value" : ""
+        mustFill(difference.existing) ? ", and needs a value" : ""
       }`;
     case "collation":
       return `${place} has ${collationOf(difference.existing)}, and is declared with ${
@@ -119,7 +119,7 @@ function describeConstraint(difference: ConstraintDifference, table: string): st
       return `${table} has ${foreignKey(difference.existing)}, which is not declared`;
     case "actions":
       return `${table} has ${foreignKey(difference.existing)}, and is declared with ${
-        actionsOf(difference.declared) || "no action"
+        foreignKeyActionsSql(difference.declared) || "no action"
       }`;
     case "missing-index":
       return `${table} is missing the index ${difference.declared.name}`;
@@ -128,8 +128,8 @@ function describeConstraint(difference: ConstraintDifference, table: string): st
   }
 }
 
-/** Returns true if an undeclared column rejects each new row. */
-export function isNeeded({ notNull, default: given, generated, countsUp }: ColumnShape): boolean {
+/** Returns true if each new row needs a value for a column, even if it is undeclared. */
+export function mustFill({ notNull, default: given, generated, countsUp }: ColumnShape): boolean {
   return notNull && given === null && generated === null && !countsUp;
 }
 
@@ -155,14 +155,14 @@ function listOf(columns: readonly string[]): string {
 
 function foreignKey(key: ForeignKeyShape): string {
   const target = `${key.table} ${listOf(key.references)}`;
-  const actions = actionsOf(key);
+  const actions = foreignKeyActionsSql(key);
   return `FOREIGN KEY ${listOf(key.columns)} REFERENCES ${target}${
     actions === "" ? "" : ` ${actions}`
   }`;
 }
 
 /** Returns the actions as SQL: `ON DELETE CASCADE ON UPDATE SET NULL`. */
-export function actionsOf({ onDelete, onUpdate }: ForeignKeyShape): string {
+export function foreignKeyActionsSql({ onDelete, onUpdate }: ForeignKeyShape): string {
   const clauses = [["DELETE", onDelete], ["UPDATE", onUpdate]] as const;
   return clauses.flatMap(([event, action]) =>
     action === null ? [] : [`ON ${event} ${action.toUpperCase()}`]

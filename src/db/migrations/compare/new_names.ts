@@ -1,7 +1,7 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 
-/** Returns a function that returns the new name of a renamed part, and other names unchanged. */
-export function newNames(renamed: ReadonlyMap<string, string>): (name: string) => string {
+/** Creates the function that returns the new name of a renamed part, and other names unchanged. */
+export function createRenamer(renamed: ReadonlyMap<string, string>): (name: string) => string {
   const now = new Map([...renamed].map(([to, from]) => [from.toLowerCase(), to]));
   return (name) => now.get(name.toLowerCase()) ?? name;
 }
@@ -9,7 +9,7 @@ export function newNames(renamed: ReadonlyMap<string, string>): (name: string) =
 /** Returns SQL with the new names. String literals do not change. */
 export function withNewNames(sql: string, renamed: ReadonlyMap<string, string>): string {
   if (renamed.size === 0) return sql;
-  const now = newNames(renamed);
+  const now = createRenamer(renamed);
   return sql.replaceAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"|[\w$\u0080-\u{10ffff}]+/gu, (word) => {
     if (word.startsWith("'")) return word;
     const name = word.startsWith('"') ? word.slice(1, -1).replaceAll('""', '"') : word;

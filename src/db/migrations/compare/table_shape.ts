@@ -91,8 +91,8 @@ export interface ExistingShapes {
   readonly others: readonly TableName[];
 }
 
-/** Returns the table with a name among existing tables. */
-export function shapeOf<T extends TableName & { readonly sql?: string | null }>(
+/** Finds the table with a name among existing tables. */
+export function findTable<T extends TableName & { readonly sql?: string | null }>(
   tables: readonly T[],
   { schema, name }: TableName,
 ): T | undefined {

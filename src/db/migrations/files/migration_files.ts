@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import type { Dialect } from "../../../sql/dialect.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 import { engineOf } from "../../engine/engine_of.ts";
-import type { RunningEngine } from "../../engine/migrations_engine.ts";
+import type { MigrationRunEngine } from "../../engine/migrations_engine.ts";
 import {
   isTransactionBoundary,
   splitStatements,
@@ -61,7 +61,7 @@ function parseFile(
   name: string,
   text: string,
   syntax: SqlSyntax,
-  running: RunningEngine,
+  running: MigrationRunEngine,
 ): MigrationFile {
   const [, digits] = /^(\d+)_[^/]*\.sql$/.exec(name) ?? [];
   if (digits === undefined) {

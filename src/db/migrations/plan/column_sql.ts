@@ -1,5 +1,5 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { actionsOf } from "../compare/difference.ts";
+import { foreignKeyActionsSql } from "../compare/difference.ts";
 import type { ColumnShape, ForeignKeyShape } from "../compare/table_shape.ts";
 
 /** Returns a column of Postgres for ADD COLUMN. Constraints other than NOT NULL are added later. */
@@ -27,15 +27,15 @@ export function textLiteral(text: string): string {
 }
 
 /** Returns the clause after REFERENCES. */
-export function targetSql({ schema, table, references, ...key }: ForeignKeyShape): string {
+export function referencesSql({ schema, table, references, ...key }: ForeignKeyShape): string {
   const name = [...(schema === null ? [] : [schema]), table].map(quoteIdentifier).join(".");
-  const actions = actionsOf({ schema, table, references, ...key });
+  const actions = foreignKeyActionsSql({ schema, table, references, ...key });
   return `${name} (${columnList(references)})${actions === "" ? "" : ` ${actions}`}`;
 }
 
 /** Returns a foreign key as a constraint of a table. */
 export function foreignKeySql(key: ForeignKeyShape): string {
-  return `FOREIGN KEY (${columnList(key.columns)}) REFERENCES ${targetSql(key)}`;
+  return `FOREIGN KEY (${columnList(key.columns)}) REFERENCES ${referencesSql(key)}`;
 }
 
 /** Returns quoted names with commas between them. */

@@ -5,7 +5,7 @@ import type { ComparisonEngine, PlanningEngine } from "../../engine/migrations_e
 import type { TableShape } from "../compare/table_shape.ts";
 import type { MigrationRights, MigrationStep } from "../migration_plan.ts";
 import { selectNamed } from "../../named_columns.ts";
-import { isNamed, step } from "./table_migration.ts";
+import { includesName, newStep } from "./table_migration.ts";
 
 /** Returns the tables to drop: undeclared tables that `allowDrop` names. */
 export async function droppedTables(
@@ -16,7 +16,7 @@ export async function droppedTables(
 ): Promise<readonly TableShape[]> {
   const declared = tables.flatMap(({ name, formerName }) => [name, formerName ?? name]);
   const named = allowDrop.filter((name) =>
-    !name.includes(".") && !isNamed(declared, name) && !/^_?service_|^sqlite_/i.test(name)
+    !name.includes(".") && !includesName(declared, name) && !/^_?service_|^sqlite_/i.test(name)
   );
   if (named.length === 0) return [];
   const names = named.map((name) => ({ schema: null, name }));
@@ -24,13 +24,13 @@ export async function droppedTables(
 }
 
 /** Returns a notice for each name in `allowDrop` without a table, such as a misspelled name. */
-export function notThere(
+export function unknownNames(
   { allowDrop }: MigrationRights,
   tables: readonly TableInfo[],
   dropped: readonly TableShape[],
 ): readonly string[] {
   const known = [...tables, ...dropped].map(({ name }) => name);
-  return allowDrop.filter((name) => !name.includes(".") && !isNamed(known, name))
+  return allowDrop.filter((name) => !name.includes(".") && !includesName(known, name))
     .map((name) => `there is no table ${name} to drop`);
 }
 
@@ -43,7 +43,7 @@ export function dropSteps(
   return together.map((dropped) => {
     const names = dropped.map(({ name }) => name).join(", ");
     const listed = dropped.map(({ name }) => quoteIdentifier(name)).join(", ");
-    return step(`DROP TABLE ${listed}`, `drop ${names}`, names);
+    return newStep(`DROP TABLE ${listed}`, `drop ${names}`, names);
   });
 }
 
@@ -62,7 +62,8 @@ export async function referrers(
   const keys = await selectNamed(connection, { from, to }, rows);
   const found = keys.map((key) => ({ from: String(key.from), to: String(key.to) }))
     .filter(({ from, to }) =>
-      isNamed(dropped.map(({ name }) => name), to) && !isNamed(mayStay, from.replaceAll('"', ""))
+      includesName(dropped.map(({ name }) => name), to) &&
+      !includesName(mayStay, from.replaceAll('"', ""))
     );
   return [
     ...new Set(found.map(({ from, to }) => `${from} refers to ${to}: drop both, or neither`)),

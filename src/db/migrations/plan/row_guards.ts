@@ -8,7 +8,7 @@ import type { TableMigration } from "./table_migration.ts";
  * Adds an obstacle with a remedy for each change that the rows of a table prevent. `existing` are
  * the declared tables that exist.
  */
-export async function guardRows(
+export async function addRowObstacles(
   table: TableMigration,
   existing: readonly TableShape[],
 ): Promise<void> {

@@ -47,12 +47,12 @@ export class TableMigration {
 
   /** Returns true if `allowDrop` names this part of the table. */
   mayLose(name: string): boolean {
-    return isNamed(this.#context.rights.allowDrop, `${this.label}.${name}`);
+    return includesName(this.#context.rights.allowDrop, `${this.label}.${name}`);
   }
 
   /** Returns true if `keep` names an undeclared column. */
   isKept(name: string): boolean {
-    return isNamed(this.#context.rights.keep, `${this.label}.${name}`);
+    return includesName(this.#context.rights.keep, `${this.label}.${name}`);
   }
 
   refuse(reason: string): void {
@@ -132,12 +132,12 @@ export interface PlanContext {
 }
 
 /** Returns true if a list contains a name, ignoring case. */
-export function isNamed(names: readonly string[], name: string): boolean {
+export function includesName(names: readonly string[], name: string): boolean {
   return names.some((one) => isSameName(one, name));
 }
 
 /** Returns a step of a migration. `loses` names the part whose values the statement discards. */
-export function step(sql: string, purpose: string, loses: string | null = null): MigrationStep {
+export function newStep(sql: string, purpose: string, loses: string | null = null): MigrationStep {
   return { sql, purpose, loses };
 }
 
@@ -148,7 +148,7 @@ export function alter(
   purpose: string,
   loses: string | null = null,
 ): MigrationStep {
-  return step(`ALTER TABLE ${name} ${action}`, `${label}: ${purpose}`, loses);
+  return newStep(`ALTER TABLE ${name} ${action}`, `${label}: ${purpose}`, loses);
 }
 
 /** Returns the names of the missing indexes. */
@@ -161,7 +161,7 @@ export function missingIndexNames(table: TableMigration): ReadonlySet<string | n
 }
 
 /** Returns the indexes that may be dropped, and the indexes whose name another index takes. */
-export function droppedIndexes(table: TableMigration): readonly string[] {
+export function indexesToDrop(table: TableMigration): readonly string[] {
   const wanted = missingIndexNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>
     wanted.has(name) || table.mayLose(name) ? [name] : []
@@ -169,23 +169,23 @@ export function droppedIndexes(table: TableMigration): readonly string[] {
 }
 
 /** Returns the steps that create the indexes of a new table, including unique ones. */
-export function createdIndexes({ name, indexes, uniques }: TableShape): readonly MigrationStep[] {
+export function createIndexSteps({ name, indexes, uniques }: TableShape): readonly MigrationStep[] {
   const all = [
     ...indexes.map(({ name, sql }) => [name, sql]),
     ...uniques.map((one) => [one.name, one.index]),
   ];
   return all.flatMap(([called, sql]) =>
-    typeof sql === "string" ? [step(sql, `${name}: add the index ${called}`)] : []
+    typeof sql === "string" ? [newStep(sql, `${name}: add the index ${called}`)] : []
   );
 }
 
 /** Returns the steps that add indexes, including unique ones. */
-export function addedIndexes(table: TableMigration): readonly MigrationStep[] {
+export function addIndexSteps(table: TableMigration): readonly MigrationStep[] {
   const uniques = table.of("missing-unique").flatMap(({ declared: { name, index } }) =>
     index === null ? [] : [{ name, sql: index }]
   );
   return [...table.of("missing-index").map(({ declared }) => declared), ...uniques].map((one) =>
-    step(one.sql, `${table.label}: add the index ${one.name}`)
+    newStep(one.sql, `${table.label}: add the index ${one.name}`)
   );
 }
 

@@ -14,7 +14,7 @@ export function typeParts(type: string): TypeParts {
  * Returns true if the second type has enough digits for the first: `numeric(12,2)` for
  * `numeric(10,2)`. A type without numbers has room for all values.
  */
-export function hasRoom(
+export function hasEnoughDigits(
   { name, numbers }: TypeParts,
   { numbers: [size, scale = 0] }: TypeParts,
 ): boolean {

@@ -9,10 +9,10 @@ import {
   minRetentionMs,
   type ResolvedChangesOptions,
 } from "../../../db/changes/changes_options.ts";
-import { completeImages, imageDecoder } from "../../../db/changes/image_decoder.ts";
+import { createCompletenessTest, imageDecoder } from "../../../db/changes/image_decoder.ts";
 import {
-  covers,
-  includes,
+  coversChange,
+  coversPosition,
   parsePosition,
   type Position,
   printPosition,
@@ -22,7 +22,7 @@ import {
   changeKind,
   type DecodeImage,
   LoggedChange,
-  rowOfCompleteImages,
+  touchIfIncomplete,
 } from "../../../db/changes/logged_change.ts";
 import { metaValueSql, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
 import { type OnRowPolicyTablesChange, RowPolicyTables } from "./row_policy_tables.ts";
@@ -67,8 +67,8 @@ interface UnfinishedStep extends ChangeLogStep {
 class PostgresChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   readonly secret: string;
-  readonly covers: ChangeLog["covers"] = covers;
-  readonly includes: ChangeLog["includes"] = includes;
+  readonly covers: ChangeLog["covers"] = coversChange;
+  readonly includes: ChangeLog["includes"] = coversPosition;
   readonly print: ChangeLog["print"] = printPosition;
   readonly #options: PostgresChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly PostgresLogTable[]>;
@@ -89,7 +89,7 @@ class PostgresChangeLog implements ChangeLog {
       new RowPolicyTables([...this.tables], onSecured),
     );
     this.#decodeImage = imageDecoder(createRowReader(driver.dialect, () => {}), changes.exclude);
-    this.#isWhole = completeImages(engineOf(driver).changes, changes.exclude);
+    this.#isWhole = createCompletenessTest(engineOf(driver).changes, changes.exclude);
   }
 
   async end(): Promise<Position> {
@@ -208,7 +208,7 @@ class PostgresChangeLog implements ChangeLog {
   #changes({ seq, xid, table: name, op, before, after, optimisticId }: PostgresLogRow): Change[] {
     return (this.#byName.get(String(name)) ?? []).map(({ table }) =>
       new LoggedChange(
-        rowOfCompleteImages({
+        touchIfIncomplete({
           seq: Number(seq),
           transaction: BigInt(String(xid)),
           mark: null,

@@ -27,7 +27,7 @@ interface Waiter<T> {
 }
 
 /** Creates a pool of the open connections `items`. No request waits longer than `limitMs`. */
-export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
+export function createPool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
   // The most recently used connection is taken first. Under light load, the same few connections
   // are used and keep their prepared statements.
   const idle = items.toReversed();

@@ -7,7 +7,7 @@ import type { Driver } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
 import { createSharedPgliteSession, type PgliteClient } from "./shared_pglite.ts";
-import { driverOptionDescriptions, openingPlace } from "../../../db/driver_options.ts";
+import { driverOptionDescriptions, errorPrefix } from "../../../db/driver_options.ts";
 
 /** Options for opening PGlite, a Postgres that runs inside this process. */
 export interface PgliteOptions {
@@ -28,7 +28,7 @@ const pgliteOptions = group(driverOptionDescriptions satisfies Described<PgliteO
  * single connection, so reads wait while a transaction is open.
  */
 export async function openPglite(path: string, given: PgliteOptions = {}): Promise<Driver> {
-  const options = pgliteOptions.read(given, openingPlace);
+  const options = pgliteOptions.read(given, errorPrefix);
   const exists = path === ":memory:" || existsSync(`${path}/PG_VERSION`);
   if (options.readOnly === true && !exists) {
     throw new Error(`Cannot open ${path}: there is no such PGlite folder`);
@@ -61,7 +61,7 @@ export async function openPgliteOfClient(
   client: object,
   given: PgliteOptions = {},
 ): Promise<Driver> {
-  const options = pgliteOptions.read(given, openingPlace);
+  const options = pgliteOptions.read(given, errorPrefix);
   if (options.readOnly === true) {
     throw new Error("Cannot open this client for reading only: the program writes with it");
   }

@@ -16,11 +16,11 @@ import type {
   Signals,
 } from "../../../db/driver.ts";
 import { maxWaitingReads, ReadLimiter } from "../../../db/read_limiter.ts";
-import { type Pool, pool } from "./connection_pool.ts";
+import { createPool, type Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { toPostgresError } from "./postgres_errors.ts";
 import { type PostgresReadDependencies, PostgresReads } from "./postgres_reads.ts";
-import { openConnection, run, translated } from "./run_statement.ts";
+import { runStatement, translate, whenOpen } from "./run_statement.ts";
 import { maxRunningReads, SharedReads, slowMs } from "./shared_reads.ts";
 import { SharedWrites } from "./shared_writes.ts";
 import {
@@ -81,7 +81,7 @@ class PostgresDriver implements Driver {
   constructor(options: PostgresDriverOptions) {
     this.#options = options;
     this.#raisedMessages = options.raisedMessages ?? true;
-    this.#pool = pool(options.sessions, options.waitLimitMs, options.clock);
+    this.#pool = createPool(options.sessions, options.waitLimitMs, options.clock);
     const parts = {
       guard: this.#guard,
       pool: this.#pool,
@@ -125,15 +125,15 @@ class PostgresDriver implements Driver {
     const limit = this.#limit();
     const session = await this.#pool.acquire(statement.text);
     try {
-      const connection = await openConnection(session, limit);
+      const connection = await whenOpen(session, limit);
       const beganAt = measures === null ? 0 : this.#options.clock.elapsedMs();
-      const result = await run(connection, statement);
+      const result = await runStatement(connection, statement);
       measures?.measured(statement, this.#options.clock.elapsedMs() - beganAt);
       if (!onlyReads.test(statement.text)) this.#commits.notify();
       return result;
     } catch (error) {
       const sent = onlyReads.test(statement.text) ? "read" : "write";
-      throw translated(error, statement, sent, this.#raisedMessages);
+      throw translate(error, statement, sent, this.#raisedMessages);
     } finally {
       this.#pool.release(session);
     }
@@ -148,7 +148,7 @@ class PostgresDriver implements Driver {
     const limit = this.#limit();
     const session = await this.#pool.acquire("transaction");
     try {
-      const connection = await openConnection(session, limit);
+      const connection = await whenOpen(session, limit);
       await begin(connection, limit);
       return await this.#transaction(connection, work);
     } finally {
@@ -256,10 +256,10 @@ class PostgresTransaction implements Connection {
 
   async #run(statement: Statement): Promise<QueryResult> {
     try {
-      return await run(this.#connection, statement);
+      return await runStatement(this.#connection, statement);
     } catch (error) {
       // The transaction is not committed, so a lost connection has changed nothing.
-      throw translated(error, statement, "read", this.#raisedMessages);
+      throw translate(error, statement, "read", this.#raisedMessages);
     }
   }
 

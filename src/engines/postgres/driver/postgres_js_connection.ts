@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import type { Clock } from "../../../runtime/runtime.ts";
 import { sleep } from "../../../runtime/event_loop.ts";
-import { announcesSetting } from "../sql/change_log_schema.ts";
+import { signalsAfterCommitSetting } from "../sql/change_log_schema.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import { cancelQuery } from "./cancel_read.ts";
 import { isStalePlan } from "./postgres_errors.ts";
@@ -143,7 +143,7 @@ export class PostgresJsConnection implements PostgresConnection {
   announce(announces: boolean): void {
     if (this.#announces === announces || this.opening !== null) return;
     this.#announces = announces;
-    this.opening = this.#begin(`SET ${announcesSetting} = ${announces ? "on" : "off"}`);
+    this.opening = this.#begin(`SET ${signalsAfterCommitSetting} = ${announces ? "on" : "off"}`);
   }
 
   /** Closes the connection after the running statement, but not later than the wait limit. */
@@ -194,7 +194,7 @@ export class PostgresJsConnection implements PostgresConnection {
         max_parallel_workers_per_gather: String(maxParallelWorkers),
         // A statement that waits for a lock occupies its connection. 0 would mean no limit.
         lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
-        ...(this.#announces ? { [announcesSetting]: "on" } : {}),
+        ...(this.#announces ? { [signalsAfterCommitSetting]: "on" } : {}),
       }),
     };
   }

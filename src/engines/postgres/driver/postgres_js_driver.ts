@@ -1,7 +1,7 @@
 import { systemClock } from "../../../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Driver } from "../../../db/driver.ts";
-import { openingPlace } from "../../../db/driver_options.ts";
+import { errorPrefix } from "../../../db/driver_options.ts";
 import {
   isPoolerUrl,
   PostgresJsConnection,
@@ -43,7 +43,7 @@ async function open(
   { url, server }: PostgresTarget,
   given: PostgresOptions,
 ): Promise<Driver> {
-  const options = postgresOptionRules.read(given, openingPlace);
+  const options = postgresOptionRules.read(given, errorPrefix);
   const { clock = systemClock, waitLimitMs, maxConnections } = options;
   const connectionOptions: PostgresJsConnectionOptions = {
     url,

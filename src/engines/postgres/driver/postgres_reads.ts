@@ -8,7 +8,7 @@ import type { TransactionGuard } from "../../../db/transact.ts";
 import { watchRead } from "../../../db/watch_read.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
 import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
-import { openConnection, toPostgresText, toQueryResult, translated } from "./run_statement.ts";
+import { toPostgresText, toQueryResult, translate, whenOpen } from "./run_statement.ts";
 
 /** The objects that the reads of all requests in a Postgres driver share. */
 export interface PostgresReadDependencies extends SharedReadsDependencies {
@@ -82,10 +82,10 @@ export class PostgresReads implements Connection {
     const { pool, clock, raisedMessages } = this.#parts;
     const session = await pool.acquire("read");
     try {
-      const connection = await openConnection(session, limit);
+      const connection = await whenOpen(session, limit);
       return await this.#read(connection, statement, clock.elapsedMs() - beganAt);
     } catch (error) {
-      const known = translated(error, statement, "read", raisedMessages);
+      const known = translate(error, statement, "read", raisedMessages);
       // The server also has a time limit, which may be shorter than the limit of the request.
       const isLate = known instanceof DatabaseError && known.kind === "timeout";
       throw isLate ? new DatabaseError("too-slow", error) : known;

@@ -6,8 +6,8 @@ import type { QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { isRejectedValue, toPostgresError } from "./postgres_errors.ts";
 
-/** Returns the open connection of a session. If opening fails, no statement has been sent yet. */
-export async function openConnection(
+/** Returns the connection of a session when it is open. If opening fails, nothing was sent yet. */
+export async function whenOpen(
   session: PostgresSession,
   limit: Deadline,
 ): Promise<PostgresConnection> {
@@ -23,7 +23,7 @@ export async function openConnection(
 }
 
 /** Runs a statement on a Postgres connection. Rejects with the library's own errors. */
-export async function run(
+export async function runStatement(
   connection: PostgresConnection,
   statement: Statement,
   isPipelined = false,
@@ -44,7 +44,7 @@ export function toQueryResult(
 }
 
 /** Translates a library's error to a DatabaseError. A rejected bound value is `invalid-value`. */
-export function translated(
+export function translate(
   error: unknown,
   { values }: Statement,
   sent: "write" | "read",

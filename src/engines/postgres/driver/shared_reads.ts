@@ -7,7 +7,7 @@ import { StatementDurations } from "../../../db/statement_durations.ts";
 import type { Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresSession, ScheduledRead } from "./postgres_connection.ts";
 import { isStalePlan } from "./postgres_errors.ts";
-import { openConnection, toPostgresText, toQueryResult, translated } from "./run_statement.ts";
+import { toPostgresText, toQueryResult, translate, whenOpen } from "./run_statement.ts";
 
 /** The dependencies of {@link SharedReads}. */
 export interface SharedReadsDependencies {
@@ -168,7 +168,7 @@ export class SharedReads {
     try {
       const session = await pool.acquire("shared read");
       try {
-        const connection = await openConnection(session, deadline);
+        const connection = await whenOpen(session, deadline);
         // No connection was free until now, and some reads may have been given up.
         const open = reads.filter(({ isGivenUp }) => !isGivenUp);
         const beganAt = clock.elapsedMs();
@@ -181,7 +181,7 @@ export class SharedReads {
       }
     } catch (error) {
       for (const read of reads) {
-        read.reject(translated(error, read.statement, "read", raisedMessages));
+        read.reject(translate(error, read.statement, "read", raisedMessages));
       }
     }
   }
@@ -193,7 +193,7 @@ export class SharedReads {
       read.resolve(toQueryResult(await read.sent.result, statement));
     } catch (error) {
       if (connection.lost || isStalePlan(error)) read.resolve(null);
-      else read.reject(translated(error, statement, "read", this.#parts.raisedMessages));
+      else read.reject(translate(error, statement, "read", this.#parts.raisedMessages));
     }
     read.isDone = true;
     await read.canceled;

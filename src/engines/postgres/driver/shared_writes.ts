@@ -3,7 +3,7 @@ import type { Statement } from "../../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
 import type { PostgresReadDependencies } from "./postgres_reads.ts";
-import { openConnection, run, translated } from "./run_statement.ts";
+import { runStatement, translate, whenOpen } from "./run_statement.ts";
 
 /** The dependencies of {@link SharedWrites}. */
 export interface SharedWritesDependencies
@@ -156,7 +156,7 @@ export class SharedWrites implements Connection {
     try {
       const session = await pool.acquire("shared write");
       try {
-        sent = await this.#send(writes, await openConnection(session, deadline));
+        sent = await this.#send(writes, await whenOpen(session, deadline));
       } finally {
         pool.release(session);
       }
@@ -180,7 +180,7 @@ export class SharedWrites implements Connection {
     for (const [index, { statement, resolve, reject }] of writes.entries()) {
       const result = results[index];
       if (result?.status === "fulfilled") resolve(result.value);
-      else reject(translated(result?.reason, statement, "write", this.#parts.raisedMessages));
+      else reject(translate(result?.reason, statement, "write", this.#parts.raisedMessages));
     }
   }
 
@@ -191,7 +191,7 @@ export class SharedWrites implements Connection {
   ): Promise<SentTransaction> {
     const began = connection.run("BEGIN", [], true);
     const settings = [limits, checks].map((text) => connection.run(text, [], true));
-    const statements = writes.map(({ statement }) => run(connection, statement, true));
+    const statements = writes.map(({ statement }) => runStatement(connection, statement, true));
     const ended = connection.run("COMMIT", [], true);
     const [[begin, commit], results] = await Promise.all([
       Promise.allSettled([began, ended, ...settings]),

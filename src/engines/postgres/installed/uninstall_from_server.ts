@@ -1,6 +1,6 @@
 import { postgresTriggerName, postgresTruncateTriggerName } from "../sql/change_log_schema.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
-import type { Announce } from "../../../db/engine/installed_engine.ts";
+import type { AnnounceRemoval } from "../../../db/engine/installed_engine.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
 
@@ -14,7 +14,7 @@ export const uninstallApplicationName = "resource-api uninstall";
  */
 export async function uninstallFromServer(
   driver: Driver,
-  announce: Announce,
+  announce: AnnounceRemoval,
 ): Promise<boolean> {
   return await driver.transaction(async (connection) => {
     const parts = await partsOf(connection);

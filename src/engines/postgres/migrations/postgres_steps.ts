@@ -6,12 +6,12 @@ import { columnList, foreignKeySql, membersCheck } from "../../../db/migrations/
 import { columnMigrationSteps } from "./postgres_columns.ts";
 import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
 import {
-  addedIndexes,
+  addIndexSteps,
   alter,
-  createdIndexes,
-  droppedIndexes,
+  createIndexSteps,
+  indexesToDrop,
   inRenameOrder,
-  step,
+  newStep,
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
@@ -77,7 +77,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
   const { pair: { existing, shape, columns: { renamed } } } = table;
   return [
     ...table.of("renamed-table").map(() =>
-      step(
+      newStep(
         `ALTER TABLE ${sqlName(existing)} RENAME TO ${quoteIdentifier(shape.name)}`,
         `${table.label}: rename from ${existing.name}`,
       )
@@ -93,8 +93,8 @@ function renames(table: TableMigration): readonly MigrationStep[] {
       const purpose = `${table.label}: the name of ${from} follows`;
       const named = `${quoteIdentifier(from)} TO ${quoteIdentifier(to)}`;
       return sql === null
-        ? step(`ALTER TABLE ${table.name} RENAME CONSTRAINT ${named}`, purpose)
-        : step(
+        ? newStep(`ALTER TABLE ${table.name} RENAME CONSTRAINT ${named}`, purpose)
+        : newStep(
           `ALTER INDEX ${sqlName({ schema: shape.schema, name: from })} RENAME TO ${
             quoteIdentifier(to)
           }`,
@@ -108,7 +108,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
 function constraintDrops(table: TableMigration): readonly MigrationStep[] {
   const drop = (name: string | null, purpose: string) => dropConstraint(table, name, purpose);
   const dropIndex = (name: string | null) =>
-    step(
+    newStep(
       `DROP INDEX ${sqlName({ schema: table.pair.shape.schema, name: name ?? "" })}`,
       `${table.label}: drop the index ${name}`,
     );
@@ -127,7 +127,7 @@ function constraintDrops(table: TableMigration): readonly MigrationStep[] {
         ? [dropIndex(existing.name)]
         : drop(existing.name, `${existing.columns} need not be unique any more`)
     ),
-    ...droppedIndexes(table).map(dropIndex),
+    ...indexesToDrop(table).map(dropIndex),
     ...table.of("key").flatMap(() => drop(table.pair.existing.keyName, "drop the key")),
   ];
 }
@@ -145,8 +145,8 @@ function creation(shape: TableShape): readonly MigrationStep[] {
   ).map(({ text }) => text);
   const table = sqlName({ schema, name });
   return [
-    step(`CREATE TABLE ${table} (\n  ${lines.join(",\n  ")}\n)`, `create ${name}`),
-    ...createdIndexes(shape),
+    newStep(`CREATE TABLE ${table} (\n  ${lines.join(",\n  ")}\n)`, `create ${name}`),
+    ...createIndexSteps(shape),
   ];
 }
 
@@ -182,7 +182,7 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
     ...table.of("missing-unique").flatMap(({ declared: { name, columns, index } }) =>
       index === null ? [add(name, `UNIQUE (${columnList(columns)})`, `${columns} are unique`)] : []
     ),
-    ...addedIndexes(table),
+    ...addIndexSteps(table),
   ];
 }
 
@@ -196,7 +196,7 @@ function emptied(
   const isChange = table.of("members").some((one) => one.column === column);
   if (!isChange || !table.hasRows || !table.mayLose(column)) return [];
   return [
-    step(
+    newStep(
       `UPDATE ${table.name} SET ${quoteIdentifier(column)} = ${
         wanted?.default ?? "NULL"
       } WHERE NOT (${membersCheck(column, values)})`,

@@ -1,10 +1,10 @@
-import { hasRoom, typeParts } from "../../../db/migrations/plan/widened_types.ts";
+import { hasEnoughDigits, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 
 /** Returns true if the Postgres type `to` can represent every value of the type `from`. */
 export function isWiderPostgresType(from: string, to: string): boolean {
   const [one, other] = [typeParts(from), typeParts(to)];
   if (other.name === "text") return !binary.has(one.name);
-  if (one.name === other.name) return hasRoom(one, other);
+  if (one.name === other.name) return hasEnoughDigits(one, other);
   if (other.name === "character varying") {
     return one.name === "text" ? other.numbers.length === 0 : false;
   }

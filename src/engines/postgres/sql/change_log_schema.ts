@@ -24,7 +24,7 @@ export const postgresTruncateTriggerName = "!service_changes_truncate";
 export const changesChannel = "service_changes";
 
 /** The setting of Postgres that is on in sessions of a process that signals after its commits. */
-export const announcesSetting = "resource_api.announces";
+export const signalsAfterCommitSetting = "resource_api.announces";
 
 /** Returns the statements that create the change log on Postgres, except for its triggers. */
 export function postgresLogStatements(schema: string): PostgresLogStatements {
@@ -204,7 +204,7 @@ END `;
  * never notify. A transaction that has notified cannot be prepared for a two-phase commit.
  */
 const isUnannounced = [
-  `coalesce(pg_catalog.current_setting('${announcesSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
+  `coalesce(pg_catalog.current_setting('${signalsAfterCommitSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
   `pg_catalog.current_setting('max_prepared_transactions') OPERATOR(pg_catalog.=) '0'`,
   `pg_catalog.pg_try_advisory_xact_lock(7237120947)`,
 ].join(" AND ");

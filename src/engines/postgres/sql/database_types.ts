@@ -6,7 +6,7 @@ import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
  * can be ordered, else a cast to text. Except for a domain, the cast has no effect, so indexes
  * still apply.
  */
-export function comparedByType(
+export function operandOfType(
   { ordered, sqlName }: DatabaseType,
   column: ColumnInfo,
   row?: Fragment,
@@ -15,7 +15,7 @@ export function comparedByType(
   return ordered ? sql`${name}${rawSql(`::${sqlName}`)}` : textOfType(name, column);
 }
 
-/** Returns SQL that casts a bound string to the form of {@link comparedByType}. */
+/** Returns SQL that casts a bound string to the form of {@link operandOfType}. */
 export function castToType({ ordered, sqlName }: DatabaseType): Fragment {
   return rawSql(ordered ? `::${sqlName}` : "::text");
 }

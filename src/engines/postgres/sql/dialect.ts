@@ -20,7 +20,7 @@ import {
 } from "../../../sql/fragment.ts";
 import { advanceCounter } from "./advance_counter.ts";
 import { leadingColumnsSql } from "../driver/tables/leading_columns_sql.ts";
-import { hasOtherForms, postgresKinds } from "./postgres_kinds.ts";
+import { hasOtherStoredForms, postgresKinds } from "./postgres_kinds.ts";
 import { postgresEstimate } from "./row_estimate.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
@@ -28,12 +28,12 @@ import { postgresLists } from "./lists.ts";
 import { postgresMetrics } from "./metrics.ts";
 import { postgresExplain } from "./explain.ts";
 import { postgresPreview } from "./preview.ts";
-import { distinguished } from "./distinguished.ts";
+import { distinguishingColumns } from "./distinguishing_columns.ts";
 import { decodeUntyped } from "./plain_values.ts";
-import { castToType, comparedByType, textOfType } from "./database_types.ts";
+import { castToType, operandOfType, textOfType } from "./database_types.ts";
 import { decode, encode } from "./stored_values.ts";
 import { introspectedTypeName, singlePrecisionTypes } from "./introspected_type.ts";
-import { requireRow } from "./require_row.ts";
+import { failUnless } from "./require_row.ts";
 import { postgresSyntax } from "./syntax.ts";
 import { postgresEngine } from "../postgres_engine.ts";
 
@@ -65,13 +65,13 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     decodeUntyped,
     // Every stored text can be bound again, even an invalid one. Only the JSON null becomes NULL.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
-    hasOtherForms,
+    hasOtherForms: hasOtherStoredForms,
     selected: (column) => asValue(column),
     operand,
     textOperand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
     ordered,
-    distinguished,
+    distinguished: distinguishingColumns,
     bound,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     listed,
@@ -86,7 +86,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     // Postgres ends a statement at its timeout, so a check is not necessary.
     scanCheck: null,
     groupCheck: null,
-    requireRow,
+    requireRow: failUnless,
     rowLock: rawSql(" FOR UPDATE"),
     advanceCounter,
     timestampStepMicros: 1,
@@ -158,7 +158,7 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
 
 /** Forces a strict collation. If ALICE equaled alice, a scope would match rows of other users. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
-  if (column.databaseType !== undefined) return comparedByType(column.databaseType, column, row);
+  if (column.databaseType !== undefined) return operandOfType(column.databaseType, column, row);
   const value = asValue(column, row);
   return column.looseCollation ? sql`${value}${codePointOrder}` : value;
 }
@@ -169,7 +169,7 @@ function textOperand(column: ColumnInfo): Fragment {
 
 /** Names the collation even if the column has it, because other programs may create tables. */
 function ordered(column: ColumnInfo): Fragment {
-  if (column.databaseType !== undefined) return comparedByType(column.databaseType, column);
+  if (column.databaseType !== undefined) return operandOfType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null
     ? sql`${identifier(column.dbName)}${codePointOrder}`
     : asValue(column);

@@ -45,7 +45,7 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
  * Returns true if Postgres may store a value in another form than a write of the service would.
  * Some Postgres types also have special values that do not exist in their column kind.
  */
-export function hasOtherForms(value: unknown, { kind, existingType }: ColumnInfo): boolean {
+export function hasOtherStoredForms(value: unknown, { kind, existingType }: ColumnInfo): boolean {
   const { otherForms } = postgresKinds[kind];
   const isOther = otherForms === "all" || otherForms === "of zero" && value === 0;
   if (existingType !== null && isOther) return true;

@@ -1,9 +1,9 @@
-import { standardSqlTokens } from "../../../sql/statements/normal_sql.ts";
+import { standardSqlTokenPattern } from "../../../sql/statements/normal_sql.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 
 /** The SQL syntax of Postgres. */
 export const postgresSyntax: SqlSyntax = {
-  tokens: standardSqlTokens,
+  tokens: standardSqlTokenPattern,
   // The catalog of Postgres adds casts, and parentheses around comparisons.
   bareWords: (words) => withBareComparisons(withoutCasts(words)),
   scriptTokens:

@@ -3,8 +3,8 @@ import type { Random } from "../../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import type { Change, ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
 import {
-  covers,
-  includes,
+  coversChange,
+  coversPosition,
   parsePosition,
   type Position,
   printPosition,
@@ -15,12 +15,12 @@ import {
   type ResolvedChangesOptions,
 } from "../../../db/changes/changes_options.ts";
 import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
-import { completeImages, imageDecoder } from "../../../db/changes/image_decoder.ts";
+import { createCompletenessTest, imageDecoder } from "../../../db/changes/image_decoder.ts";
 import {
   changeKind,
   type DecodeImage,
   LoggedChange,
-  rowOfCompleteImages,
+  touchIfIncomplete,
 } from "../../../db/changes/logged_change.ts";
 import { namedColumns, selectNamed, textOrNull } from "../../../db/named_columns.ts";
 import { createRowReader } from "../../../db/rows.ts";
@@ -101,8 +101,8 @@ const nextChanges = `SELECT ${columns.selectList}
 class SqliteChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   readonly secret: string;
-  readonly covers: ChangeLog["covers"] = covers;
-  readonly includes: ChangeLog["includes"] = includes;
+  readonly covers: ChangeLog["covers"] = coversChange;
+  readonly includes: ChangeLog["includes"] = coversPosition;
   readonly print: ChangeLog["print"] = printPosition;
   readonly #options: SqliteChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
@@ -119,7 +119,7 @@ class SqliteChangeLog implements ChangeLog {
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
     this.#decodeImage = imageDecoder(reader, changes.exclude);
-    this.#isWhole = completeImages(engineOf(driver).changes, changes.exclude);
+    this.#isWhole = createCompletenessTest(engineOf(driver).changes, changes.exclude);
   }
 
   async end(): Promise<Position> {
@@ -257,7 +257,7 @@ class SqliteChangeLog implements ChangeLog {
     const tables = this.#byName.get(String(name).toLowerCase()) ?? [];
     return tables.map((table) =>
       new LoggedChange(
-        rowOfCompleteImages({
+        touchIfIncomplete({
           seq: Number(seq),
           transaction: null,
           mark: Number(mark),

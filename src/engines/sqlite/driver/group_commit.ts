@@ -15,9 +15,9 @@ import {
   type Acknowledge,
   JobGroup,
   JobQueue,
-  unavailableError,
   WaitForecast,
   type WriteJob,
+  writeNotStartedError,
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
@@ -117,7 +117,7 @@ export class GroupCommit {
   }
 
   #enter(job: WriteJob): void {
-    if (this.#closed) return job.reject(unavailableError("it is closed"));
+    if (this.#closed) return job.reject(writeNotStartedError("it is closed"));
     this.#queue.enqueue(job);
     if (this.#running) return;
     this.#running = true;

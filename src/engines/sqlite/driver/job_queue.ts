@@ -14,7 +14,7 @@ export interface QueuedJob {
 
 /**
  * The queue of jobs that write to a SQLite file: first in, first out. A job that waits longer than
- * the limit is rejected as `unavailableError`.
+ * the limit is rejected as `writeNotStartedError`.
  */
 export class JobQueue<T extends QueuedJob> {
   readonly #jobs: T[] = [];
@@ -57,7 +57,7 @@ export class JobQueue<T extends QueuedJob> {
   /** Rejects all jobs, and stops the timer. */
   rejectAll(reason: string): void {
     this.#cancelTimer?.();
-    for (const job of this.#jobs.splice(0)) job.reject(unavailableError(reason));
+    for (const job of this.#jobs.splice(0)) job.reject(writeNotStartedError(reason));
   }
 
   #expireAfter(delayMs: number): void {
@@ -70,13 +70,13 @@ export class JobQueue<T extends QueuedJob> {
       const leftMs = first.enqueuedAt + this.#limitMs - this.#clock.elapsedMs();
       if (leftMs > 0) return this.#expireAfter(leftMs);
       this.dequeue();
-      first.reject(unavailableError(`no turn came within ${this.#limitMs} ms`));
+      first.reject(writeNotStartedError(`no turn came within ${this.#limitMs} ms`));
     }
   }
 }
 
 /** Returns the error of a queued job whose write has not started. */
-export function unavailableError(reason: string): DatabaseError {
+export function writeNotStartedError(reason: string): DatabaseError {
   return new DatabaseError("unavailable", new Error(`Cannot write to the database: ${reason}`));
 }
 

@@ -1,5 +1,5 @@
 import type { SqlValue } from "../../../sql/fragment.ts";
-import { overTheLimit } from "../sql/time_check.ts";
+import { overLimitResult } from "../sql/time_check.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
@@ -24,7 +24,7 @@ export class RowBytes {
   readonly check = (bytes: unknown): number | bigint => {
     this.#left -= Number(bytes);
     this.isOver ||= this.#left < 0;
-    return this.isOver ? overTheLimit : 1;
+    return this.isOver ? overLimitResult : 1;
   };
 }
 
@@ -101,7 +101,8 @@ const looksOfLongStatement = 8;
 
 /**
  * The deadline of the statements of one SQLite connection. The SQL function for time checks calls
- * {@link check}, which returns {@link overTheLimit} when the time of the running statement is over.
+ * {@link check}, which returns {@link overLimitResult} when the time of the running statement is
+ * over.
  */
 export class StatementDeadline {
   /** True if the deadline has ended the last statement. */
@@ -144,7 +145,7 @@ export class StatementDeadline {
       if (this.#bytes < bytesBetweenLooks) return 1;
       this.#bytes = 0;
     }
-    return this.#isOver(this.#limit) ? overTheLimit : 1;
+    return this.#isOver(this.#limit) ? overLimitResult : 1;
   };
 
   #isOver(limit: TimeLimit): boolean {
@@ -160,7 +161,7 @@ export class StatementDeadline {
 }
 
 /** Returns a time limit of a fixed length. */
-export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLimit {
+export function fixedTimeLimit(limitMs: number, isCancelled: () => boolean): TimeLimit {
   return { limitMs: () => limitMs, isCancelled, spent() {} };
 }
 

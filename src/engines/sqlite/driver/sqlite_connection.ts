@@ -1,7 +1,7 @@
 import { boundedMap } from "../../../runtime/bounded_map.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
-import { refuseBoundary } from "../../../db/refuse_boundary.ts";
+import { refuseTransactionBoundary } from "../../../db/refuse_transaction_boundary.ts";
 import type { Connection, QueryResult, ResultColumn } from "../../../db/driver.ts";
 import { timeInTransaction } from "./reads/time_in_transaction.ts";
 import { timeCheckFunctionName, withoutRowChecks, withRowByteCount } from "../sql/time_check.ts";
@@ -240,7 +240,7 @@ export class SqliteTransaction implements Connection {
     // Without the open transaction, the statement would be committed separately.
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
-      if (this.#writer.kindOf(statement.text) === "boundary") refuseBoundary();
+      if (this.#writer.kindOf(statement.text) === "boundary") refuseTransactionBoundary();
       const time = this.#writer.checksTime(statement.text) ? timeInTransaction(statement) : null;
       const result = time === null
         ? this.#writer.run(statement)

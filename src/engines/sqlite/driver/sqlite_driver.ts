@@ -16,7 +16,7 @@ import type {
   ReadLimits,
 } from "../../../db/driver.ts";
 import {
-  openingPlace,
+  errorPrefix,
   sqliteOptionDescriptions,
   type SqliteOptions,
 } from "../../../db/driver_options.ts";
@@ -27,7 +27,7 @@ import { LimitedReads, type RunLimitedRead } from "./reads/limited_read.ts";
 import { additionsOf, importFunctions } from "./application_functions.ts";
 import { openSqliteConnection, openWriter, removeIdleJournal } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
-import { refuseBoundary } from "../../../db/refuse_boundary.ts";
+import { refuseTransactionBoundary } from "../../../db/refuse_transaction_boundary.ts";
 import { isBusyError, missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
@@ -53,7 +53,7 @@ export async function sqliteDriver(
   given: SqliteOptions = {},
   maxThreads: number = maxReaderThreads,
 ): Promise<Driver> {
-  const options = sqliteOptionDescriptions.read(given, openingPlace);
+  const options = sqliteOptionDescriptions.read(given, errorPrefix);
   const { clock = systemClock, waitLimitMs } = options;
   const busyRetry: BusyRetry = {
     clock,
@@ -215,7 +215,7 @@ class SqliteDriver implements Driver {
         case "alone":
           return this.#writable().write(statement, "alone");
         case "boundary":
-          return refuseBoundary();
+          return refuseTransactionBoundary();
         default:
           return unreachable(kind);
       }
@@ -257,7 +257,7 @@ class SqliteDriver implements Driver {
     if ("rows" in result && result.rows.length === 0 && reader.inTransaction) {
       // A savepoint would keep a transaction open on a connection that all requests share.
       query(reader, "ROLLBACK");
-      refuseBoundary();
+      refuseTransactionBoundary();
     }
     return result;
   }

@@ -3,14 +3,14 @@ import { DatabaseSync } from "node:sqlite";
 import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import { denoKvObjectNames } from "../../../runtime/files/deno_kv_tables.ts";
-import type { Announce } from "../../../db/engine/installed_engine.ts";
+import type { AnnounceRemoval } from "../../../db/engine/installed_engine.ts";
 import { isInternal } from "../../../db/introspection.ts";
 import { nodeSqlite } from "../driver/node_sqlite_library.ts";
 import { toSqliteError } from "../driver/sqlite_errors.ts";
 import {
   type InstalledPart,
   ownTables,
-  sequenceTable,
+  temporarySequenceTable,
 } from "../../../db/installed/installed_parts.ts";
 
 /**
@@ -21,7 +21,7 @@ import {
  */
 export function uninstallFromFile(
   path: string,
-  announce: Announce,
+  announce: AnnounceRemoval,
 ): string | null {
   try {
     return withFile(path, (file) => {
@@ -116,11 +116,11 @@ function removeSequences(file: OpenFile, path: string): void {
   file.allowSchemaWrites();
   file.run("PRAGMA writable_schema = ON");
   file.run(
-    `UPDATE sqlite_schema SET name = '${sequenceTable}', tbl_name = '${sequenceTable}',
-      sql = 'CREATE TABLE ${sequenceTable}(name,seq)' WHERE ${isSequences}`,
+    `UPDATE sqlite_schema SET name = '${temporarySequenceTable}', tbl_name = '${temporarySequenceTable}',
+      sql = 'CREATE TABLE ${temporarySequenceTable}(name,seq)' WHERE ${isSequences}`,
   );
   file.run("PRAGMA writable_schema = RESET");
-  withFile(path, (again) => again.run(`DROP TABLE ${sequenceTable}`));
+  withFile(path, (again) => again.run(`DROP TABLE ${temporarySequenceTable}`));
 }
 
 function withFile<Result>(path: string, work: (file: OpenFile) => Result): Result {

@@ -21,9 +21,9 @@ import {
 } from "../../../db/migrations/plan/column_sql.ts";
 import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
 import {
-  addedIndexes,
-  droppedIndexes,
-  step,
+  addIndexSteps,
+  indexesToDrop,
+  newStep,
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
@@ -49,36 +49,36 @@ export function rebuildSteps(
   const { definitions, options, isCounted } = newDefinitions(table);
   const { columns, values } = copied(table, options);
   return [
-    step(
+    newStep(
       `CREATE TABLE ${to} (\n  ${definitions.join(",\n  ")}\n)${
         options === "" ? "" : ` ${options}`
       }`,
       `${label}: make it again, as it is declared`,
     ),
-    step(
+    newStep(
       `INSERT INTO ${to} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM ${from}`,
       `${label}: copy the rows`,
       lossesOf(table),
     ),
     ...(isCounted
       ? [
-        step(
+        newStep(
           `DELETE FROM sqlite_sequence WHERE name = ${textLiteral(temporary)}`,
           `${label}: count on`,
         ),
-        step(
+        newStep(
           `INSERT INTO sqlite_sequence (name, seq) SELECT ${textLiteral(temporary)}, seq
   FROM sqlite_sequence WHERE name = ${textLiteral(name)}`,
           `${label}: count on after the largest number that was ever given`,
         ),
       ]
       : []),
-    step(`DROP TABLE ${from}`, `${label}: its rows are in the new one`),
-    step(`ALTER TABLE ${to} RENAME TO ${from}`, `${label}: give it its name`),
-    ...keptIndexes(table).map((sql) => step(sql, `${label}: make its indexes again`)),
-    ...addedIndexes(table),
+    newStep(`DROP TABLE ${from}`, `${label}: its rows are in the new one`),
+    newStep(`ALTER TABLE ${to} RENAME TO ${from}`, `${label}: give it its name`),
+    ...keptIndexes(table).map((sql) => newStep(sql, `${label}: make its indexes again`)),
+    ...addIndexSteps(table),
     ...triggers.filter((one) => isSameName(one.table, pair.existing.name)).map(({ sql, ...one }) =>
-      step(renamedIn(table, sql), `${label}: make the trigger ${one.name} again`)
+      newStep(renamedIn(table, sql), `${label}: make the trigger ${one.name} again`)
     ),
   ];
 }
@@ -252,7 +252,7 @@ function copiedValue(table: TableMigration, wanted: ColumnShape, has: ColumnShap
 
 function keptIndexes(table: TableMigration): readonly string[] {
   const { current, shape, columns } = table.pair;
-  const dropped = new Set(droppedIndexes(table));
+  const dropped = new Set(indexesToDrop(table));
   const renamed = new Map(renamedParts(table).map(({ from, sql }) => [from, sql]));
   const gone = (parts: readonly string[]) =>
     columns.superfluous.some(({ name }) =>

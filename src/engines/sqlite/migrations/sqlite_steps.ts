@@ -6,23 +6,23 @@ import {
   parseCreateTable,
   type ParsedDefinition,
 } from "../../../sql/statements/parse_create_table.ts";
-import { isNeeded } from "../../../db/migrations/compare/difference.ts";
+import { mustFill } from "../../../db/migrations/compare/difference.ts";
 import {
   type ColumnShape,
   isSameName,
   type TableShape,
 } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
-import { targetSql } from "../../../db/migrations/plan/column_sql.ts";
+import { referencesSql } from "../../../db/migrations/plan/column_sql.ts";
 import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
 import { type OtherProgramTrigger, rebuildSteps } from "./sqlite_rebuild.ts";
 import {
-  addedIndexes,
+  addIndexSteps,
   alter,
-  createdIndexes,
-  droppedIndexes,
+  createIndexSteps,
+  indexesToDrop,
   inRenameOrder,
-  step,
+  newStep,
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
@@ -44,9 +44,9 @@ export async function sqliteMigrationSteps(
     ...tables.filter((table) => !rebuilt.includes(table)).flatMap(alterations),
     ...(rebuilt.length === 0 ? [] : [
       // The new table gets the name of the old one, so references to that name must not change.
-      step("PRAGMA legacy_alter_table = ON", "renames change no other table, trigger or view"),
+      newStep("PRAGMA legacy_alter_table = ON", "renames change no other table, trigger or view"),
       ...rebuilt.flatMap((table) => rebuildSteps(table, triggers)),
-      step("PRAGMA legacy_alter_table = OFF", "as before"),
+      newStep("PRAGMA legacy_alter_table = OFF", "as before"),
     ]),
   ];
 }
@@ -70,7 +70,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
   const { existing, shape, columns: { renamed } } = table.pair;
   return [
     ...table.of("renamed-table").map(() =>
-      step(
+      newStep(
         `ALTER TABLE ${quoteIdentifier(existing.name)} RENAME TO ${quoteIdentifier(shape.name)}`,
         `${table.label}: rename from ${existing.name}`,
       )
@@ -89,31 +89,31 @@ function renames(table: TableMigration): readonly MigrationStep[] {
 function renamedIndexes(table: TableMigration): readonly MigrationStep[] {
   return renamedParts(table).flatMap(({ from, to, sql }) =>
     sql === null ? [] : [
-      step(`DROP INDEX ${quoteIdentifier(from)}`, `${table.label}: the name of ${from} follows`),
-      step(sql, `${table.label}: it is ${to} now`),
+      newStep(`DROP INDEX ${quoteIdentifier(from)}`, `${table.label}: the name of ${from} follows`),
+      newStep(sql, `${table.label}: it is ${to} now`),
     ]
   );
 }
 
 function creation(table: TableShape): readonly MigrationStep[] {
-  return [step(table.sql ?? "", `create ${table.name}`), ...createdIndexes(table)];
+  return [newStep(table.sql ?? "", `create ${table.name}`), ...createIndexSteps(table)];
 }
 
 function alterations(table: TableMigration): readonly MigrationStep[] {
   const dropIndex = (name: string) =>
-    step(`DROP INDEX ${quoteIdentifier(name)}`, `${table.label}: drop the index ${name}`);
+    newStep(`DROP INDEX ${quoteIdentifier(name)}`, `${table.label}: drop the index ${name}`);
   return [
     ...table.of("superfluous-unique").flatMap(({ existing: { name } }) =>
       name === null ? [] : [dropIndex(name)]
     ),
-    ...droppedIndexes(table).map(dropIndex),
+    ...indexesToDrop(table).map(dropIndex),
     ...table.of("missing-column").map(({ declared }) => {
       const { text = "" } = definitionOf(table, declared) ?? {};
       const key = foreignKeyOf(table, declared);
-      const target = key === undefined ? "" : ` REFERENCES ${targetSql(key)}`;
+      const target = key === undefined ? "" : ` REFERENCES ${referencesSql(key)}`;
       return alter(table, `ADD COLUMN ${text}${target}`, `add ${declared.name}`);
     }),
-    ...addedIndexes(table),
+    ...addIndexSteps(table),
   ];
 }
 
@@ -133,7 +133,7 @@ function takesRebuild(table: TableMigration): boolean {
       case "missing-column":
         return !canBeAdded(table, one.declared);
       case "superfluous-column":
-        return table.mayLose(one.existing.name) || isNeeded(one.existing);
+        return table.mayLose(one.existing.name) || mustFill(one.existing);
       case "missing-unique":
         return one.declared.index === null;
       case "superfluous-unique":

@@ -1,4 +1,4 @@
-import { hasRoom, typeParts } from "../../../db/migrations/plan/widened_types.ts";
+import { hasEnoughDigits, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 import { affinityOfType } from "../sql/column_type.ts";
 
 /**
@@ -18,7 +18,7 @@ export function isSameSqliteType(wanted: string, has: string): boolean {
 export function isWiderSqliteType(from: string, to: string): boolean {
   const [one, other] = [affinityOfType(from), affinityOfType(to)];
   const [before, after] = [typeParts(from), typeParts(to)];
-  if (one === other) return hasRoom({ ...before, name: "numeric" }, after);
+  if (one === other) return hasEnoughDigits({ ...before, name: "numeric" }, after);
   if (other === "TEXT") return one === "INTEGER";
   if (other === "NUMERIC") return one === "INTEGER" && after.numbers.length === 0;
   // A column without a type stores all values unchanged.

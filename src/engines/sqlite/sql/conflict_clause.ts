@@ -1,11 +1,11 @@
-import { createStatementTokens } from "../../../sql/statements/sql_tokens.ts";
+import { ddlTokenPattern } from "../../../sql/statements/sql_tokens.ts";
 
 /**
  * Returns true if a CREATE TABLE statement has a conflict clause other than ABORT, like `UNIQUE ON
  * CONFLICT REPLACE`. ABORT is the default of SQLite.
  */
 export function hasConflictClause(statement: string): boolean {
-  const words = [...statement.matchAll(createStatementTokens)]
+  const words = [...statement.matchAll(ddlTokenPattern)]
     .map(([token]) => token.toUpperCase())
     .filter((token) => !blank.test(token));
   return words.some((word, index) =>

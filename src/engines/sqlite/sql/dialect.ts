@@ -24,7 +24,7 @@ import {
 } from "../../../sql/fragment.ts";
 import { type Affinity, affinityOf, sqliteColumnType } from "./column_type.ts";
 import { decoders } from "./decoders.ts";
-import { listed } from "./listed_keys.ts";
+import { keysAsTable } from "./listed_keys.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteJsonPaths } from "./json_path.ts";
 import { sqliteLists } from "./lists.ts";
@@ -72,7 +72,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value) => sql`${value}`,
-    listed,
+    listed: keysAsTable,
     firstOfEach,
     comparesRows: false,
     plansSemiJoins: false,

@@ -6,7 +6,7 @@ import { type Fragment, join, rawSql, sql, type SqlValue } from "../../../sql/fr
 import { affinityOf } from "./column_type.ts";
 
 /** Returns keys of stored values as a table, as the dialect's `listed` requires. */
-export function listed(
+export function keysAsTable(
   keys: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],
   others: readonly ColumnInfo[],

@@ -1,4 +1,4 @@
-import { createStatementTokens, unquoteIdentifier } from "../../../sql/statements/sql_tokens.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/sql_tokens.ts";
 
 /**
  * Returns the columns that a failed CHECK of a CREATE TABLE statement names, in the spelling of
@@ -54,7 +54,7 @@ function firstQuoted(text: string): string | null {
 }
 
 function tokensOf(text: string): readonly string[] {
-  return [...text.matchAll(createStatementTokens)].map(([token]) => token);
+  return [...text.matchAll(ddlTokenPattern)].map(([token]) => token);
 }
 
 function isName(token: string): boolean {

@@ -1,9 +1,9 @@
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
-import { createStatementTokens } from "../../../sql/statements/sql_tokens.ts";
+import { ddlTokenPattern } from "../../../sql/statements/sql_tokens.ts";
 
 /** The SQL syntax of SQLite. */
 export const sqliteSyntax: SqlSyntax = {
-  tokens: createStatementTokens,
+  tokens: ddlTokenPattern,
   bareWords: (words) => words,
   scriptTokens:
     /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]|[\p{L}\d_$]+|[^]/uy,

@@ -2,7 +2,7 @@ import { countCodePoints, minStringAfterPrefix } from "../../../sql/code_points.
 import type { TextDialect } from "../../../sql/dialect.ts";
 import { fold, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
-import { plainPattern } from "../../../sql/plain_pattern.ts";
+import { parsePlainPattern } from "../../../sql/plain_pattern.ts";
 import { maxPartLength } from "../../../sql/wildcard_pattern.ts";
 import { textTimeCheck } from "./time_check.ts";
 
@@ -28,7 +28,7 @@ export const sqliteText: TextDialect = {
   startsWith,
   endsWith: (operand, argument) => checked(operand, endsWith(operand, argument)),
   like: (operand, pattern) => {
-    const plain = plainPattern(pattern);
+    const plain = parsePlainPattern(pattern);
     return plain?.operator === "startsWith"
       ? startsWith(operand, plain.text)
       : checked(operand, like(operand, pattern));
@@ -53,7 +53,7 @@ function checked(operand: Fragment, condition: Fragment): Fragment {
 }
 
 function like(operand: Fragment, pattern: string): Fragment {
-  const plain = plainPattern(pattern);
+  const plain = parsePlainPattern(pattern);
   if (plain === null) return matches(operand, pattern);
   return { contains, startsWith, endsWith }[plain.operator](operand, plain.text);
 }

@@ -2,8 +2,8 @@ import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
  * The SQL function of time checks, which every SQLite driver registers on each connection. The
- * function is not deterministic. It returns 1, or {@link overTheLimit} once a statement has run too
- * long. Its argument is the number of bytes that the next condition examines, or NULL to check
+ * function is not deterministic. It returns 1, or {@link overLimitResult} once a statement has run
+ * too long. Its argument is the number of bytes that the next condition examines, or NULL to check
  * immediately.
  */
 export const timeCheckFunctionName = "service_time_check";
@@ -16,7 +16,7 @@ export const rowBytesFunctionName = "service_row_bytes";
  * Neither library can interrupt a statement, and an error that a function throws makes all() of
  * `node:sqlite` hang in Deno.
  */
-export const overTheLimit: bigint = -(2n ** 63n);
+export const overLimitResult: bigint = -(2n ** 63n);
 
 /**
  * Returns a time check that runs only for a part of the rows, because each call takes 1 µs. Calls

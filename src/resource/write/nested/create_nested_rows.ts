@@ -4,7 +4,7 @@ import type { OperationCall } from "../../model/operation.ts";
 import { type Included, requireFittingReply, viewOf } from "../../shape/output.ts";
 import type { Resource } from "../../model/resource.ts";
 import { inTransaction } from "../transaction/in_transaction.ts";
-import { idsOfRows, recordIds } from "../record_ids.ts";
+import { idsOfRows, writeRecordingIds } from "../record_ids.ts";
 import type { NestedRow } from "./nested_rows.ts";
 import { prepareSteps } from "./prepare_steps.ts";
 import { retryIfRowsChanged } from "../rows_changed.ts";
@@ -34,7 +34,7 @@ export async function createNestedRows(
     const prepared = await prepareSteps(plan, call);
     return await inTransaction(call, async (connection) => {
       const writing = { prepared, plan, call, isLast, written: new Map<NestedRow, Row>() };
-      const { written: rows, recorded } = await recordIds(
+      const { written: rows, recorded } = await writeRecordingIds(
         idsOf,
         call.resource,
         connection,

@@ -14,7 +14,7 @@ import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
  * Returns the sources of the foreign key with which a related row refers to the row `from`. `pairs`
  * begins at `from`: its `own` columns belong to that row.
  */
-export function sourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
+export function keySourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
@@ -22,7 +22,7 @@ export function sourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly Forei
  * Returns the sources of the foreign key with which a row refers to the related row `from`. `pairs`
  * ends at `from`: its `other` columns belong to that row.
  */
-export function sourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
+export function keySourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
 }
 
@@ -34,8 +34,8 @@ export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): Nes
     bodyPath: to.bodyPath,
     given: new Map(),
     foreignKeySources: [
-      ...sourcesFrom(from, near.pairs),
-      ...sourcesTo(to, far.pairs),
+      ...keySourcesFrom(from, near.pairs),
+      ...keySourcesTo(to, far.pairs),
     ],
     embedded: [],
   };
@@ -72,7 +72,7 @@ export function foreignKeysOf(
 }
 
 /** Returns the foreign key values of an existing row, except for columns that cannot change. */
-export function changingKeys(
+export function changeableKeys(
   { foreignKeySources }: Pick<NestedRow, "foreignKeySources">,
   foreignKeys: Assignments,
 ): ReadonlyMap<ColumnInfo, unknown> {

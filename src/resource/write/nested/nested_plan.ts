@@ -16,17 +16,17 @@ export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"
   /** The grant for the rows of the top level. */
   readonly grant: Grant;
   /** The updated row of the top level, or null if rows are created. */
-  readonly updated: UpdatedRow | null;
+  readonly updated: RowToUpdate | null;
 }
 
 /** The row that an update request addresses, and its new values from the body. */
-export interface UpdatedRow {
+export interface RowToUpdate {
   readonly target: RowTarget;
   readonly values: Assignments;
 }
 
 /** Returns the updated row of a plan with a step of kind `update`. */
-export function updatedRow({ updated }: NestedPlan): UpdatedRow {
+export function rowToUpdate({ updated }: NestedPlan): RowToUpdate {
   if (updated === null) throw new Error("Only a plan that names a row updates one");
   return updated;
 }

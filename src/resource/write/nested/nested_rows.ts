@@ -80,7 +80,7 @@ export interface NestedRows {
 }
 
 /** Returns the number of nested rows of the resource itself, including existing rows to relate. */
-export function ownItems(body: NestedRows): number {
+export function ownCount(body: NestedRows): number {
   const { rows, steps } = body;
   if (steps.length === 1) return rows.length;
   return steps.reduce((count, step) => {

@@ -1,17 +1,17 @@
 import type { Assignments } from "../../../plan/plan.ts";
 import type { Row } from "../../../schema/table_info.ts";
 import type { RelatedWrite, ResourceCall } from "../../model/operation.ts";
-import { withinAsync } from "../values/body_path.ts";
+import { atPathAsync } from "../values/body_path.ts";
 import { resolveUnchanged } from "../values/unchanged_input.ts";
-import { toRecord } from "../values/parse_fields.ts";
+import { toHookObject } from "../values/parse_fields.ts";
 import { withDefaults } from "../values/with_defaults.ts";
 import { lockTarget } from "../row_target.ts";
 import { beforeUpdate } from "../run_hooks.ts";
-import { changingKeys, foreignKeysOf } from "./foreign_keys.ts";
-import { type NestedPlan, nestedWriteCall, updatedRow } from "./nested_plan.ts";
+import { changeableKeys, foreignKeysOf } from "./foreign_keys.ts";
+import { type NestedPlan, nestedWriteCall, rowToUpdate } from "./nested_plan.ts";
 import {
   type NestedRow,
-  ownItems,
+  ownCount,
   relatedWrites,
   type RelateStep,
   type RowsStep,
@@ -56,7 +56,7 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall): Promis
     }
     for (const row of step.rows) {
       const prepare = () => prepareRow(row, step, state);
-      values.set(row, await withinAsync(row.bodyPath, prepare));
+      values.set(row, await atPathAsync(row.bodyPath, prepare));
     }
   }
   return { values, changes };
@@ -70,7 +70,7 @@ async function chargeOthers(
 ): Promise<void> {
   const items = protectedItems([...relatedWrites(body), ...others]);
   await debit.charge(
-    ownItems(body),
+    ownCount(body),
     items.map(({ protection, count }) => ({
       protection: { ...protection, pow: null, captcha: null },
       count,
@@ -95,7 +95,7 @@ async function readCurrent(
 
 /** Returns the row as it will be stored, without values that only the database knows. */
 function knownRow(row: NestedRow, { values, current, plan, call }: Preparation): Row {
-  const known = toRecord(values.get(row) ?? row.given);
+  const known = toHookObject(values.get(row) ?? row.given);
   if (plan.updated === null || row !== plan.body.rows[0]) return known;
   const { target: { key } } = plan.updated;
   const { primaryKey } = call.resource.table;
@@ -120,9 +120,9 @@ async function prepareRow(
       return await prepareCreation(row.given, foreignKeys, write);
     }
     case "update": {
-      const { target: { key }, values } = updatedRow(plan);
+      const { target: { key }, values } = rowToUpdate(plan);
       const hookedRow = { key, current: () => state.current ?? missingRow() };
-      const related = changingKeys(row, foreignKeys);
+      const related = changeableKeys(row, foreignKeys);
       const write = nestedWriteCall(step.resource, "update", plan, call);
       const hooked = await beforeUpdate(hookedRow, new Map([...values, ...related]), write);
       return new Map([...hooked, ...related]);

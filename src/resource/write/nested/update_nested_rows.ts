@@ -11,10 +11,10 @@ import { noResources } from "../../rights/related_grants.ts";
 import { includeWithoutOptions, resourcesReadByIncludes } from "../../read/resolve_include.ts";
 import type { Resource } from "../../model/resource.ts";
 import { inTransaction } from "../transaction/in_transaction.ts";
-import { recordId, type WrittenRow } from "../record_ids.ts";
+import { writeRecordingId, type WrittenRow } from "../record_ids.ts";
 import { requireWithinScope } from "../row_target.ts";
 import { retryIfRowsChanged } from "../rows_changed.ts";
-import { type NestedPlan, updatedRow } from "./nested_plan.ts";
+import { type NestedPlan, rowToUpdate } from "./nested_plan.ts";
 import { lookedUpResources, type NestedRow, type NestedRows } from "./nested_rows.ts";
 import { prepareSteps } from "./prepare_steps.ts";
 import { storedRow } from "./write_state.ts";
@@ -39,7 +39,7 @@ export async function updateNestedRows(
   call: OperationCall<UpdatedRows>,
 ): Promise<UpdatedRows> {
   const { resource } = call;
-  const { target: { key } } = updatedRow(plan);
+  const { target: { key } } = rowToUpdate(plan);
   const [named] = plan.body.rows;
   if (named === undefined) throw new Error("An update names one row");
   const includes = includesOf(plan.body.rows);
@@ -47,7 +47,7 @@ export async function updateNestedRows(
     const prepared = await prepareSteps(plan, call);
     return await inTransaction(call, async (connection) => {
       const writing = { prepared, plan, call, isLast, written: new Map<NestedRow, Row>() };
-      const written = await recordId(
+      const written = await writeRecordingId(
         { key, optimisticId: plan.optimisticId },
         resource,
         connection,
@@ -68,7 +68,7 @@ export async function updateNestedRows(
 }
 
 /** Returns the resources whose rows an update looks up or shows in its response. */
-export function readByUpdate(body: NestedRows): ReadonlySet<Resource> {
+export function resourcesReadByUpdate(body: NestedRows): ReadonlySet<Resource> {
   const looked = lookedUpResources(body);
   const shown = resourcesReadByIncludes(includesOf(body.rows));
   return looked.size + shown.size === 0 ? noResources : new Set([...looked, ...shown]);

@@ -12,9 +12,9 @@ import { updateSameVersion } from "../update_row.ts";
 import { relateRows } from "./relate/apply_change.ts";
 import { problemAtPath } from "./common_path.ts";
 import { findRows } from "./find_rows.ts";
-import { changingKeys, fixedKeyMessage, foreignKeysOf, hasValue } from "./foreign_keys.ts";
+import { changeableKeys, fixedKeyMessage, foreignKeysOf, hasValue } from "./foreign_keys.ts";
 import { insertLinks } from "./insert_links.ts";
-import { nestedWriteCall, updatedRow } from "./nested_plan.ts";
+import { nestedWriteCall, rowToUpdate } from "./nested_plan.ts";
 import type { NestedRow, RelateStep, RowsStep } from "./nested_rows.ts";
 import { storedRow, type WriteState } from "./write_state.ts";
 import type { BodyPath } from "../../model/operation.ts";
@@ -82,7 +82,7 @@ async function updateNamed(
   connection: WriteConnection,
 ): Promise<readonly Row[]> {
   if (row === undefined) throw new Error("An update names one row");
-  const { target } = updatedRow(plan);
+  const { target } = rowToUpdate(plan);
   const { resource } = plan.body;
   const foreignKeys = foreignKeysOf(row, (from) => storedRow(from, written));
   for (const { column, from, isFixed } of row.foreignKeySources) {
@@ -91,7 +91,7 @@ async function updateNamed(
   }
   const values = new Map([
     ...prepared.values.get(row) ?? new Map(),
-    ...changingKeys(row, foreignKeys),
+    ...changeableKeys(row, foreignKeys),
   ]);
   const write = nestedWriteCall(resource, "update", plan, call);
   const where = writableTarget(target, write);

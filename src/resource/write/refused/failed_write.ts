@@ -28,7 +28,7 @@ export class FailedWrite extends DatabaseError {
   }
 }
 
-/** Adds the rows of a statement to an error if a database constraint rejected one of them. */
+/** Returns a {@link FailedWrite} with the rows of a statement if a constraint rejected one. */
 export function failedWrite(
   error: unknown,
   resource: Resource,

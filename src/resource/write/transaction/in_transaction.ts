@@ -7,7 +7,7 @@ import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
 import type { Indexer, PendingIndexing } from "../../../search/indexer.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { OpenTransaction } from "../../model/code_caller.ts";
-import { type AroundPart, JoinedCalls, PartConnection, PartDriver } from "./joined_calls.ts";
+import { type Joinable, JoinedCalls, PartConnection, PartDriver } from "./joined_calls.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { OperationCall, WriteCall } from "../../model/operation.ts";
 import { followGivenKeys } from "./follow_given_keys.ts";
@@ -22,17 +22,17 @@ export type InsertMode = "together" | "one-by-one" | "read-back";
 
 type WrittenRows = ReadonlyMap<Indexer, Written>;
 
-/** The generated keys of a multi-row INSERT do not show which row is which. */
-export class UnorderedKeys extends Error {
+/** The error if generated keys of an INSERT do not show which row is which. */
+export class UnorderedKeysError extends Error {
   /** Creates the error. The next attempt inserts the rows one by one. */
   constructor() {
     super("The keys of new rows do not count up");
-    this.name = "UnorderedKeys";
+    this.name = "UnorderedKeysError";
   }
 }
 
 /** The connection of a write, which remembers the rows that search indexes must index. */
-export class WriteConnection implements AroundPart<WrittenRows> {
+export class WriteConnection implements Joinable<WrittenRows> {
   readonly #connection: Connection;
   #written: Map<Indexer, Written> | null = null;
   #calls: JoinedCalls<WrittenRows> | null = null;
@@ -114,7 +114,7 @@ interface Written {
 
 const nothingPending: readonly PendingIndexing[] = Object.freeze([]);
 
-export interface TransactionOf<Outcome> extends Pick<OperationCall<Outcome>, "record"> {
+export interface TransactionOptions<Outcome> extends Pick<OperationCall<Outcome>, "record"> {
   readonly resource: Pick<Resource, "driver" | "runtime">;
 }
 
@@ -123,7 +123,7 @@ export interface TransactionOf<Outcome> extends Pick<OperationCall<Outcome>, "re
  * stores the response if required. Search indexes take the written rows before or after the commit.
  */
 export async function inTransaction<Outcome>(
-  { resource: { driver, runtime }, record }: TransactionOf<Outcome>,
+  { resource: { driver, runtime }, record }: TransactionOptions<Outcome>,
   work: (connection: WriteConnection) => Promise<Outcome>,
   options?: Pick<TransactOptions, "isAutocommit">,
 ): Promise<Outcome> {
@@ -171,7 +171,7 @@ export async function inTransaction<Outcome>(
 
 /** Returns the mode of another attempt that may succeed, or null. */
 function modeAfter(error: unknown): InsertMode | null {
-  if (error instanceof UnorderedKeys) return "one-by-one";
+  if (error instanceof UnorderedKeysError) return "one-by-one";
   if (!(error instanceof DatabaseError)) return null;
   if (error.kind === "no-returning") return "read-back";
   // The engine does not report which row of the statement it rejected.

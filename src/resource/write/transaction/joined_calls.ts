@@ -6,8 +6,8 @@ import { catching, type MaybePromise } from "../../../runtime/maybe_promise.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { OpenTransaction, TransactionPart } from "../../model/code_caller.ts";
 
-/** The connection of an open transaction, which collects the rows that search indexes need. */
-export interface AroundPart<Notes> extends Connection {
+/** A connection that calls can join, in a transaction. It takes their notes for search indexes. */
+export interface Joinable<Notes> extends Connection {
   takeOver(notes: Notes): void;
 }
 
@@ -17,14 +17,14 @@ export interface AroundPart<Notes> extends Connection {
  */
 export class JoinedCalls<Notes> implements OpenTransaction {
   readonly base: Driver;
-  readonly #around: AroundPart<Notes>;
+  readonly #around: Joinable<Notes>;
   readonly #depth: number;
   readonly #inPart = new AsyncLocalStorage<true>();
   #isOpen = true;
   #last: Promise<unknown> = Promise.resolve();
 
   /** Joins the transaction of a driver, which may itself be a part of an open transaction. */
-  constructor(driver: Driver, around: AroundPart<Notes>, depth = 1) {
+  constructor(driver: Driver, around: Joinable<Notes>, depth = 1) {
     this.base = driver instanceof PartDriver ? driver.base : driver;
     this.#around = around;
     this.#depth = depth;
@@ -81,12 +81,12 @@ export class JoinedCalls<Notes> implements OpenTransaction {
 }
 
 /** The connection of a part of an open transaction. */
-export class PartConnection<Notes> implements AroundPart<Notes> {
-  readonly #around: AroundPart<Notes>;
+export class PartConnection<Notes> implements Joinable<Notes> {
+  readonly #around: Joinable<Notes>;
   readonly #isAroundOpen: () => boolean;
   #isOpen = true;
 
-  constructor(around: AroundPart<Notes>, isAroundOpen: () => boolean) {
+  constructor(around: Joinable<Notes>, isAroundOpen: () => boolean) {
     this.#around = around;
     this.#isAroundOpen = isAroundOpen;
   }

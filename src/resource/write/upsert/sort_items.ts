@@ -7,7 +7,7 @@ import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { parsePrecondition, preconditionFailed, requirePrecondition } from "../../http/etag.ts";
-import { mapItemsInTurn, type NamedItem } from "../values/batch_items.ts";
+import { type KeyedItem, mapItemsInTurn } from "../values/batch_items.ts";
 import { resolveUnchanged, valuesForNewRow } from "../values/unchanged_input.ts";
 import { InvalidFields, withoutImmutable } from "../values/parse_fields.ts";
 import { RowsChanged } from "../rows_changed.ts";
@@ -16,7 +16,7 @@ import type { ItemUpdate } from "../update_locked_rows.ts";
 import { withoutKey } from "../row_target.ts";
 
 /** An item of an upsert. After its row is found, its key is the row's primary key. */
-export interface UpsertItem extends NamedItem {
+export interface UpsertItem extends KeyedItem {
   /** The values of the unique key that identify the row. */
   readonly name: Key;
 }
@@ -40,9 +40,9 @@ export interface ItemsToSort {
 }
 
 /**
- * Looks up the items' rows and locks them. Throws a 403 for a row outside the scope, before stored
- * values can influence the result. Throws a 409 for a row that is marked deleted, and a 412 for a
- * row whose state is not the expected one.
+ * Sorts the items into existing and new rows, and locks the rows. Throws a 403 for a row outside
+ * the scope, before stored values can influence the result. Throws a 409 for a row that is marked
+ * deleted, and a 412 for a row whose state is not the expected one.
  */
 export async function sortItems(
   { items, by, update, isCounted, expected }: ItemsToSort,
@@ -116,7 +116,7 @@ function withoutName(
 
 /** Throws a 403 for a row that the user cannot see, because no second row can have its key. */
 async function requireInScope(
-  items: readonly NamedItem[],
+  items: readonly KeyedItem[],
   where: Filter,
   resource: Resource,
   connection: Connection,
@@ -143,7 +143,7 @@ function requireUpdatable(item: ItemUpdate, resource: Resource): void {
   resolveUnchanged(current, item.values, resource);
 }
 
-function requireCreatable({ precondition }: NamedItem, by: KeyColumns): void {
+function requireCreatable({ precondition }: KeyedItem, by: KeyColumns): void {
   if (precondition !== null) throw preconditionFailed(null);
   const column = by.primaryKey.find(({ generated }) => generated);
   if (column === undefined) return;

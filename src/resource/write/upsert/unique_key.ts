@@ -37,7 +37,7 @@ export function mayUpsert(resource: Resource): boolean {
 }
 
 /** The query parameter that names a unique key. Only upserts have it. */
-export const onParameter: ReadonlySet<string> = new Set(["on"]);
+export const uniqueKeyParameter: ReadonlySet<string> = new Set(["on"]);
 
 /**
  * Parses the query parameter `on` to the unique key whose columns it names in any order. Without

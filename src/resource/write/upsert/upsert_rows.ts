@@ -4,16 +4,16 @@ import { allRows } from "../../../filter/filter.ts";
 import { compareKeys, type Key, type KeyColumns } from "../../../plan/key.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
-import { carriedId } from "../values/optimistic_id.ts";
+import { loggedId } from "../values/optimistic_id.ts";
 import { requireFittingReply } from "../../shape/output.ts";
 import type { OperationCall, ResourceCall } from "../../model/operation.ts";
-import { mapItemsInTurn, type NamedItem } from "../values/batch_items.ts";
+import { type KeyedItem, mapItemsInTurn } from "../values/batch_items.ts";
 import { insertRows } from "../insert_rows.ts";
 import { inTransaction, type WriteConnection } from "../transaction/in_transaction.ts";
 import { newRowValues } from "../values/new_row_values.ts";
 import { readByKeys } from "../read_rows_to_write.ts";
-import { idsOfRows, recordIds } from "../record_ids.ts";
-import { beforeCreate, hookedItem } from "../run_hooks.ts";
+import { idsOfRows, writeRecordingIds } from "../record_ids.ts";
+import { beforeCreate, beforeUpdateItem } from "../run_hooks.ts";
 import { updateItems } from "../update_locked_rows.ts";
 import { retryIfRowsChanged, RowsChanged } from "../rows_changed.ts";
 import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
@@ -22,7 +22,7 @@ import type { WrittenRows } from "../../model/written_rows.ts";
 
 /** The plan of an upsert: existing rows are changed, and missing rows are created. */
 export interface UpsertPlan {
-  readonly items: readonly NamedItem[];
+  readonly items: readonly KeyedItem[];
   /** The unique key of the items, which may be the primary key. */
   readonly by: KeyColumns;
   readonly create: Grant;
@@ -53,7 +53,7 @@ async function upsertOnce(
   call: OperationCall<UpsertedRows>,
 ): Promise<UpsertedRows> {
   const { resource, resource: { hooks, table } } = call;
-  const ids = plan.items.map(({ optimisticId }) => carriedId(optimisticId, resource));
+  const ids = plan.items.map(({ optimisticId }) => loggedId(optimisticId, resource));
   const isHooked = hooks.onBeforeCreate !== undefined || hooks.onBeforeUpdate !== undefined;
   const named = plan.items.map((item) => ({ ...item, name: item.key }));
   const hooked = isHooked ? await runBeforeHooks(named, plan, call) : { items: named };
@@ -62,7 +62,7 @@ async function upsertOnce(
     return await inTransaction(call, async (connection) => {
       const sorted = await sortItems({ ...plan, ...hooked }, resource, connection);
       fresh = sorted.fresh;
-      const { written: rows, recorded } = await recordIds(
+      const { written: rows, recorded } = await writeRecordingIds(
         idsOfRows(ids, table),
         resource,
         connection,
@@ -98,7 +98,7 @@ async function runBeforeHooks(
   const create = { ...call, grant: plan.create };
   const changed = await mapItemsInTurn(
     existing,
-    async (item) => ({ ...item, ...await hookedItem(item, update) }),
+    async (item) => ({ ...item, ...await beforeUpdateItem(item, update) }),
   );
   const created = await mapItemsInTurn(
     fresh,

@@ -11,7 +11,7 @@ import {
   parseKeyFields,
   requireObject,
 } from "./parse_fields.ts";
-import { itemPath, patchPath, within, withinAsync } from "./body_path.ts";
+import { atPath, atPathAsync, itemPath, patchPath } from "./body_path.ts";
 import type { Precondition } from "../../http/etag.ts";
 import { parseItemOptimisticId } from "./optimistic_id.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -19,7 +19,7 @@ import type { BodyPath, ResourceRequest } from "../../model/operation.ts";
 import { parseUserFilter, resolveBuiltFilter } from "../../read/user_filter.ts";
 
 /** An item of a batch that identifies its row by a key. */
-export interface NamedItem {
+export interface KeyedItem {
   /** The item's index in the batch. */
   readonly index: number;
   /** The item's path in the body. */
@@ -55,7 +55,7 @@ export function batchTooLarge(limit: number, what: string): Problem {
 }
 
 /** Options for parsing the items of a batch with keys. */
-export interface NamedItemsOptions {
+export interface KeyedItemsOptions {
   /** The maximum number of items. */
   readonly limit: number;
   /** The unique key of the items, which may be the primary key. */
@@ -68,11 +68,11 @@ export interface NamedItemsOptions {
  * Parses the items of a batch with keys. The members `_ifMatch` and `_optimisticId` are not fields
  * of the row. Throws a 422 if two items identify the same row.
  */
-export function parseNamedItems(
+export function parseKeyedItems(
   body: unknown,
   resource: Resource,
-  { limit, by, parse }: NamedItemsOptions,
-): readonly NamedItem[] {
+  { limit, by, parse }: KeyedItemsOptions,
+): readonly KeyedItem[] {
   const seen = new Map<string, number>();
   return mapItems(parseItems(body, limit), (item, index) => {
     const key = parseKeyFields(item, resource, by);
@@ -113,7 +113,7 @@ function parseFilterText(text: unknown, resource: Resource): Filter | null {
 /** Parses the values that a batch by filter sets in all rows. The key is not allowed. */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
-  return within(patchPath, () => {
+  return atPath(patchPath, () => {
     if (typeof patch !== "object" || patch === null || Array.isArray(patch)) {
       throw new InvalidFields([{ path: "", message: "must be an object" }]);
     }
@@ -129,17 +129,17 @@ export function mapItems<T, Result>(
   items: readonly T[],
   work: (item: T, index: number) => Result,
 ): Result[] {
-  return items.map((item, index) => within(itemPath(index), () => work(item, index)));
+  return items.map((item, index) => atPath(itemPath(index), () => work(item, index)));
 }
 
 /** Maps the items of a batch asynchronously, one item after the other. */
-export async function mapItemsInTurn<T extends Pick<NamedItem, "bodyPath">, Result>(
+export async function mapItemsInTurn<T extends Pick<KeyedItem, "bodyPath">, Result>(
   items: readonly T[],
   work: (item: T) => Result | Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const item of items) {
-    results.push(await withinAsync(item.bodyPath, () => work(item)));
+    results.push(await atPathAsync(item.bodyPath, () => work(item)));
   }
   return results;
 }

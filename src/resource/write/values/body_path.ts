@@ -3,8 +3,8 @@ import { FailedWrite } from "../refused/failed_write.ts";
 import { InvalidFields } from "./parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
-/** Runs `work`. Adds the path in the body to a Problem that `work` throws. */
-export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
+/** Runs `work` at a path in the body, and adds the path to a Problem that `work` throws. */
+export function atPath<Result>(bodyPath: BodyPath, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
@@ -12,8 +12,8 @@ export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
   }
 }
 
-/** Runs asynchronous `work`. Adds the path in the body to a Problem that `work` throws. */
-export async function withinAsync<Result>(
+/** Runs asynchronous `work` at a path in the body, and adds the path to a Problem of `work`. */
+export async function atPathAsync<Result>(
   bodyPath: BodyPath,
   work: () => Result | Promise<Result>,
 ): Promise<Result> {

@@ -27,8 +27,8 @@ export function parseItemOptimisticId(item: object): string | null {
   }]);
 }
 
-/** Returns an optimistic id, or null if the resource records no changes for streams. */
-export function carriedId(id: string | null, resource: Resource): string | null {
+/** Returns an optimistic id that the change log records, or null if the resource has no streams. */
+export function loggedId(id: string | null, resource: Resource): string | null {
   return id === null || resource.hub() === null ? null : id;
 }
 

@@ -1,4 +1,4 @@
-import { GivenValue, plainOf } from "../../../plan/given_value.ts";
+import { GivenValue, plainValue } from "../../../plan/given_value.ts";
 import type { Key, KeyColumns } from "../../../plan/key.ts";
 import { databaseDefault } from "../../../plan/plan.ts";
 import { didYouMean } from "../../../problem/nearest_name.ts";
@@ -169,9 +169,9 @@ function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): reado
 }
 
 /** Returns parsed fields as an object for hooks, without values that the database generates. */
-export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
+export function toHookObject(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
   const entries = [...values].filter(([, value]) => value !== databaseDefault);
-  return Object.fromEntries(entries.map(([column, value]) => [column.name, plainOf(value)]));
+  return Object.fromEntries(entries.map(([column, value]) => [column.name, plainValue(value)]));
 }
 
 /**

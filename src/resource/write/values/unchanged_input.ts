@@ -7,8 +7,8 @@ import type { Resource } from "../../model/resource.ts";
 import { type FieldError, InvalidFields } from "./parse_fields.ts";
 
 /**
- * Returns the values of an update of this row. A value that equals the row's value in responses
- * stays as stored. Throws a 422 for any other value that is invalid.
+ * Resolves the values of an update that may equal the row's values. A value that equals the row's
+ * value in responses stays as stored. Throws a 422 for any other value that is invalid.
  */
 export function resolveUnchanged(
   current: Row,

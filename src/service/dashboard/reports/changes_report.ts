@@ -12,7 +12,7 @@ import { requireShownToRole } from "../../../resource/live/shown_to_role.ts";
 import { safeValue } from "../../../schema/safe_numbers.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
-import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
+import { integerParameter, requireParameter, requireResource } from "../report_query.ts";
 
 export interface ChangesReportDependencies {
   readonly resources: readonly Resource[];
@@ -52,10 +52,10 @@ export function createChangesReport(
     name: "changes",
     method: "GET",
     async answer({ query }): Promise<ChangesReport> {
-      const resource = resourceNamed(requireText(query, "resource"), resources, basePath);
-      const id = requireText(query, "id");
-      const limit = wholeOf(query, "limit", { from: 1, to: maxLimit }) ?? 50;
-      const before = wholeOf(query, "before", { from: 1, to: Number.MAX_SAFE_INTEGER });
+      const resource = requireResource(requireParameter(query, "resource"), resources, basePath);
+      const id = requireParameter(query, "id");
+      const limit = integerParameter(query, "limit", { from: 1, to: maxLimit }) ?? 50;
+      const before = integerParameter(query, "before", { from: 1, to: Number.MAX_SAFE_INTEGER });
       const key = parseKey(id, resource.table);
       if (key === null) {
         throw new Problem("invalid-parameter", `Cannot read changes: no row has the id ${id}`);

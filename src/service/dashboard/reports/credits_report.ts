@@ -1,7 +1,7 @@
 import type { CreditsLedger } from "../../../billing/ledger/credits_ledger.ts";
 import type { LedgerEntry } from "../../../billing/ledger/ledger_entry.ts";
 import type { Report } from "../report.ts";
-import { requireText } from "../report_query.ts";
+import { requireParameter } from "../report_query.ts";
 
 /** An account of the credits ledger. */
 export interface CreditsReport {
@@ -17,7 +17,7 @@ export function createCreditsReport(ledger: Pick<CreditsLedger, "balance" | "his
     name: "credits",
     method: "GET",
     async answer({ query }): Promise<CreditsReport> {
-      const account = requireText(query, "account");
+      const account = requireParameter(query, "account");
       const [balance, entries] = await Promise.all([
         ledger.balance(account),
         ledger.history(account, 100),

@@ -10,9 +10,9 @@ import {
   resourcesReadByList,
 } from "../../../resource/read/list_query.ts";
 import type { Statement } from "../../../sql/fragment.ts";
-import { memberOf, optionalStringMember, textAt } from "../action_body.ts";
+import { memberOf, optionalStringMember, requireStringMember } from "../action_body.ts";
 import type { Report } from "../report.ts";
-import { resourceNamed } from "../report_query.ts";
+import { requireResource } from "../report_query.ts";
 import { authorizeAdditional } from "../../../resource/authorize_related.ts";
 
 /** The query plan of a list. */
@@ -41,7 +41,7 @@ export function createExplainAction({ resources, basePath }: ExplainActionDepend
     name: "explain",
     method: "POST",
     async answer({ body }): Promise<ExplainedList> {
-      const resource = resourceNamed(textAt(body, "resource"), resources, basePath);
+      const resource = requireResource(requireStringMember(body, "resource"), resources, basePath);
       const query = new Map<string, string>();
       for (const name of ["filter", "orderBy", "select"]) {
         const text = optionalStringMember(body, name);

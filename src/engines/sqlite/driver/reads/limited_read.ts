@@ -4,7 +4,7 @@ import { DatabaseError } from "../../../../db/database_error.ts";
 import type { QueryResult, ReadLimits } from "../../../../db/driver.ts";
 import { StatementDurations } from "../../../../db/statement_durations.ts";
 import {
-  fixedLimit,
+  fixedTimeLimit,
   InlineTimeLimit,
   type RemainingBytes,
   unlimitedBytes,
@@ -29,7 +29,7 @@ export interface LimitedReadsOptions {
 /** The maximum expected duration of a count or an aggregate in the main thread, in milliseconds. */
 const shortScanMs = 2;
 /** The time limit of a count or an aggregate whose statement was short before. */
-const knownLimit = fixedLimit(4 * shortScanMs, () => false);
+const knownLimit = fixedTimeLimit(4 * shortScanMs, () => false);
 
 /** Runs a read of one request. Returns the rows, or a promise of the rows if the read is slow. */
 export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
@@ -111,7 +111,7 @@ export class LimitedReads {
     atOnce = false,
   ): Promise<QueryResult> {
     const { reader, threads } = this.#options;
-    const time = fixedLimit(limits.timeoutMs, () => false);
+    const time = fixedTimeLimit(limits.timeoutMs, () => false);
     const inline = () => reader.read(statement, { bytes, time, atOnce });
     const measured = (ms: number) => {
       if (isScanPlan(planOf(statement))) this.#durations.measured(statement, ms);
@@ -121,7 +121,7 @@ export class LimitedReads {
 
   /** Runs a statement that selects one number. Returns null if it takes too long. */
   #measure(statement: Statement): number | null {
-    const time = fixedLimit(maxInlineMeasureMs, () => false);
+    const time = fixedTimeLimit(maxInlineMeasureMs, () => false);
     try {
       return numberOf(
         this.#options.reader.read(statement, { bytes: unlimitedBytes, time, atOnce: true }),

@@ -8,7 +8,7 @@ import { type ConnectionAdditions, importFunctions } from "../application_functi
 import { openSqliteConnection } from "../open_connection.ts";
 import { isBusyError, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
-import { fixedLimit } from "../read_limits.ts";
+import { fixedTimeLimit } from "../read_limits.ts";
 
 // The program of a reader thread: it runs reads of one SQLite file on its own connection.
 
@@ -59,7 +59,7 @@ parentPort?.postMessage("ready" satisfies ReaderAnswer);
 
 async function answer({ id, statement, limitMs, maxBytes }: ThreadRead): Promise<ReaderAnswer> {
   const bytes = { left: maxBytes };
-  const time = fixedLimit(limitMs, () => Atomics.load(cancelled, 0) === id);
+  const time = fixedTimeLimit(limitMs, () => Atomics.load(cancelled, 0) === id);
   const busyRetry = {
     clock: systemClock,
     waitLimitMs: limitMs,

@@ -1,6 +1,6 @@
 import type { PlannedStatement } from "../../../../compile/compile.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
-import { fixedLimit, type TimeLimit } from "../read_limits.ts";
+import { fixedTimeLimit, type TimeLimit } from "../read_limits.ts";
 
 /** The time limit of a statement that blocks all other requests, in milliseconds. */
 const maxLockingMs = 100;
@@ -15,5 +15,5 @@ export function timeInTransaction(statement: Statement): TimeLimit | null {
   const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
   const isLocking = plan?.kind === "read" && plan.lock === true;
   const limitMs = isLocking ? maxLockingMs : statement.timeoutMs;
-  return limitMs === undefined ? null : fixedLimit(limitMs, () => false);
+  return limitMs === undefined ? null : fixedTimeLimit(limitMs, () => false);
 }

@@ -3,7 +3,7 @@ import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import type { Relation } from "../../../../schema/relation.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { batchTooLarge } from "../../values/batch_items.ts";
-import { atBodyPath, wholeBody, within } from "../../values/body_path.ts";
+import { atBodyPath, atPath, wholeBody } from "../../values/body_path.ts";
 import {
   InvalidFields,
   ownMember,
@@ -76,7 +76,7 @@ function parseLevel(
   resource: Resource,
   state: ParseState,
 ): readonly DraftRow[] {
-  const drafts = sources.map((source) => within(source.bodyPath, () => draftOf(source, resource)));
+  const drafts = sources.map((source) => atPath(source.bodyPath, () => draftOf(source, resource)));
   writeLevel(drafts, resource, state, () => {
     state.steps.push({ kind: "create", resource, rows: drafts });
   });
@@ -158,7 +158,7 @@ function parseRelation(
     owner: resource,
     requests: around.map((draft) => ({
       around: draft,
-      request: within(draft.bodyPath, () => requestOf(draft, relation, target, state)),
+      request: atPath(draft.bodyPath, () => requestOf(draft, relation, target, state)),
     })),
     parseCreated: (sources) => parseCreatedRows(sources, target, state),
   };

@@ -2,16 +2,16 @@ import { keyId } from "../../../../plan/key.ts";
 import type { Relation } from "../../../../schema/relation.ts";
 import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
-import { atBodyPath, within } from "../../values/body_path.ts";
+import { atBodyPath, atPath } from "../../values/body_path.ts";
 import { InvalidFields } from "../../values/parse_fields.ts";
 import type { DraftRow, RowSource } from "./draft_row.ts";
 import {
   clearedColumns,
+  keySourcesFrom,
+  keySourcesTo,
   linkRow,
   mayChange,
   neverNullMessage,
-  sourcesFrom,
-  sourcesTo,
 } from "../foreign_keys.ts";
 import type { NestedRow, RelationChange, RowsStep } from "../nested_rows.ts";
 import { parseRowId } from "./parse_row_id.ts";
@@ -38,7 +38,7 @@ interface AskedByRow {
 export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, relation: { name, steps: [step] }, target, owner } = asked;
   for (const { around } of asked.requests) {
-    within(around.bodyPath, () => requireOpen(around, step.own, name, owner));
+    atPath(around.bodyPath, () => requireOpen(around, step.own, name, owner));
   }
   const rows = addWanted(asked, steps);
   for (const { around, request } of asked.requests) {
@@ -46,7 +46,7 @@ export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
     around.embedded.push({ relation, target, rows: own });
     for (const from of own) {
       around.foreignKeySources.push(
-        ...sourcesTo(from, step.pairs).map((source) => ({
+        ...keySourcesTo(from, step.pairs).map((source) => ({
           ...source,
           isFixed: isFixed(source.column, around, owner),
         })),
@@ -76,7 +76,7 @@ export function addChildren(asked: RelationRequests, steps: RowsStep[]): void {
     asked.requests.flatMap(({ around, request }) =>
       toCreate(request).map((source) => ({
         ...source,
-        foreignKeySources: sourcesFrom(around, pairs),
+        foreignKeySources: keySourcesFrom(around, pairs),
       }))
     ),
   );
@@ -185,7 +185,7 @@ function existingRows(
 }
 
 function namedRow({ body, bodyPath }: BodyPart, target: Resource): readonly [NestedRow, string] {
-  const key = within(bodyPath, () => parseRowId(body, target));
+  const key = atPath(bodyPath, () => parseRowId(body, target));
   const given = new Map(target.table.primaryKey.map((column, index) => [column, key[index]]));
   return [{ bodyPath, given, foreignKeySources: [], embedded: [] }, keyId(key, target.table)];
 }

@@ -4,14 +4,14 @@ import { Problem } from "../../../../problem/problem.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
-import { atBodyPath, withinAsync } from "../../values/body_path.ts";
+import { atBodyPath, atPathAsync } from "../../values/body_path.ts";
 import { deleteLockedRows } from "../../delete_rows.ts";
 import type { WriteConnection } from "../../transaction/in_transaction.ts";
 import { insertRows } from "../../insert_rows.ts";
 import { requireWithinScope } from "../../row_target.ts";
 import { RowsChanged } from "../../rows_changed.ts";
 import { afterUpdate } from "../../run_hooks.ts";
-import { sharedUpdates, updateByKeys } from "../../update_locked_rows.ts";
+import { groupSharedUpdates, updateByKeys } from "../../update_locked_rows.ts";
 import { slicesOf } from "../../slices.ts";
 import { commonBodyPath } from "../common_path.ts";
 import { insertLinks } from "../insert_links.ts";
@@ -82,7 +82,7 @@ async function updateChildren(
   const locked = updates.map(({ row: { current }, values }) => ({ current, values }));
   const paths = updates.map(({ row: { bodyPath } }) => bodyPath);
   const slices = slicesOf(target);
-  for (const shared of sharedUpdates(locked, target, true)) {
+  for (const shared of groupSharedUpdates(locked, target, true)) {
     const ids = new Set(shared.keys.map((key) => keyId(key, table)));
     const places = updates.flatMap(({ row: { key, bodyPath } }) =>
       ids.has(keyId(key, table)) ? [bodyPath] : []
@@ -107,7 +107,7 @@ async function updateChildren(
     if (one === undefined) continue;
     if (row !== null) written.set(row, one);
     noteSelf(one, target, plan, written);
-    await withinAsync(bodyPath, () => afterUpdate(one, write, connection));
+    await atPathAsync(bodyPath, () => afterUpdate(one, write, connection));
   }
 }
 

@@ -2,7 +2,7 @@ import type { Key } from "../../../../plan/key.ts";
 import type { Assignments } from "../../../../plan/plan.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { RelatedWrite, ResourceCall } from "../../../model/operation.ts";
-import { withinAsync } from "../../values/body_path.ts";
+import { atPathAsync } from "../../values/body_path.ts";
 import { withDefaults } from "../../values/with_defaults.ts";
 import { beforeDelete, beforeUpdate, type HookedRow } from "../../run_hooks.ts";
 import { type NestedPlan, nestedWriteCall } from "../nested_plan.ts";
@@ -50,7 +50,7 @@ export async function prepareChange(
   const values = new Map<string, Assignments>();
   for (const row of rows) {
     const prepare = () => prepareRelated(row, step, plan, call);
-    values.set(row.id, await withinAsync(row.bodyPath, prepare));
+    values.set(row.id, await atPathAsync(row.bodyPath, prepare));
   }
   return values;
 }

@@ -16,10 +16,10 @@ import {
   foreignKeysOf,
   hasForeignKeys,
   hasValue,
+  keySourcesFrom,
   mayChange,
   neverNullMessage,
   referringRowsFilter,
-  sourcesFrom,
 } from "../foreign_keys.ts";
 import { nestedWriteCall } from "../nested_plan.ts";
 import type { NestedRow, RelateStep, RelationChange } from "../nested_rows.ts";
@@ -40,7 +40,7 @@ export async function resolveChildren(
   const { around, connect, disconnect, removesOthers, requiresNone } = change;
   const { plan, call, connection } = resolving;
   const bodyPath = connect[0]?.bodyPath ?? around.bodyPath;
-  const source = { foreignKeySources: sourcesFrom(around, relation.steps[0].pairs), bodyPath };
+  const source = { foreignKeySources: keySourcesFrom(around, relation.steps[0].pairs), bodyPath };
   const keys = foreignKeysOf(source, (row) => resolving.rowOf(row));
   if (requiresNone !== null) {
     const grant = plan.related.get(target);

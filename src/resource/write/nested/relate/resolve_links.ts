@@ -12,10 +12,10 @@ import { findRows, keyOfExistingRow } from "../find_rows.ts";
 import {
   foreignKeysOf,
   hasForeignKeys,
+  keySourcesFrom,
+  keySourcesTo,
   linkRow,
   referringRowsFilter,
-  sourcesFrom,
-  sourcesTo,
 } from "../foreign_keys.ts";
 import { nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep, RelationChange } from "../nested_rows.ts";
@@ -94,7 +94,10 @@ async function readLinks(
   const named = [...connect, ...disconnect].map((row) => keyOfExistingRow(row, target));
   if (right === undefined || removesOthers === null && named.length === 0) return [];
   const { table } = near;
-  const source = { foreignKeySources: sourcesFrom(around, near.pairs), bodyPath: around.bodyPath };
+  const source = {
+    foreignKeySources: keySourcesFrom(around, near.pairs),
+    bodyPath: around.bodyPath,
+  };
   const keys = foreignKeysOf(source, (row) => resolving.rowOf(row));
   const ends = removesOthers !== null
     ? [allRows]
@@ -152,7 +155,7 @@ async function removedLinks(
   const named = disconnect.map(({ given, ...row }) => ({
     bodyPath: row.bodyPath,
     keys: foreignKeysOf(
-      { bodyPath: row.bodyPath, foreignKeySources: sourcesTo({ ...row, given }, far.pairs) },
+      { bodyPath: row.bodyPath, foreignKeySources: keySourcesTo({ ...row, given }, far.pairs) },
       () => Object.fromEntries([...given].map(([column, value]) => [column.name, value])),
     ),
   }));
