@@ -24,9 +24,9 @@ export interface AppObservability {
   readonly metrics: Metrics | null;
   /** The runtime of the app. The metrics count its observations. */
   readonly runtime: Runtime;
-  /** Returns the configuration. Its databases are observed if metrics or spans are on. */
+  /** Returns the configuration. Its drivers are wrapped if metrics or spans are on. */
   watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
-  /** Returns a `fetch` that observes requests, or the app's `fetch` if nothing is observed. */
+  /** Returns a `fetch` that measures or reports requests, or the app's `fetch` if both are off. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Registers the metrics of these components of the app. */
   measure(parts: MeasuredComponents): void;

@@ -12,8 +12,8 @@ export interface ServeConfig extends ServiceConfig, ListenOptions {}
 /**
  * Serves an app: creates it, listens, and manages the process. The first SIGTERM or SIGINT stops
  * the app gracefully, and a second signal stops it immediately. An unhandled rejection, or an error
- * thrown in a timer of a hook, is observed and does not end the process. Throws a plain Error if an
- * option is invalid or the port is taken.
+ * thrown in a timer of a hook, is reported to the observer and does not end the process. Throws a
+ * plain Error if an option is invalid or the port is taken.
  *
  * @example
  * ```ts

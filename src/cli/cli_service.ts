@@ -94,7 +94,7 @@ export async function refuseWrites(
 
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
-/** Returns the middleware that identifies the operator by the token printed at the start. */
+/** Returns the middleware that identifies the operator by the token printed at startup. */
 export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = rights;
   if (token === null) return undefined;

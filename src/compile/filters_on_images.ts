@@ -12,7 +12,7 @@ import {
 } from "../sql/fragment.ts";
 import { compileFilterOnRows } from "./where.ts";
 
-/** The input of a statement that evaluates filters on row images, whose rows may not exist. */
+/** The input of a statement that evaluates filters on row images, whose rows might not exist. */
 export interface FiltersOnImages {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];

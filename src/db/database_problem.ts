@@ -35,7 +35,8 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "check":
       return refusedRow(access, cause);
     case "failed-computation":
-      // The client did not cause the error, because a read computes with no values of the client.
+      // The client did not cause the error, because a read does not compute with the client's
+      // values.
       if (access === "read" && error.raised === null) return error;
       // A delete contains no values that could be wrong.
       return access === "delete" ? refusedRow(access, cause) : refusedValue(access, cause);

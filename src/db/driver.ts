@@ -91,7 +91,7 @@ export interface Driver extends Connection {
   readonly isShared: boolean;
   /** The signals between processes that use the database, or null if the engine has no signals. */
   readonly signals: Signals | null;
-  /** The tables that this driver has created. The check at the start skips these tables. */
+  /** The tables that this driver has created. The check at startup skips these tables. */
   readonly created?: WeakSet<TableInfo> | undefined;
   /** The threads in which the driver reads. Absent if the driver has none. */
   readonly threads?: DriverThreads;

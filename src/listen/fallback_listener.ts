@@ -20,7 +20,7 @@ export interface FallbackListener {
 const maxAttempts = 10;
 const listenAgainInMs = 10;
 
-/** Creates a fallback listener. Without reserved descriptors, the fallback listener only waits. */
+/** Creates a fallback listener. Without reserved descriptors, it never listens. */
 export function createFallbackListener(
   options: Omit<HealthListenerOptions, "maxWaiting">,
 ): FallbackListener {

@@ -1,6 +1,6 @@
 import { callerHeaders } from "../protocol/caller_headers.ts";
 
-/** A request of a tool to the service, with a path below the base path. */
+/** A request that an MCP tool sends to the service, with a path below the base path. */
 export interface ToolRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Percent-encoded path and query: `/books?limit=20`. */
@@ -16,13 +16,13 @@ export interface ToolAnswer {
   readonly etag: string | null;
 }
 
-/** Sends a request of a tool with the credentials of the caller. */
+/** Sends the request of an MCP tool with the credentials of the tool's caller. */
 export type SendToolRequest = (request: ToolRequest) => Promise<ToolAnswer>;
 
 /** An error that the model sees. The message states the error and what to do. */
 export class ToolRefusal extends Error {}
 
-/** The options for sending requests of tools. */
+/** The options for sending the requests of MCP tools. */
 export interface ToolRequestsOptions {
   /** Sends a request to the service itself. */
   fetch(request: Request): Promise<Response>;
@@ -31,7 +31,7 @@ export interface ToolRequestsOptions {
   readonly basePath: string;
 }
 
-/** Returns a function that sends requests of tools to the service on behalf of the caller. */
+/** Returns a function that sends the requests of MCP tools to the service for the tools' caller. */
 export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendToolRequest {
   return async ({ method, path, body, headers = {} }) => {
     const sent = callerHeaders(caller);

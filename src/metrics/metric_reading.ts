@@ -6,7 +6,7 @@ export interface MetricReading {
   readonly type: "counter" | "gauge" | "histogram";
   /** Meaning of the metric, as a sentence. */
   readonly help: string;
-  /** One series for each observed set of label values. */
+  /** One series for each set of label values that has occurred. */
   readonly series: readonly SeriesReading[];
 }
 
@@ -18,7 +18,7 @@ export interface SeriesReading {
   readonly value: number | HistogramReading;
 }
 
-/** The values that a histogram has observed. */
+/** The values that a histogram has counted. */
 export interface HistogramReading {
   /** Number of values. */
   readonly count: number;

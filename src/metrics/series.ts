@@ -71,7 +71,7 @@ export interface GaugeShare {
 /** A histogram for one set of label values. */
 export class Histogram {
   readonly #bounds: readonly number[];
-  /** Number of observed values in each single bucket; the last bucket has no bound. */
+  /** Number of counted values in each single bucket; the last bucket has no bound. */
   readonly #counts: number[];
   #sum = 0;
 
@@ -90,7 +90,7 @@ export class Histogram {
     this.#sum += value;
   }
 
-  /** Returns the observed values, in cumulative buckets as in Prometheus. */
+  /** Returns the counts of the values, in cumulative buckets as in Prometheus. */
   read(): HistogramReading {
     let count = 0;
     const buckets = this.#counts.map((own, index) => {

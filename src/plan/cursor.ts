@@ -70,7 +70,7 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
   return list.sealer.seal(sealed, cursorContext(list));
 }
 
-/** Returns a cursor for a position in an order in which rows may be equal. */
+/** Returns a cursor for a position in an order in which several rows may have equal values. */
 export function sealOffsetCursor({ values, skip }: OffsetPosition, list: CursorList): string {
   const text = JSON.stringify({ reached: values.map(toJson), skip });
   return list.sealer.seal(text, cursorContext(list));
@@ -99,7 +99,7 @@ export function countFittingValues(values: readonly SqlValue[]): number {
 
 /**
  * Decrypts a cursor from a client and returns its position. Throws a 400 for a damaged or outdated
- * cursor, and for a cursor of another list. The list never restarts at the first page.
+ * cursor, and for a cursor of another list, so that the list never restarts at its first page.
  */
 export function openCursor(cursor: string, list: CursorList): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));

@@ -12,8 +12,8 @@ export interface OrderKey {
 }
 
 /**
- * A position in an order in which rows may be equal. The position skips a number of rows, counted
- * from the first row with the given values.
+ * A position in an order in which several rows may have equal values: the values of sort keys, and
+ * the number of rows to skip from the first row with these values.
  */
 export interface OffsetPosition {
   /** Stored values of the order's first keys. Empty at the start of the order. */
@@ -33,7 +33,7 @@ export interface ReadPlan {
   readonly order: readonly OrderKey[];
   /** Stored values of the order's keys, after which the rows begin. Null for the first page. */
   readonly after: readonly SqlValue[] | null;
-  /** The position to continue from if rows may be equal. Then `after` is null. */
+  /** The position to continue from if several rows may have equal values. Then `after` is null. */
   readonly from?: OffsetPosition;
   /** Number of rows to skip. Absent if no rows are skipped or if a position is set. */
   readonly offset?: number;

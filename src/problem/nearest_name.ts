@@ -6,7 +6,7 @@ import { normalFormOf } from "./near_miss.ts";
 export function nearestName(
   text: string,
   candidates: readonly string[],
-  // At most half of the name may be wrong: "create" is near "read" but has another meaning.
+  // At most half of the letters may be wrong: "create" is near "read", with another meaning.
   maxDistance = Math.ceil(text.length / 2) - 1,
 ): string | null {
   let best: string | null = null;

@@ -25,7 +25,7 @@ export function openSpareDescriptors(count: number): readonly number[] | null {
     while (opened.length < count) opened.push(openSync(devNull, "r"));
     return opened;
   } catch {
-    // The cause of the failure does not matter. The opened descriptors are closed again.
+    // Whatever the cause of the failure is, the opened descriptors are closed.
     closeSpareDescriptors(opened);
     return null;
   }

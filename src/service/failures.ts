@@ -24,7 +24,7 @@ function hasLeft(error: unknown, request: Request): boolean {
 /** How long an overloaded service counts refusals without reporting them, in milliseconds. */
 const countedMs = 10_000;
 
-/** Creates the function that converts errors to responses and observes internal errors. */
+/** Creates the function that converts errors to responses and reports internal errors. */
 export function createErrorResponder(
   responder: Responder,
   { observe, clock }: Pick<Runtime, "observe" | "clock">,

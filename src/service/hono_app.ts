@@ -110,7 +110,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
         !response.headers.has("content-length");
       return responder.adopt(isUnknownLength ? new Response(emptyStream(), response) : response);
     } catch (error) {
-      // Hono rethrows values that are not an Error. `adopt` throws for an error response.
+      // Hono rethrows a thrown value that is not an Error, and `adopt` may throw.
       return fail(error, request, mountedAt);
     }
   }

@@ -147,8 +147,8 @@ export function withPreparedContext(
  * that the context did not create only if `c.res` already existed.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
-  // The function is bound. A closure would keep each request's objects until V8's next major
-  // garbage collection, and minor collections took a sixth of the time.
+  // The function is bound, because V8 would keep the objects of a closure until its next major
+  // garbage collection. With a closure, minor collections took a sixth of the CPU time.
   context.header = setEarlyHeader.bind(null, context, context.header);
 }
 

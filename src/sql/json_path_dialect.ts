@@ -20,13 +20,13 @@ export interface JsonPathDialect {
   boundNumber(plain: string): Fragment;
 }
 
-/** SQL of a value in a document. Each member is NULL without such a value, or for invalid JSON. */
+/** SQL of a value in a document. Each member is NULL if the JSON is invalid or lacks the value. */
 export interface JsonPathValue {
   /** The type, as a string: `'null'` for the JSON null, anything else for other values. */
   readonly type: Fragment;
   /** The text of a string, or NULL for other types. Strings sort by code point. */
   readonly text: Fragment;
-  /** A number, exact for any number of digits, or NULL for other types. */
+  /** The value as a number, exact for any number of digits, or NULL for other types. */
   readonly number: Fragment;
   /** `'true'` or `'false'`, or NULL for other types. */
   readonly boolean: Fragment;

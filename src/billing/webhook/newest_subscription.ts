@@ -27,7 +27,7 @@ export type ReadSubscription = (id: string) => Promise<BillingSubscription | nul
 
 /**
  * Stores the newest state of each subscription by the provider's clock. Events arrive in any order,
- * and a late event must not revive a canceled subscription.
+ * and a late event must not make a canceled subscription active again.
  */
 export class NewestSubscriptions {
   readonly #provider: string;

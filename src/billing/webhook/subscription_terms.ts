@@ -65,7 +65,7 @@ export function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/** Returns the terms after the change of price that an invoice bills, or undefined if unknown. */
+/** Returns the terms after the change of price that an invoice is for, or undefined if unknown. */
 export function termsAfterChange(
   history: readonly SubscriptionTerms[],
   at: string,

@@ -82,7 +82,7 @@ export class Webhook {
       delivery = await provider.readDelivery(given);
       requireMode(delivery, provider);
     } catch (error) {
-      // The stack is not observed, because any client can send thousands of invalid deliveries.
+      // No stack is reported, because any client can send thousands of invalid deliveries.
       const reason = reasonOf(error);
       observe({ kind: "webhook_refused", provider: provider.name, reason });
       log.add({ id: null, events: [], outcome: "refused", reason });

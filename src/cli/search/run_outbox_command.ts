@@ -12,7 +12,7 @@ export async function runOutboxCommand(command: OutboxCommand): Promise<number> 
   return await runOverStore(command, { action: "read this outbox", creates: false }, {
     runtime,
     async work(store) {
-      // The command only counts and revives entries, so it needs neither rows nor a search engine.
+      // The command only counts and resets entries, so it needs neither rows nor a search engine.
       const outbox = new KvSearchOutbox({
         records: new OutboxStore(store.need("search outbox"), runtime),
         indexes: new Map(),

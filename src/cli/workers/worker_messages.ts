@@ -29,7 +29,7 @@ export type WorkerOrder =
     /** The index of the worker's socket. All other sockets of the port receive new connections. */
     readonly filter: { readonly without: number; readonly of: number } | null;
   }
-  /** The worker must let every socket of the port receive connections again. */
+  /** The worker must remove the filter, so that all sockets of the port receive connections. */
   | { readonly kind: "unfilter" }
   /** The worker must record the address of the client whose bytes come from this port. */
   | { readonly kind: "note"; readonly port: number; readonly client: string };

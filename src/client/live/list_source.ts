@@ -19,7 +19,7 @@ export interface UntypedListOptions {
   readonly accepts?: ((row: never) => boolean) | undefined;
 }
 
-/** Creates the store of a live list and its set of rows, which starts with the seed. */
+/** Creates the store of a live list, and a set of rows that starts with the rows of `seed`. */
 export function createLiveListStore(
   { transport, path }: Handle,
   { orderBy = [], seed, filter, select, include, accepts }: UntypedListOptions,

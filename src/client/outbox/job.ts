@@ -19,7 +19,7 @@ export interface Job {
   readonly resource: string;
   /** The path of the row, for example `/api/posts/7`. For a new row, the path of the resource. */
   readonly path: string;
-  /** The id of the job that creates the row, possibly of this job. Null if the row exists. */
+  /** The id of the job that creates the row, which may be this job. Null if the row exists. */
   readonly of: string | null;
   /** The body of the request, or null for a delete. */
   readonly body: JobRow | null;

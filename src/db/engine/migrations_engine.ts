@@ -64,7 +64,7 @@ export interface MigrationRunEngine {
   integrity(connection: Connection): Promise<IntegrityCheck>;
   /** Returns why a migration file must not run the statement, as a part of a sentence, or null. */
   whyNot(statement: string): string | null;
-  /** Returns true if a statement turns foreign keys off, for a table that a file rebuilds. */
+  /** Returns true if a statement of a migration file turns foreign keys off, to rebuild a table. */
   turnsKeysOff(statement: string): boolean;
 }
 

@@ -5,17 +5,17 @@ import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import type { NamedDifference } from "./find_drift.ts";
 
-/** A table to check at the start, and its database. */
+/** A table to check at startup, and its database. */
 export interface TableOfDriver {
   readonly table: TableInfo;
   readonly driver: Driver;
 }
 
 /**
- * Checks at the start that all tables exist, by a query of every table. Compares the declared
- * tables with the tables of the database. Throws a plain Error that names each missing part, column
- * by column, and the remedy. Other differences are only reported to `observe`. An unreachable
- * database is reported, too, and its tables are not checked.
+ * Checks at startup that all tables exist, by a query of every table. Compares the declared tables
+ * with the tables of the database. Throws a plain Error that names each missing part, column by
+ * column, and the remedy. Other differences are only reported to `observe`. An unreachable database
+ * is reported, too, and its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],

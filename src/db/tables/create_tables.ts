@@ -38,7 +38,7 @@ export async function createTables(
       // No index is created on an existing table, because the table may lack columns of the index.
       if (await isThere({ schema, name }, connection, catalog)) continue;
       // A table that still has its former name must be renamed, not created. The check of the
-      // tables reports this at the start.
+      // tables reports this at startup.
       const former = { schema, name: formerName ?? name };
       if (formerName !== null && await isThere(former, connection, catalog)) continue;
       await create(one.table, one.statements, connection);

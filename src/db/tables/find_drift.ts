@@ -16,7 +16,7 @@ export interface Drift {
   readonly notices: readonly NamedDifference[];
 }
 
-/** A difference in words, and its table. */
+/** The description of a difference, and the table that differs. */
 export interface NamedDifference {
   readonly table: string;
   readonly text: string;

@@ -57,7 +57,7 @@ export class RoleRights {
     await this.read();
   }
 
-  /** Reads all limits at the start, when a database may not be reachable yet. */
+  /** Reads all limits at startup, when a database might not be reachable yet. */
   async readFirst(): Promise<void> {
     try {
       await this.read();

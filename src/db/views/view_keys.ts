@@ -24,7 +24,7 @@ export function inferViewKeys(
   }
 }
 
-/** Returns the view with the key of its table, or null if it has a key or none can be inferred. */
+/** Adds the key of the table to the view. Null if the view has a key, or no key is inferred. */
 function inferKey(
   view: TableDraft,
   drafts: readonly TableDraft[],

@@ -105,7 +105,7 @@ function shareOf(left: number, amount: number): number {
   return share < 2 * amount ? 0 : share;
 }
 
-/** Returns how long a record is kept: until the bucket is full. Full buckets have no record. */
+/** Returns the milliseconds to keep a record: until its bucket is full and needs no record. */
 function keepMs(bucket: Bucket, limit: BucketPolicy, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
   return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));

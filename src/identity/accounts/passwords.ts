@@ -54,7 +54,7 @@ export function createPasswords(
       queue.run(identity, async () => {
         // The hash of a random password that no client sends. The first verification creates it.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
-        // Checking an invalid or missing hash takes as long as a valid one. Accounts may have none.
+        // Checking takes as long with an invalid hash, or with no hash, as with a valid hash.
         const isHash = hash !== null &&
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;

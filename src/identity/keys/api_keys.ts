@@ -20,7 +20,7 @@ export interface ApiKey {
   readonly createdAt: number;
   /** The expiry time in milliseconds since 1970, or null for a key that never expires. */
   readonly expiresAt: number | null;
-  /** The last use in milliseconds since 1970, to about a minute. Null before the first use. */
+  /** The last use in milliseconds since 1970, accurate to a minute. Null before the first use. */
   readonly lastUsedAt: number | null;
 }
 

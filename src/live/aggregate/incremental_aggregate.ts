@@ -97,7 +97,7 @@ export class IncrementalAggregate {
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 
-  /** Adds a row to its group or subtracts it, but skips the values that `other` has too. */
+  /** Adds a row to its group, or subtracts it. Values that `other` also has are skipped. */
   #count(row: Row, by: 1 | -1, { key, id }: RowGroupKey, other: Row | null): boolean {
     const { requested: { keys }, base: { limit }, isRanked } = this.#plan;
     const known = this.#entries.get(id);

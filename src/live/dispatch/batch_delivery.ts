@@ -49,7 +49,7 @@ export class BatchDelivery {
   #addToRenderers(): void {
     const { to } = this.#options;
     for (const [group, transitions] of this.#events.transitions) {
-      // Only streams need bytes. Other listeners receive transitions.
+      // Only streams need encoded events. Other listeners receive the transitions.
       if (group.liveSubscribers.size === 0) continue;
       const key = rendererKey(group);
       const seq = group.isSentByStep && to !== null ? positionOrdinal(to) : null;

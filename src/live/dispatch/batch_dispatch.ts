@@ -247,7 +247,7 @@ const maxConcurrentParts = 2;
 /** The maximum of estimated evaluation steps of a batch. The database needs a few seconds. */
 const maxSteps = 8 * maxStepsOfPart;
 
-/** Selects the parts within the limit of steps, cheapest first. Each also has a timeout. */
+/** Selects parts up to the limit of steps, cheapest first. Each part also has a timeout. */
 function withinSteps(parts: readonly DeferredStatement[]): {
   readonly affordable: readonly DeferredEvaluations[];
   readonly left: readonly DeferredEvaluations[];

@@ -45,7 +45,7 @@ export class GroupHeldRows {
     return rest;
   }
 
-  /** Returns the events of some rows. Afterwards all subscribers hold these rows alike. */
+  /** Returns the events of some rows. Afterwards all subscribers hold the same of these rows. */
   eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
     const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
     const individual = new Map<LiveSubscriber, readonly Transition[] | null>();

@@ -131,7 +131,7 @@ export class ChangeHistory {
     return {
       changes: orderByTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : historyCursorAt(to),
-      // A full read may not be the last one, because one read returns a limited number of changes.
+      // After a read with the maximum number of changes, more changes might remain.
       isEnd: to !== null && changes.length < max.changes,
       isRepeated: exact === null,
     };

@@ -91,7 +91,7 @@ export class HeldRows {
     return rows;
   }
 
-  /** Returns the ids of the rows that may differ between two clients with the same changes. */
+  /** Returns the ids of rows that may differ between two clients that received the same changes. */
   divergentIds(other: HeldRows): ReadonlySet<string> {
     const ids = new Set([...this.idsAhead(), ...other.idsAhead()]);
     if (this.#all !== null && other.#all !== null) {

@@ -11,7 +11,7 @@ export class WorkMeter implements WorkAllowance {
   #left = burstSteps;
   #filledAt: number;
 
-  /** Allows a full burst at the start. */
+  /** Allows a full burst immediately after the creation. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
     this.#filledAt = clock.elapsedMs();

@@ -25,12 +25,12 @@ export interface StreamSessionOptions {
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
-/** The part of a stream's request on which its changeable rights depend. */
+/** The part of a stream's request that determines the rights of the stream. */
 type GrantedRequest = Omit<StreamRequest, "address" | "disconnected" | "part">;
 
 /**
- * The session of an open stream, which the hub keeps. The session contains only the changeable
- * grants of the request, because there are many long streams.
+ * The session of an open stream, which the hub keeps. There may be many long streams, so a session
+ * keeps the request only if the rights of the stream can change.
  */
 export class StreamSession implements ScopeHolder {
   readonly slot: number;
@@ -164,7 +164,7 @@ class RelatedScopeHolder implements ScopeHolder {
     this.#session.revoke();
   }
 
-  /** The session itself checks the fields of the user. */
+  /** Returns true, because the session itself checks which fields the user may read. */
   sameFieldsAs(): boolean {
     return true;
   }

@@ -23,7 +23,7 @@ import type { CodeCaller } from "../model/code_caller.ts";
 import { type CodeCall, codeRequest } from "./code_request.ts";
 import { createCodeCalls } from "./create_code_calls.ts";
 
-/** The maximum depth of nested calls from code. The hooks of a call may make further calls. */
+/** The maximum depth of nested calls: the hooks of a call may make further calls. */
 const maxDepth = 16;
 
 interface CalledResource {

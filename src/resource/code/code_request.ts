@@ -8,7 +8,7 @@ import type { ResourceRequest } from "../model/operation.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
 import { type AnyCallOptions, type CallName, queryOf } from "./code_query.ts";
 
-/** A call from code, divided into the parts of a request. */
+/** A call by server-side code, divided into the parts of a request. */
 export interface CodeCall {
   readonly name: CallName;
   readonly options: AnyCallOptions;
@@ -21,8 +21,8 @@ export interface CodeCall {
 }
 
 /**
- * Returns the request of a call from code, for the stages of its operation. The request costs no
- * budget, has no client address, and its reply is not stored.
+ * Returns the request of a call by server-side code, for the stages of its operation. The request
+ * costs no budget, has no client address, and its reply is not stored.
  */
 export function codeRequest(
   call: CodeCall,

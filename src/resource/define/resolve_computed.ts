@@ -32,7 +32,7 @@ export function resolveComputed(
   };
 }
 
-/** The failures of one computed field since the last observed failure. */
+/** The failures of one computed field since the last reported failure. */
 interface Failures {
   readonly observedAt: number;
   suppressed: number;

@@ -4,7 +4,7 @@ import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.
 import { responseTooLarge } from "./response_byte_budget.ts";
 import { LargeReply, maxBytesAtOnce, type ReplySizeLimits } from "./large_reply.ts";
 
-/** A reply whose data is not serialized yet. Calls from code use the data, clients receive JSON. */
+/** A reply before serialization. Server-side callers receive the data, clients receive JSON. */
 export class DataReply {
   readonly status: number;
   readonly headers: Reply["headers"];
@@ -25,7 +25,7 @@ export class DataReply {
     this.size = size;
   }
 
-  /** Returns the data for a call from code. Throws a 422 if the JSON would be too large. */
+  /** Returns the data for a server-side caller. Throws a 422 if the JSON would be too large. */
   fittingData(): unknown {
     if (this.size !== null && !isSmall(this.size)) requireFitting(this.data, this.size);
     return this.data;

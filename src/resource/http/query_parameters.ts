@@ -3,9 +3,9 @@ import type { Filter } from "../../filter/filter.ts";
 import { namesByNormalForm, nearMissOf, normalFormOf } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/** The known query parameters of a URL, decoded, or the parameters of a call from code. */
+/** The known and decoded query parameters of a URL, or of a call by server-side code. */
 export interface Query extends ReadonlyMap<string, string> {
-  /** The filter of a call from code, unless the filter is a string. */
+  /** The filter of a call by server-side code, unless the filter is a string. */
   readonly codeFilter?: Filter | FilterText;
 }
 

@@ -69,7 +69,7 @@ export async function* receiveParts(
     }
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    // The connection was lost, or its framing is invalid. This response may not reach the client.
+    // The connection was lost, or its framing is invalid. This response might not reach the client.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     held.end();

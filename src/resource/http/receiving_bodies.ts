@@ -14,9 +14,9 @@ export const smallBodyBytes = 64 * 1024;
 const partsOfTurn = 4;
 const turnMs = 1;
 
-/** A request body that is being received, as it counts against the shared limit. */
+/** A request body that is being received, and that counts against the shared limit. */
 export interface IncomingBody {
-  /** Sets the number of bytes that count for the body. May throw a 503. */
+  /** Sets the bytes of this body that count against the limit. May throw a 503. */
   hold(bytes: number): void;
   /** Returns a promise that resolves when the next part may be read; undefined if it may now. */
   nextPart(): Promise<void> | undefined;

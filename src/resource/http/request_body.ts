@@ -133,7 +133,7 @@ export async function receiveBody(
     return await Promise.race([bytes, late.promise]);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    // The connection was lost, or its framing is invalid. This response may not reach the client.
+    // The connection was lost, or its framing is invalid. This response might not reach the client.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     cancelTimer();

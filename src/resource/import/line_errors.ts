@@ -54,7 +54,7 @@ export class LineErrors {
     else if (this.#unwritten.length < maxLineErrors) this.#unwritten.push({ from, to });
   }
 
-  /** Returns the 422 of an import that has read and written this number of rows. */
+  /** Returns the 422 of an import that has read and written these numbers of rows. */
   problem(counts: ImportOutcome): Problem {
     const [first] = this.#errors;
     const fault = first === undefined

@@ -176,7 +176,7 @@ function requireDeletionRecorded(
 
 interface TablesToFollow {
   readonly recorded: ReadonlySet<TableInfo>;
-  /** The columns of views that relations lead to. The change log records no changes of views. */
+  /** The columns of views to which relations lead. The change log records no changes of views. */
   readonly unrecorded: readonly ColumnInfo[];
 }
 

@@ -16,7 +16,7 @@ export interface CodeCaller {
   readonly within: OpenTransaction | null;
 }
 
-/** An open transaction that calls from code join, one after the other. */
+/** An open transaction that calls by server-side code join, one after the other. */
 export interface OpenTransaction {
   /** The driver of the transaction's database. */
   readonly base: Driver;

@@ -67,7 +67,7 @@ export interface CodeCountOptions extends CodeCallOptions {
   readonly withDeleted?: boolean | undefined;
 }
 
-/** The aggregate options of the client, with the filters that calls from code accept. */
+/** The aggregate options of the client, with the filters that calls by server-side code accept. */
 export type CodeAggregateOptions<Options extends AggregateOptions<never>> =
   & Pick<Options, "groupBy" | "count" | "sum" | "avg" | "min" | "max">
   & CodeGroupOptions;
@@ -76,7 +76,7 @@ export type CodeAggregateOptions<Options extends AggregateOptions<never>> =
 export interface CodeGroupOptions extends CodeCallOptions {
   /** The filter of the aggregated rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
-  /** A filter of the groups in the filter language, by their keys and by names such as `sum_price`. */
+  /** A filter of the groups in the filter language, by group keys and metrics like `sum_price`. */
   readonly having?: string | { readonly filter: string } | undefined;
   /** Keys and metrics to order by, such as `-count`. */
   readonly orderBy?: readonly string[] | string | undefined;

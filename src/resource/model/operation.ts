@@ -24,19 +24,19 @@ export interface ResourceRequest {
   header(name: string): string | null;
   /** Returns the client's address, or null if the listener does not report it. */
   address(): string | null;
-  /** The caller of a call from code, or null for a request. */
+  /** The caller if server-side code calls the operation, or null for a request. */
   readonly code: CodeCaller | null;
   /** Charges the request for its items after the first, as soon as the items are counted. */
   readonly debit: Debit;
-  /** The request itself, for hooks, or null if code calls outside of any request. */
+  /** The HTTP request, for hooks, or null if server-side code calls outside of any request. */
   readonly raw: Request | null;
   /** Aborted when the caller no longer waits. */
   signal(): AbortSignal;
-  /** The delivery of the response to the client, or null for a call from code. */
+  /** The delivery of the response to the client, or null for a call by server-side code. */
   readonly delivery: AnswerDelivery | null;
   /** The function that stores the reply in the write's transaction, or null for most requests. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
-  /** Returns the body in parts, if the operation reads it itself. Absent for calls from code. */
+  /** Returns the body in parts, if the operation reads it itself. Absent for server-side calls. */
   readonly bodyParts?: (maxBytes: number) => BodyParts;
 }
 

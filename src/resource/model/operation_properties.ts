@@ -6,12 +6,12 @@ import type { OperationName } from "./operation.ts";
 /** The name of a function of the client, except for functions that only combine other functions. */
 type ClientCall = Exclude<keyof ResourceClient<AnyApiResource>, symbol>;
 
-/** The name of a function with which code calls a resource. */
+/** The name of a function with which server-side code calls an operation of a resource. */
 type CodeCall =
   | Exclude<keyof CodeCalls<AnyApiResource>, symbol | "batch">
   | `batch.${keyof CodeBatches<AnyApiResource>}`;
 
-/** The reason why an operation has no function in the client or in code. */
+/** The reason why the client or server-side code has no function for an operation. */
 interface NoCall {
   readonly none: string;
 }
@@ -30,7 +30,7 @@ export interface OperationProperties {
   readonly problems: readonly ProblemSlug[];
   /** The function of the client, or the reason why there is none. */
   readonly client: ClientCall | NoCall;
-  /** The function for calls from code, or the reason why there is none. */
+  /** The function for server-side code, or the reason why there is none. */
   readonly code: CodeCall | NoCall;
 }
 

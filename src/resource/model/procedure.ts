@@ -18,7 +18,7 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly isSystem: boolean;
   /**
    * The request, whose body has been read. Its `signal` aborts when the client disconnects. Null if
-   * code calls outside of any request.
+   * server-side code calls the procedure outside of any request.
    */
   readonly request: Request | null;
   /** The operations of the app, for the caller of the procedure. */

@@ -16,8 +16,8 @@ export interface OperationOnTable<Result> {
 
 /**
  * Runs an operation against the current tables. The service may reject the operation or drop a
- * value because of the tables that it read at the start. If these tables have changed since then,
- * the operation fails with a 503. The client's retry is handled with the new tables.
+ * value because of the tables that it read at startup. If these tables have changed since then, the
+ * operation fails with a 503. The client's retry is handled with the new tables.
  */
 export function withCurrentTables<Result>(
   tablesChanged: () => Promise<boolean>,
@@ -42,7 +42,7 @@ export function withCurrentTables<Result>(
   });
 }
 
-/** Returns true if newer tables could accept the request, for example its invalid id. */
+/** Returns true if newer tables could accept the request, for example if its id is invalid. */
 function isRefusal(error: unknown, { segment }: ResourceRequest, { table }: Resource): boolean {
   if (!(error instanceof Problem)) return false;
   const { status } = error;

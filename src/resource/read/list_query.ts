@@ -82,7 +82,7 @@ export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resou
   if (isCounted(listQuery.order)) {
     return { ...listQuery, after: { kind: "counted", ...countedPositionAt(offset) } };
   }
-  // If rows may be equal, a position is a number of rows to skip.
+  // If several rows may have equal values, a position contains a number of rows to skip.
   return table.distinct
     ? { ...listQuery, offset }
     : { ...listQuery, after: { kind: "reached", values: [], skip: offset } };
@@ -158,7 +158,7 @@ function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> 
   return table.distinct ? {} : { from: offsetPosition(listQuery.after) };
 }
 
-/** Returns a cursor's position in a list in which rows may be equal; the start for null. */
+/** Returns a cursor's position in a list whose rows may have equal values; the start for null. */
 export function offsetPosition(after: CursorPosition | null): OffsetPosition {
   return after?.kind === "reached" ? { values: after.values, skip: after.skip } : startPosition;
 }

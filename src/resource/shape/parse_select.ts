@@ -13,8 +13,8 @@ export type Selectable = Pick<
 
 /**
  * Parses the query parameter `select=a,b` and returns the readable columns that it names, in the
- * table's order. Hidden and unknown names are ignored alike. A misspelled name of a shown field is
- * a 400 that suggests the right name, because the row would lack the intended field.
+ * table's order. Hidden and unknown names are ignored. A misspelled name of a shown field is a 400
+ * that suggests the right name, because the row would lack the intended field.
  */
 export function parseSelect(text: string, resource: Selectable): readonly ColumnInfo[] {
   const { fields: { readable }, strictQuery } = resource;
@@ -48,6 +48,6 @@ function refuseNearMisses(
   }
 }
 
-/** The maximum number of compared names, each of which is compared with all fields. */
+/** The maximum number of unknown names for which a similar field is searched. */
 const maxNames = 200;
 const maxLength = 100;

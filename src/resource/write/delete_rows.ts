@@ -54,7 +54,7 @@ export async function deleteLockedRows(
 
 interface DeletedRows {
   readonly count: number;
-  /** The rows before their deletion, or the marked rows. Empty if no after-hook receives them. */
+  /** The deleted rows, or the rows marked as deleted. Empty if no after-hook receives rows. */
   readonly rows: readonly Row[];
 }
 

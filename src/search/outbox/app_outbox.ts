@@ -56,8 +56,8 @@ export class AppOutbox {
   }
 
   /**
-   * Adds an index, and returns the indexer that announces the writes of its rows. Throws a plain
-   * Error if an index of another database has the same name.
+   * Adds an index, and returns the indexer that records the writes of its rows before their commit.
+   * Throws a plain Error if an index of another database has the same name.
    */
   add(index: OutboxIndex): Indexer {
     const { name } = index.open.index;

@@ -15,9 +15,9 @@ export interface DocumentName {
 export interface OutboxEntry extends DocumentName {
   /** Number of changes to the entry, except for changes by a drainer. */
   readonly revision: number;
-  /** Announced writes of the row that may still be in progress. */
+  /** Unconfirmed writes of the row: recorded before their commit, and maybe still in progress. */
   readonly intents: readonly OutboxIntent[];
-  /** The revision at which work was last added, or null if there are only announced writes. */
+  /** The revision at which work was last added, or null if no write is known to be committed. */
   readonly readyRevision: number | null;
   /** The time since which the index may differ from the row, in milliseconds since 1970. */
   readonly since: number;
@@ -34,7 +34,7 @@ export interface OutboxEntry extends DocumentName {
   readonly given: "document" | "delete" | null;
 }
 
-/** The announcement of a write to a row. */
+/** A write to a row that the outbox recorded before the commit of the write. */
 export interface OutboxIntent {
   readonly id: string;
   readonly at: number;
@@ -54,10 +54,10 @@ export interface OutboxQueuePosition {
   readonly at: number;
 }
 
-/** The age in milliseconds from which an announced write is treated as committed. */
+/** The age in milliseconds from which an unconfirmed write is treated as committed. */
 export const intentTimeoutMs = 30_000;
 
-/** Announces a write to the row, before its commit. A dead entry becomes pending again. */
+/** Records a write to the row before its commit. A dead entry becomes pending again. */
 export function addIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -72,7 +72,7 @@ export function addIntent(
   };
 }
 
-/** Records that the announced write was committed, so a drainer must read and index the row. */
+/** Records that a write was committed, so that a drainer reads and indexes the row. */
 export function confirmIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -86,7 +86,7 @@ export function confirmIntent(
   };
 }
 
-/** Removes an announced write that was rolled back. Returns null if the entry has no more work. */
+/** Removes a write that was rolled back. Returns null if the entry has no more work. */
 export function withdrawIntent(entry: OutboxEntry, { id }: OutboxIntent): OutboxEntry | null {
   const intents = entry.intents.filter((other) => other.id !== id);
   return withoutNothing({ ...entry, intents });
@@ -116,7 +116,7 @@ export function queuePositionOf(entry: OutboxEntry): OutboxQueuePosition {
   return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentTimeoutMs };
 }
 
-/** Takes the entry and its old announced writes for a drainer. Returns null if it is not due. */
+/** Takes the entry and its old unconfirmed writes for a drainer. Returns null if it is not due. */
 export function takeEntry(
   entry: OutboxEntry,
   { owner, until }: Pick<OutboxLease, "owner" | "until">,

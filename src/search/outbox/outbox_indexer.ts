@@ -17,13 +17,13 @@ import type { OutboxStore } from "./outbox_store.ts";
 /** The dependencies of the indexer of an outbox. */
 export interface OutboxIndexerDependencies {
   readonly records: OutboxStore;
-  /** Receives the documents that could not be announced, because the store did not respond. */
+  /** Receives the documents that could not be recorded, because the store did not respond. */
   readonly missed: MissedDocuments;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 
 /**
- * Creates the {@link Indexer} of an index, which announces writes in the outbox and confirms them.
+ * Creates the {@link Indexer} of an index, which records writes and their commits in the outbox.
  */
 export function createOutboxIndexer(index: string, parts: OutboxIndexerDependencies): Indexer {
   const { random, clock } = parts.runtime;
@@ -79,7 +79,7 @@ function pendingIndexing(
   };
 }
 
-/** Handles a write without an announcement, because the store did not respond before. */
+/** Handles a write that was not recorded before its commit, because the store did not respond. */
 function missedIndexing(
   { names }: AnnouncedWrite,
   { missed }: OutboxIndexerDependencies,

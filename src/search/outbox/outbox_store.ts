@@ -17,7 +17,7 @@ export interface QueuedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
   readonly isLeased: boolean;
-  /** True if the entry has work for a drainer, and not only announced writes. */
+  /** True if the entry has work for a drainer, and not only unconfirmed writes. */
   readonly hasWork: boolean;
 }
 

@@ -60,7 +60,7 @@ export class OutboxTimer {
     try {
       return cron?.(cronName, "* * * * *", () => this.tick()) ?? (() => {});
     } catch (error) {
-      // If another app of this process uses the cron's name, this app drains only at intervals.
+      // If another app of this process has registered the cron, this app drains only at intervals.
       const reason = error instanceof Error ? error.message : String(error);
       observe({ kind: "notice", message: `the search outbox has no cron: ${reason}` });
       return () => {};

@@ -96,7 +96,7 @@ export class KvSearchOutbox implements SearchOutbox {
     this.#parts = parts;
   }
 
-  /** Returns the indexer that announces the writes of an index's table. */
+  /** Returns the indexer that records the writes of an index's table before their commit. */
   indexer(index: string): Indexer {
     return createOutboxIndexer(index, { ...this.#parts, missed: this.#missed });
   }

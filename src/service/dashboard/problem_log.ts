@@ -23,7 +23,7 @@ export interface ProblemGroup {
 
 /** A log of problem responses in this process, in groups. It contains no value of a request. */
 export class ProblemLog {
-  /** The start of the log, in milliseconds since 1970. */
+  /** The time at which the log began, in milliseconds since 1970. */
   readonly since: number;
   readonly #clock: Clock;
   readonly #groups = new Map<string, ProblemGroup>();

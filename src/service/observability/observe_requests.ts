@@ -15,7 +15,7 @@ export interface RequestObservers {
   readonly clock: Clock;
 }
 
-/** Wraps the fetch of an app to observe each request until the head of its response. */
+/** Wraps the fetch of an app to measure and report each request until the head of its response. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
   { findRoute, metrics, observe, clock }: RequestObservers,

@@ -2,7 +2,7 @@ import type { Connection, Driver, QueryResult } from "../../db/driver.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 
-/** Called at the end of an observed operation, with its error or undefined. */
+/** Called at the end of a watched operation, with the error of the operation or undefined. */
 export type WatchEnd = (error: unknown) => void;
 
 type WatchStatement = (statement: Statement) => WatchEnd;
@@ -18,7 +18,7 @@ export interface DriverWatch {
   readonly transaction?: (() => WatchEnd) | undefined;
 }
 
-/** Wraps a driver so that watches observe its operations. Without watches, returns the driver. */
+/** Wraps a driver so that its operations call the watches. Without watches, returns the driver. */
 export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): Driver {
   const ofStatements = allStatements(watches.flatMap(({ statements }) => statements ?? []));
   const ofTransaction = together(watches.flatMap(({ transaction }) => transaction ?? []));

@@ -174,8 +174,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Returns the settings of a new session. With these settings, every server formats values alike.
-   * Poolers reject unknown settings.
+   * Returns the settings of a new session. With these settings, every server formats values in the
+   * same way. Poolers reject unknown settings.
    */
   #settings(): Record<string, string | number> {
     const { options: { readOnly, statementTimeoutMs, maxParallelWorkers }, waitLimitMs } =

@@ -78,5 +78,5 @@ function readable({ dbName }: ColumnInfo): Fragment {
 const unreadable = "(^|[^\\\\])(\\\\\\\\)*(\\\\u0000|\\\\u[dD][89abAB]..(?!\\\\u[dD][c-fC-F])|" +
   "(?<!\\\\u[dD][89abAB]..)\\\\u[dD][c-fC-F])";
 
-/** Postgres and JavaScript interpret the pattern alike. */
+/** Postgres and JavaScript interpret the pattern in the same way. */
 const unreadableText = new RegExp(unreadable);

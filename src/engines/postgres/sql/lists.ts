@@ -4,7 +4,7 @@ import { type Fragment, join, rawSql, sql } from "../../../sql/fragment.ts";
 import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
 import { postgresJsonPaths } from "./json_path.ts";
 
-/** Returns the conditions on items of lists in Postgres, by operators that a GIN index supports. */
+/** Returns the conditions on items of Postgres lists, with operators that a GIN index supports. */
 export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bound">): ListDialect {
   return {
     holds(column, items, quantifier) {

@@ -11,7 +11,7 @@ export interface PostgresKind {
   readonly cast: Fragment;
   /** True if equal values are identical. False for 1.0 and 1.00, and for kinds without equality. */
   readonly isStrict: boolean;
-  /** The form in which SQL computes the minimum and maximum of the values. All forms sort alike. */
+  /** The form in which SQL computes minima and maxima. All forms have the same order. */
   readonly extremes: "own" | "of booleans" | "of text";
   /**
    * The values that an existing column may store in another form than the service: no value, the
@@ -31,7 +31,7 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   // Floats have the value −0, which the service returns as 0.
   real: { ...loose, type: "float8", cast: rawSql("::float8"), otherForms: "of zero" },
   decimal: { ...loose, type: "numeric", cast: rawSql("::numeric") },
-  // Postgres has no min() of booleans, and before 18 no min() of uuids. Their text sorts alike.
+  // Postgres has no min() of booleans, and before 18 no min() of uuids. Texts have the same order.
   boolean: { ...strict, type: "boolean", cast: rawSql("::boolean"), extremes: "of booleans" },
   timestamp: { ...strict, type: "timestamptz(6)", cast: rawSql("::timestamptz") },
   date: { ...strict, type: "date", cast: rawSql("::date") },

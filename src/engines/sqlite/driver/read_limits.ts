@@ -165,9 +165,9 @@ export function fixedTimeLimit(limitMs: number, isCancelled: () => boolean): Tim
   return { limitMs: () => limitMs, isCancelled, spent() {} };
 }
 
-/** The maximum time of a read in the thread of all requests, in milliseconds. */
+/** The largest time limit of a read in the main thread, in ms. */
 const maxInlineMs = 10;
-/** The minimum time of a read in the main thread, in milliseconds. An indexed read needs less. */
+/** The smallest time limit of a read in the main thread, in ms. Reads by an index need less. */
 const minInlineMs = 0.25;
 /** The fraction of the time limit for reading before a sort. A sort cannot be aborted. */
 const shareBeforeSort = 1 / 4;

@@ -2,7 +2,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 
 /** A SQLite library for the common SQLite driver: better-sqlite3 or `node:sqlite`. */
 export interface SqliteLibrary {
-  /** The name of the library. Two libraries must never open the same file. */
+  /** The name. Two libraries must not open one file: each would release the other's locks. */
   readonly name: string;
   /** Opens a file and loads extensions. Throws an error without a code if an extension fails. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;

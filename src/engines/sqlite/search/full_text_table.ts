@@ -21,9 +21,9 @@ import {
 import { matchKeyColumn, matchRankColumn } from "../../../sql/match_names.ts";
 
 /**
- * The FTS5 table of one index. If the key of the rows is not an integer, a second table numbers the
- * keys. The table stores no strings, because responses take the strings from the rows. It stores
- * their words, which determine the order of hits.
+ * The full-text table (FTS5) of one search index. The FTS5 table stores only the words of the rows,
+ * which determine the order of hits. Responses take the strings from the rows. If the key of the
+ * rows is not an integer, a second table numbers the keys.
  */
 export class FullTextTable implements DocumentTable {
   /** False, because a savepoint would make FTS5 flush its memory, which doubles the duration. */

@@ -10,7 +10,7 @@ import {
 } from "../../../sql/fragment.ts";
 import { affinityOf } from "./column_type.ts";
 
-/** The SQL of SQLite for row images: conditions on rows that need not be in their table. */
+/** The SQL of SQLite for conditions on row images. The rows need not be in their table. */
 export const sqliteImages: ImageDialect = {
   // A statement may chain 500 SELECTs.
   maxRows: 100,

@@ -41,7 +41,7 @@ export function withoutRowChecks(text: string): string {
   return text.replace(groupChecks, "").replace(rowChecks, "1");
 }
 
-/** Returns SQL that checks the time limit, for use before a condition on a long string. */
+/** Returns SQL that checks the time limit, before a condition on a long string, which is slow. */
 export function textTimeCheck(operand: Fragment): Fragment {
   return sql`abs(${name}(octet_length(${operand})))`;
 }

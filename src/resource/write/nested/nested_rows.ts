@@ -79,7 +79,7 @@ export interface NestedRows {
   readonly steps: readonly RowsStep[];
 }
 
-/** Returns the number of nested rows of the resource itself, including existing rows to relate. */
+/** Returns the number of rows in the body that belong to the resource of the request. */
 export function ownCount(body: NestedRows): number {
   const { rows, steps } = body;
   if (steps.length === 1) return rows.length;

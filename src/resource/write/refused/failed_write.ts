@@ -12,7 +12,7 @@ export interface FailedRow {
 /** A database error, and the rows of the statement that the database rejected. */
 export class FailedWrite extends DatabaseError {
   readonly resource: Resource;
-  /** The rows of the statement. One of them is the cause. */
+  /** The rows of the failed statement. One of these rows caused the failure. */
   readonly rows: readonly FailedRow[];
 
   /** Creates the error from the driver's error. */

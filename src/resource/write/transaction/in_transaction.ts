@@ -74,7 +74,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
   }
 
-  /** Returns the object with which calls from code join the transaction of this driver. */
+  /** Returns the object with which server-side calls join the transaction of this driver. */
   joined(driver: Driver): OpenTransaction {
     return this.#calls ??= new JoinedCalls(driver, this);
   }

@@ -12,8 +12,8 @@ export interface Joinable<Notes> extends Connection {
 }
 
 /**
- * The calls from code that join an open transaction. The calls run one after the other. Each call
- * has its own savepoint, so a failed call leaves no changes.
+ * The calls by server-side code that join an open transaction. The calls run one after the other.
+ * Each call has its own savepoint, so a failed call leaves no changes.
  */
 export class JoinedCalls<Notes> implements OpenTransaction {
   readonly base: Driver;

@@ -8,7 +8,7 @@ import { InvalidFields, ownMember } from "./parse_fields.ts";
  */
 export const optimisticIdHeader = "service-optimistic-id";
 
-/** Parses the value of {@link optimisticIdHeader}. Throws a 400 for an invalid value. */
+/** Parses the value of {@link optimisticIdHeader}. Throws a 400 if the value is invalid. */
 export function parseOptimisticId(id: string): string {
   if (isOptimisticId(id)) return id;
   throw new Problem(

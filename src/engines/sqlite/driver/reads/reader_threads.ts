@@ -175,7 +175,7 @@ export class ReaderThreads implements DriverThreads {
     }
   }
 
-  /** Handles a failed start. The next read tries again, unless the first start has failed. */
+  /** Handles the failed start of a thread. If the first start failed, no read tries again. */
   #failedToStart(error: unknown): void {
     if (!this.#hasFailed) this.#report(error);
     this.#hasFailed = true;

@@ -67,7 +67,7 @@ function declaredKind(declared: string, name: string): ColumnKind | null {
   const found = kindEntries(declaredKinds).find(([_kind, own]) => own?.[0].test(name) === true);
   if (found === undefined) return null;
   const [kind, own] = found;
-  // The affinity may not fit the name: SQLite looks for INT before TEXT, and has no type STRING.
+  // The affinity might not fit the name: SQLite looks for INT before TEXT, and has no type STRING.
   return own?.[1]?.includes(affinityOfType(declared)) === false ? null : kind;
 }
 

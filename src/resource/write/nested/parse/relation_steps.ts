@@ -61,7 +61,7 @@ export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
   }
 }
 
-/** Adds the steps of a `hasOne` or `hasMany`, which follow the steps of the enclosing rows. */
+/** Adds the steps that write the rows of a `hasOne` or `hasMany`, after the enclosing rows. */
 export function addChildren(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, relation: { steps: [{ pairs }] }, target } = asked;
   const changes = asked.requests.map((one) => changeOf(one, asked));

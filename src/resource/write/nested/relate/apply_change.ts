@@ -111,7 +111,7 @@ async function updateChildren(
   }
 }
 
-/** Records the last update of a row that is related to itself, for the response. */
+/** If `row` is the row in the request's path, stores its newest state for the response. */
 function noteSelf(
   row: Row,
   { table }: Resource,
