@@ -35,8 +35,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "check":
       return refusedRow(access, cause);
     case "failed-computation":
-      // The client did not cause the error, because a read does not compute with the client's
-      // values.
+      // The client did not cause the error, because no value of the client is computed.
       if (access === "read" && error.raised === null) return error;
       // A delete contains no values that could be wrong.
       return access === "delete" ? refusedRow(access, cause) : refusedValue(access, cause);

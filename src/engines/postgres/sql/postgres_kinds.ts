@@ -31,7 +31,7 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   // Floats have the value −0, which the service returns as 0.
   real: { ...loose, type: "float8", cast: rawSql("::float8"), otherForms: "of zero" },
   decimal: { ...loose, type: "numeric", cast: rawSql("::numeric") },
-  // Postgres has no min() of booleans, and before 18 no min() of uuids. Texts have the same order.
+  // Postgres has no min() of booleans, and before 18 none of uuids. Their text has the same order.
   boolean: { ...strict, type: "boolean", cast: rawSql("::boolean"), extremes: "of booleans" },
   timestamp: { ...strict, type: "timestamptz(6)", cast: rawSql("::timestamptz") },
   date: { ...strict, type: "date", cast: rawSql("::date") },
