@@ -120,24 +120,28 @@ const undone = new Error("rolled back on purpose");
 
 async function patches(service: Service): Promise<void> {
   for (let n = 0; n < 20; n++) {
-    const id = 1 + n % rowsBefore;
-    const { status, body } = await service.send(
-      "PATCH",
-      `/api/notes/${id}`,
-      { title: `n ${n}` },
-      caller,
-    );
-    if (status !== 200) throw new Error(`PATCH: ${status} ${JSON.stringify(body)}`);
+    await patch(service, 1 + n % rowsBefore, `n ${n}`);
     await pause(25);
   }
+  // Concurrent writes share a transaction.
+  const ids = Array.from({ length: rowsBefore }, (_, index) => 1 + index);
+  await Promise.all(ids.map((id) => patch(service, id, `together ${id}`)));
+}
+
+async function patch(service: Service, id: number, title: string): Promise<void> {
+  const { status, body } = await service.send("PATCH", `/api/notes/${id}`, { title }, caller);
+  if (status !== 200) throw new Error(`PATCH: ${status} ${JSON.stringify(body)}`);
 }
 
 async function inserts(service: Service): Promise<void> {
-  for (let n = 0; n < insertsAfter; n++) {
-    const row = { id: 1_000 + n, title: "new" };
-    const { status, body } = await service.send("POST", "/api/notes", row, caller);
-    if (status !== 201) throw new Error(`POST: ${status} ${JSON.stringify(body)}`);
-  }
+  for (let n = 0; n < insertsAfter; n++) await insert(service, 1_000 + n);
+  const ids = Array.from({ length: insertsAfter }, (_, index) => 2_000 + index);
+  await Promise.all(ids.map((id) => insert(service, id)));
+}
+
+async function insert(service: Service, id: number): Promise<void> {
+  const { status, body } = await service.send("POST", "/api/notes", { id, title: "new" }, caller);
+  if (status !== 201) throw new Error(`POST: ${status} ${JSON.stringify(body)}`);
 }
 
 /** Holds what the readers show against the table, once they agree or have had all the time. */
