@@ -1,6 +1,6 @@
 import { checkTables, type TableOfDriver } from "../db/tables/check_tables.ts";
 import { conflictTables } from "../db/tables/conflict_tables.ts";
-import { tablesWithFinalRows } from "../db/tables/final_rows.ts";
+import { tablesWithFinalRows, tablesWithoutEffectsAlone } from "../db/tables/final_rows.ts";
 import { leadingColumns } from "../db/tables/leading_columns.ts";
 import type { RoleRights } from "../db/tables/role_rights.ts";
 import { checkRoleRights } from "../resource/live/shown_to_role.ts";
@@ -17,17 +17,26 @@ export interface TableFacts {
   readonly conflicting: Set<TableInfo>;
   /** The tables in which no trigger or rule changes a row after the statement that wrote it. */
   readonly final: Set<TableInfo>;
+  /** The tables in which no trigger or rule changes anything if a statement writes no row. */
+  readonly withoutEffects: Set<TableInfo>;
 }
 
 /** Returns table facts that are still empty. {@link readTables} fills them. */
 export function emptyTableFacts(): TableFacts {
-  return { indexed: new Set(), conflicting: new Set(), final: new Set() };
+  return {
+    indexed: new Set(),
+    conflicting: new Set(),
+    final: new Set(),
+    withoutEffects: new Set(),
+  };
 }
 
 /** Checks the tables, and reads properties of the tables that only the database knows. */
 export async function readTables(
   resources: readonly Resource[],
-  { indexed, conflicting, final, roleRights }: TableFacts & { readonly roleRights: RoleRights },
+  { indexed, conflicting, final, withoutEffects, roleRights }: TableFacts & {
+    readonly roleRights: RoleRights;
+  },
   observe: Observer,
 ): Promise<void> {
   const tables = resources.flatMap(tablesInReach);
@@ -36,6 +45,7 @@ export async function readTables(
   for (const column of await leadingColumns(tables)) indexed.add(column);
   for (const table of await conflictTables(tables)) conflicting.add(table);
   for (const table of await tablesWithFinalRows(tables)) final.add(table);
+  for (const table of await tablesWithoutEffectsAlone(tables)) withoutEffects.add(table);
 }
 
 /** Returns the served table and the tables that its relations read, including link tables. */

@@ -37,6 +37,8 @@ export interface ResolveResourcesDependencies {
   readonly conflicting: ReadonlySet<TableInfo>;
   /** The tables in which no trigger changes a written row later. Filled together with `indexed`. */
   readonly final: ReadonlySet<TableInfo>;
+  /** The tables in which no trigger acts without a written row. Filled together with `indexed`. */
+  readonly withoutEffects: ReadonlySet<TableInfo>;
   /** The rights of the database roles, which are read together with `indexed`. */
   readonly roleRights: RoleRights;
   readonly runtime: Runtime;
@@ -60,7 +62,7 @@ export function resolveResources(
   { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }:
     ResolveResourcesDependencies,
 ): ResolvedResources {
-  const { conflicting, final, roleRights, runtime } = parts;
+  const { conflicting, final, withoutEffects, roleRights, runtime } = parts;
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const byPath = new Map<string, Resource>();
@@ -80,6 +82,7 @@ export function resolveResources(
     isIndexed: (column: ColumnInfo) => indexed.has(column),
     conflicting,
     final,
+    withoutEffects,
     roleRights,
     searchIndexes,
     hubOf: (driver: Driver) => hubs.of(driver),

@@ -31,6 +31,11 @@ export interface CatalogEngine {
    * caller needs these tables.
    */
   readonly tablesWithLaterChanges: string | null;
+  /**
+   * A query for the schema and the name of each table in which a trigger or a rule may change rows
+   * when a statement writes no row. Null if no caller needs these tables.
+   */
+  readonly tablesWithEffectsAlone: string | null;
   /** Returns the tables whose definitions say how the database resolves a conflict. */
   conflictTables(
     connection: Connection,

@@ -8,24 +8,46 @@ import type { TableOfDriver } from "./check_tables.ts";
  * Returns the tables in which no trigger or rule changes a row after the statement that wrote and
  * returned it. Returns none for an unreachable database.
  */
-export async function tablesWithFinalRows(
+export function tablesWithFinalRows(
+  served: readonly TableOfDriver[],
+): Promise<readonly TableInfo[]> {
+  return tablesWithout("tablesWithLaterChanges", served);
+}
+
+/**
+ * Returns the tables in which no trigger or rule changes anything if a statement writes no row.
+ * Returns none for an unreachable database.
+ */
+export function tablesWithoutEffectsAlone(
+  served: readonly TableOfDriver[],
+): Promise<readonly TableInfo[]> {
+  return tablesWithout("tablesWithEffectsAlone", served);
+}
+
+type TableQuery = "tablesWithLaterChanges" | "tablesWithEffectsAlone";
+
+async function tablesWithout(
+  query: TableQuery,
   served: readonly TableOfDriver[],
 ): Promise<readonly TableInfo[]> {
   const byDriver = Map.groupBy(served, ({ driver }) => driver);
   const found = await Promise.all(
-    [...byDriver].map(([driver, tables]) => finalOf(driver, tables.map(({ table }) => table))),
+    [...byDriver].map(([driver, tables]) =>
+      tablesOf(driver, tables.map(({ table }) => table), query)
+    ),
   );
   return found.flat();
 }
 
-async function finalOf(
+async function tablesOf(
   driver: Driver,
   tables: readonly TableInfo[],
+  query: TableQuery,
 ): Promise<readonly TableInfo[]> {
-  const { tablesWithLaterChanges } = engineOf(driver).catalog;
-  if (tablesWithLaterChanges === null) return [];
+  const text = engineOf(driver).catalog[query];
+  if (text === null) return [];
   try {
-    const { rows } = await driver.query({ text: tablesWithLaterChanges, values: [] });
+    const { rows } = await driver.query({ text, values: [] });
     const changed = new Set(rows.map((row) => JSON.stringify(row)));
     return tables.filter(({ schema, name }) => !changed.has(JSON.stringify([schema, name])));
   } catch (error) {

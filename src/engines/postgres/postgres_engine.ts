@@ -6,7 +6,10 @@ import { readPostgresRoleLimits } from "./driver/role_limits.ts";
 import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
 import { uninstallFromServer } from "./installed/uninstall_from_server.ts";
 import { canCompareTypes } from "./migrations/comparable_types.ts";
-import { tablesWithLaterChangesSql } from "./driver/tables/later_changes.ts";
+import {
+  tablesWithEffectsAloneSql,
+  tablesWithLaterChangesSql,
+} from "./driver/tables/later_changes.ts";
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
 import { postgresChangesEngine } from "./changes/postgres_changes.ts";
 
@@ -31,6 +34,7 @@ export const postgresEngine: DatabaseEngine = {
     maxNameBytes,
     mayCreateTables: "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
     tablesWithLaterChanges: tablesWithLaterChangesSql,
+    tablesWithEffectsAlone: tablesWithEffectsAloneSql,
     conflictTables: () => Promise.resolve([]),
   },
   changes: postgresChangesEngine,

@@ -26,6 +26,7 @@ export const sqliteEngine: DatabaseEngine = {
     maxNameBytes: null,
     mayCreateTables: null,
     tablesWithLaterChanges: null,
+    tablesWithEffectsAlone: null,
     conflictTables: sqliteConflictTables,
   },
   changes: sqliteChangesEngine,

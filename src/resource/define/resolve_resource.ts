@@ -61,6 +61,7 @@ export interface ResourceContext {
    */
   readonly conflicting: ReadonlySet<TableInfo>;
   readonly final: ReadonlySet<TableInfo>;
+  readonly withoutEffects: ReadonlySet<TableInfo>;
   /** The rights of database roles, known after the service has queried the database. */
   readonly roleRights: RoleRights;
   /** Returns the open live hub of a driver; null if no changes are recorded. */
@@ -215,6 +216,7 @@ export function resolveResource(
     served,
     isIndexed: context.isIndexed,
     ...{ views: new WeakMap(), returnsFinalRows: () => context.final.has(table) },
+    actsOnRowsOnly: () => context.withoutEffects.has(table),
     roleRights: context.roleRights,
     hub: () => context.hubOf(driver),
     search,

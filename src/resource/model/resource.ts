@@ -184,6 +184,8 @@ export interface Resource {
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
   /** Returns true if no trigger changes a row after the statement that wrote and returned it. */
   returnsFinalRows(): boolean;
+  /** Returns true if no trigger changes anything when a statement writes no row. */
+  actsOnRowsOnly(): boolean;
   /** The rights of the app's database roles on the served tables. */
   readonly roleRights: RoleRights;
   /** Returns the hub of the live streams of the database, or null if no changes are recorded. */

@@ -165,6 +165,14 @@ export async function requireWithinScope(
 }
 
 /**
+ * Returns true if a write may be a statement without a transaction. On Postgres, no trigger may
+ * change anything when the statement writes no row: the failed write would keep these changes.
+ */
+export function mayWriteAlone(resource: Resource): boolean {
+  return resource.driver.loneWrites === undefined || resource.actsOnRowsOnly();
+}
+
+/**
  * Returns true if the statement that writes a row can also require the scope of the write. The
  * scope must follow no relation, because subqueries of a statement do not see the rows that the
  * statement writes. No trigger may change the row later.

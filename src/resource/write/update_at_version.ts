@@ -7,7 +7,13 @@ import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { inTransaction } from "./transaction/in_transaction.ts";
-import { canRequireScope, type RowTarget, scopeOfStatement, writableTarget } from "./row_target.ts";
+import {
+  canRequireScope,
+  mayWriteAlone,
+  type RowTarget,
+  scopeOfStatement,
+  writableTarget,
+} from "./row_target.ts";
 import { expectedVersion, nextVersion, withTimestamps } from "./row_version.ts";
 import { updateReturning } from "./update_row.ts";
 
@@ -33,6 +39,7 @@ export async function updateAtVersion(
   }
   if (hooks.onAfterUpdate !== undefined || set.has(field) || !canRequireScope(write)) return null;
   if (resource.indexers.length > 0 || hasUnchangedInput(set)) return null;
+  if (!mayWriteAlone(resource)) return null;
   const step = versionStep(target.precondition, set, resource);
   if (step === null) return null;
   const where = and(writableTarget(target, write), step.from);

@@ -11,7 +11,7 @@ import { type Joinable, JoinedCalls, PartConnection, PartDriver } from "./joined
 import type { Resource } from "../../model/resource.ts";
 import type { OperationCall, WriteCall } from "../../model/operation.ts";
 import { followGivenKeys } from "./follow_given_keys.ts";
-import { canRequireScope, RowKept } from "../row_target.ts";
+import { canRequireScope, mayWriteAlone, RowKept } from "../row_target.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 
 /**
@@ -187,8 +187,8 @@ export function isAutocommit(
   write: WriteCall,
   afterHook: "onAfterCreate" | "onAfterUpdate" | "onAfterDelete",
 ): boolean {
-  const { resource: { hooks, indexers } } = write;
-  return hooks[afterHook] === undefined &&
+  const { resource, resource: { hooks, indexers } } = write;
+  return hooks[afterHook] === undefined && mayWriteAlone(resource) &&
     indexers.every(({ joinsTransaction }) => !joinsTransaction) &&
     (afterHook === "onAfterDelete" || canRequireScope(write));
 }

@@ -144,6 +144,7 @@ async function answering(
     isIndexed: () => false,
     conflicting: new Set(),
     final: new Set(),
+    withoutEffects: new Set(),
     roleRights: new RoleRights([], runtime),
     served: { get: (table) => resources.find((resource) => resource.table === table) },
     apiOf: () => {

@@ -1,19 +1,45 @@
 import { postgresTriggerName } from "../../sql/change_log_schema.ts";
 
 /**
- * Finds the tables with a rule, and the tables with a trigger that runs after an INSERT or UPDATE
- * of a row. The triggers of foreign keys and of the change log do not count. A partition's trigger
- * also counts for the partitioned table. The bits of `tgtype` are those of the Postgres source: 2
- * before, 4 insert, 16 update, 64 instead.
+ * True for a trigger function that may return NULL, which prevents the write of the row. If every
+ * RETURN returns the row, and no statement replaces the row, the function does not return NULL. The
+ * row is NEW, or OLD for a trigger of DELETE alone.
  */
-export const tablesWithLaterChangesSql = `
+const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+'
+    || CASE WHEN tgtype & 8 = 0 THEN 'new' WHEN tgtype & 20 = 0 THEN 'old' ELSE '-' END || '\\s*;)')
+  OR p.prosrc ~* '\\m(new|old)\\s*:?=|\\minto\\s+(strict\\s+)?(new|old)\\M')`;
+
+/**
+ * Finds the tables with a rule, and the tables with a trigger that runs after an INSERT or UPDATE of
+ * a row. The bits of `tgtype` are those of the Postgres source: 1 row, 2 before, 4 insert, 8 delete,
+ * 16 update, 64 instead.
+ */
+export const tablesWithLaterChangesSql: string = tablesWith(
+  "tgtype & 66 = 0 AND tgtype & 20 > 0",
+);
+
+/**
+ * Finds the tables with a rule, and the tables with a trigger that runs once for a statement, or may
+ * prevent the write of a row.
+ */
+export const tablesWithEffectsAloneSql: string = tablesWith(
+  `tgtype & 28 > 0 AND (tgtype & 1 = 0 OR tgtype & 66 > 0 AND ${mayPrevent})`,
+);
+
+/**
+ * Returns a query for the tables with rules or with these triggers. The triggers of foreign keys and
+ * of the change log do not count. A partition's trigger also counts for the partitioned table.
+ */
+function tablesWith(triggers: string): string {
+  return `
   WITH RECURSIVE changed AS (
     SELECT tgrelid AS oid FROM pg_trigger
-    WHERE NOT tgisinternal AND tgtype & 66 = 0 AND tgtype & 20 > 0
-      AND tgname NOT LIKE '${postgresTriggerName}%'
+    JOIN pg_proc p ON p.oid = tgfoid JOIN pg_language l ON l.oid = p.prolang
+    WHERE NOT tgisinternal AND tgname NOT LIKE '${postgresTriggerName}%' AND (${triggers})
     UNION SELECT ev_class FROM pg_rewrite WHERE ev_type <> '1'
     UNION SELECT i.inhparent FROM pg_inherits i JOIN changed ON i.inhrelid = changed.oid
   )
   SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, c.relname
   FROM changed JOIN pg_class c ON c.oid = changed.oid
   JOIN pg_namespace n ON n.oid = c.relnamespace`;
+}
