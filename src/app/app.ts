@@ -62,7 +62,7 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
    * `fetch` of the app.
    */
   readonly hono: Hono<AppEnv>;
-  /** Makes `/readyz` respond with 503, so that a load balancer sends its requests elsewhere. */
+  /** Makes `/readyz` respond with 503, so that a load balancer sends requests elsewhere. */
   announceStop(): void;
   /** Announces the stop, and ends the live streams one after the other. */
   drain(): void;

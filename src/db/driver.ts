@@ -60,9 +60,9 @@ export interface Driver extends Connection {
   /** The scheme of the URL and the path or host, for messages. Never contains a password. */
   readonly label: string;
   /**
-   * Returns a connection for the reads of one request that may examine many rows. Beyond its limits
-   * a read rejects: `too-slow`, `too-large`, or `overloaded` if too many reads wait. These reads do
-   * not delay reads by key and writes on the driver itself.
+   * Returns a connection for the reads of one request that may examine many rows. A read that
+   * exceeds its limits rejects: `too-slow`, `too-large`, or `overloaded` if too many reads wait.
+   * These reads do not delay reads by key and writes on the driver itself.
    */
   reads(limits: ReadLimits): Connection;
   /**

@@ -76,8 +76,8 @@ export interface FoundRows extends FetchedRows {
 }
 
 /**
- * Fetches a page of the rows that a search has found. For `check`, see {@link fetchRows}. Beyond
- * the last page, a second statement reads the total.
+ * Fetches a page of the rows that a search has found. For `check`, see {@link fetchRows}. For a
+ * page after the last one, a second statement reads the total.
  */
 export async function fetchFound(
   connection: Connection,
@@ -97,7 +97,7 @@ export async function fetchFound(
   return {
     rows: reader.toRows(stored, columns),
     stored,
-    // The total follows the columns.
+    // The cell after the columns is the total number of rows.
     total: Number(first?.[columns.length] ?? 0),
   };
 }

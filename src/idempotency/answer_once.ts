@@ -162,7 +162,7 @@ async function replay(
     );
   }
   if (result.kind === "in-flight") throw inFlightProblem();
-  // The response may show rows that the caller has lost the right to read.
+  // The caller may have lost the right to read rows of the stored response.
   await work.authorize();
   if (result.answer === null) throw answerNotKeptProblem(null);
   const { status, headers, body } = result.answer;

@@ -62,8 +62,8 @@ export interface KeyValueCommit {
   readonly mutations: readonly KeyValueMutation[];
   /**
    * The key of a record that this commit sets, and that proves the commit. If the acknowledgement
-   * is lost, the store reads whether the record belongs to this commit. This is exact if no other
-   * commit overwrites the key, for instance because of a check that there is no record.
+   * is lost, the store reads whether the record belongs to this commit. The result is exact if no
+   * other commit overwrites the key, for instance if each commit checks that there is no record.
    */
   readonly claim?: KeyValueKey | undefined;
   /**

@@ -104,7 +104,7 @@ export class Option<T> {
   }
 }
 
-/** The options of the type `Options`, described: a description for each. */
+/** A description for each option of the type `Options`. */
 export type Described<Options> = {
   readonly [Name in keyof Required<Options>]: Option<
     Name extends keyof Options

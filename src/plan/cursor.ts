@@ -88,7 +88,7 @@ export function sealCountedCursor(
 export function countFittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {
-    // A value beyond the limit cannot fit, so it is not converted to JSON.
+    // A value that exceeds the limit is not converted to JSON.
     const isLong = (typeof value === "string" || value instanceof Uint8Array) &&
       value.length > maxPositionBytes;
     bytes += isLong ? value.length : Buffer.byteLength(JSON.stringify(toJson(value))) + 1;

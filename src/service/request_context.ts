@@ -143,8 +143,8 @@ export function withPreparedContext(
 }
 
 /**
- * Keeps headers that middlewares set before `next()`. Hono would add these headers to a response
- * that the context did not create only if `c.res` already existed.
+ * Keeps headers that middlewares set before `next()`. If `c.res` does not exist yet, Hono would not
+ * add these headers to a response that the context did not create.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
   // The function is bound, because V8 would keep the objects of a closure until its next major

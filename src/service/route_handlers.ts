@@ -79,8 +79,8 @@ export class RouteHandlers {
   }
 
   /**
-   * Handles a request to a resource's route without a Hono context if no middleware needs one.
-   * Identifies the user first.
+   * Handles a request to a resource's route without a Hono context, if no middleware needs a
+   * context. Identifies the user first.
    */
   direct(
     route: ResourceRoute,

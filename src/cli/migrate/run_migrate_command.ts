@@ -37,7 +37,7 @@ export async function runMigrateCommand(command: MigrateCommand): Promise<number
   }
 }
 
-/** Prints the migration plan and runs it after a confirmation. Otherwise throws an Error. */
+/** Prints the migration plan, and runs it if the user confirms. Otherwise throws an Error. */
 export async function migrateDatabase(
   command: MigrateCommand,
   { db, tables }: MigratedDatabase,

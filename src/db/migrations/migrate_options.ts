@@ -9,7 +9,7 @@ export interface MigrateOptions {
    */
   readonly allowDrop?: readonly string[] | undefined;
   /**
-   * Undeclared columns to keep, such as `notes.size`. The plan does not ask if they were renamed.
+   * Undeclared columns to keep, such as `notes.size`. The plan contains no question about a rename.
    */
   readonly keep?: readonly string[] | undefined;
   /** True to plan only. Nothing is changed. */

@@ -195,7 +195,7 @@ function hasCode({ kind, cause }: DatabaseError, codes: ReadonlySet<string>): bo
   return "code" in cause && typeof cause.code === "string" && codes.has(cause.code);
 }
 
-/** The only code of SQLite for a missing table or column. */
+/** SQLite has only this general error code for a missing table or column. */
 const sqliteError = 1;
 
 const missingCodes: ReadonlySet<string> = new Set([

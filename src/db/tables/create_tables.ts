@@ -31,7 +31,7 @@ export async function createTables(
   });
   const created = await driver.transaction(async (connection) => {
     const done: typeof planned = [];
-    // Two processes that start together would both find no table, and one would fail.
+    // Without the lock, two processes that start together would find no table, and one would fail.
     if (catalog.creationLock !== null) await connection.query(catalog.creationLock);
     for (const one of planned) {
       const { schema, name, formerName } = one.table;

@@ -12,7 +12,7 @@ export type InMemoryMatcher = (image: RowImage) => boolean | null;
 /**
  * Creates the in-memory matcher of a filter, which decides a filter if the result is certain. An
  * undecided term often does not matter: `ownerId==7;project.owner==7` is decided for every row with
- * another owner. A comparison beyond the work allowance is undecided, too.
+ * another owner. A comparison that exceeds the work allowance is undecided, too.
  *
  * If a comparison loses its certification later, existing matchers still decide it.
  */

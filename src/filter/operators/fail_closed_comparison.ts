@@ -83,7 +83,7 @@ function ofColumn(value: unknown, column: ColumnInfo): unknown {
     requireExact(value, "string or a bigint");
   }
   if (typeof value === "string") return kind.fromText(value, column);
-  // A value beyond the column's limits can be compared: every row exceeds a value that is too low.
+  // A value outside of the column's limits is comparable: all rows exceed a value that is too low.
   const { precision, scale } = column;
   return kind.fromJson(value, { ...unrestrictedRules, precision, scale });
 }

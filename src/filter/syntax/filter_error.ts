@@ -12,7 +12,7 @@ export function filterError(
   return new Problem("filter-parse-error", detail, { details: { position, expected }, cause });
 }
 
-/** Returns the error of a filter beyond a limit. `limit` completes "it may hold at most …". */
+/** Returns the error of a filter that is too large. `limit` completes "it may hold at most …". */
 export function filterTooLarge(position: number, limit: string): Problem {
   const expected = `at most ${limit}`;
   return filterError(position, expected, `Cannot read the filter: it may hold ${expected}`);

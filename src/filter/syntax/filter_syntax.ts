@@ -1,6 +1,6 @@
 /**
- * The limits of a filter's syntax tree and string. A filter beyond a limit is a parse error at the
- * first position beyond the limit.
+ * The limits of a filter's syntax tree and string. A filter that exceeds a limit is a parse error
+ * at the first position after the limit.
  */
 export const filterLimits = {
   /** The maximum length of the whole string, in UTF-16 units. */

@@ -14,7 +14,7 @@ export interface Debit {
    * provider, so never call it inside a transaction.
    */
   charge(items: number, embedded?: readonly EmbeddedItems[]): void | Promise<void>;
-  /** Refunds the tokens for items beyond this number. */
+  /** Refunds the tokens for items in excess of this number. */
   refundExcess(items: number): void;
 }
 

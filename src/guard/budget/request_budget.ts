@@ -39,8 +39,8 @@ export class RequestBudget {
   }
 
   /**
-   * Number of tokens that the bucket lacks for the whole cost. A batch counts in full, even beyond
-   * the capacity of the bucket. Otherwise the largest batches would be the cheapest.
+   * Number of tokens that the bucket lacks for the whole cost. A batch counts in full, even if it
+   * exceeds the capacity of the bucket. Otherwise the largest batches would be the cheapest.
    */
   get deficit(): number {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
@@ -73,7 +73,7 @@ export class RequestBudget {
     this.#paid = this.#cost;
   }
 
-  /** Refunds the tokens for all items beyond this number. */
+  /** Refunds the tokens for all items in excess of this number. */
   refundExcess(items: number): void {
     const cost = this.#costOf(items);
     if (cost >= this.#paid) return;

@@ -33,7 +33,7 @@ export interface DispatchOptions {
   readonly resumeTokens: ResumeTokens;
   /** The approximate maximum size of the events of one step of the change log, in bytes. */
   readonly maxEventBytes: number;
-  /** Compares a decision of memory with the database, in the background. */
+  /** Compares a decision that was made in memory with the database, in the background. */
   check(group: SubscriberGroup, rowChange: RowChange): void;
 }
 

@@ -44,7 +44,7 @@ export class DeferredEvaluations {
 
   /**
    * Returns the evaluations in parts of one statement each. Cheap evaluations share a part.
-   * Expensive evaluations have separate parts, so that no evaluation fails because of another.
+   * Expensive evaluations have separate parts, so that the failure of one affects no other.
    */
   parts(): readonly DeferredStatement[] {
     const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);

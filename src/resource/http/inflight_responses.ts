@@ -39,8 +39,8 @@ export class InflightResponses {
 
   /**
    * Counts a long string until it is delivered. A shorter string fits into the buffers of its
-   * socket, and does not count. Throws a 503 beyond the limit, unless the request is a write. A
-   * write always gets its response, because only the response confirms the write.
+   * socket, and does not count. Throws a 503 if the limit is exceeded, unless the request is a
+   * write. A write always gets its response, because only the response confirms the write.
    */
   add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
@@ -48,7 +48,7 @@ export class InflightResponses {
     this.#holdUntilDelivered(bytes, delivery);
   }
 
-  /** Counts the bytes of a response in parts until its delivery. Throws a 503 beyond the limit. */
+  /** Counts the bytes of a response in parts until its delivery. Throws a 503 above the limit. */
   hold(bytes: number, delivery: AnswerDelivery): void {
     this.#requireRoom(bytes, delivery.identity);
     this.#holdUntilDelivered(bytes, delivery);
@@ -56,7 +56,7 @@ export class InflightResponses {
 
   /**
    * Writes a large reply to a read, and counts it from now until it is delivered. Rejects with a
-   * 503 beyond the limit, and with a 422 if the reply is too large.
+   * 503 if the limit is exceeded, and with a 422 if the reply is too large.
    */
   async write(reply: LargeReply, delivery: AnswerDelivery): Promise<Reply> {
     const { bytes: held } = reply;

@@ -142,7 +142,7 @@ class SpoolFile {
     const remove = () => rm(folder, { recursive: true, force: true });
     const file = await open(`${folder}/rows`, "wx+", 0o600);
     try {
-      // Removes the file early, so that no file remains if the process is killed.
+      // Removes the file early, so that no file remains even if the process is killed.
       await remove();
       return new SpoolFile(file, null);
     } catch (error) {

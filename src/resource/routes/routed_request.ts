@@ -163,7 +163,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
       (name === "get" && this.target.query.includes("include"));
   }
 
-  /** Counts a stored response until its client has received it. Throws a 503 beyond the limit. */
+  /** Counts a stored response until its client has received it. Throws a 503 above the limit. */
   countStored({ body }: Reply): void {
     if (typeof body !== "string" || body.length < minStreamedLength) return;
     this.#route.resource.inflight.add(body, this, false);

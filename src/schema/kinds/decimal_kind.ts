@@ -21,8 +21,8 @@ export const decimalKind: Kind = {
 const maxDigits = 1000;
 
 /**
- * Returns the normal form of a decimal, or null for other strings and beyond 1000 digits. It has no
- * exponent, no leading zeros, no `+`, and no sign of zero: `-007.50` → `-7.50`, `1e-7` →
+ * Returns the normal form of a decimal, or null for other strings and for more than 1000 digits. It
+ * has no exponent, no leading zeros, no `+`, and no sign of zero: `-007.50` → `-7.50`, `1e-7` →
  * `0.0000001`.
  */
 export function plainDecimal(text: string): string | null {

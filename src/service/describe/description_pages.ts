@@ -124,7 +124,7 @@ function documentReply({ headers }: Request, type: string, text: string, tag: st
     : { status: 200, headers: { "content-type": type, ...cached }, body: text };
 }
 
-/** At the root path, a route of the deployer is the front page and has precedence. */
+/** At the root path, a route of the deployer takes precedence over the index page. */
 function indexPageAt(basePath: string, resources: readonly Resource[]): ServicePage {
   return {
     path: basePath === "" ? "/" : basePath,

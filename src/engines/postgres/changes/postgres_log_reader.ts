@@ -14,7 +14,7 @@ import type { RowPolicyTables } from "./row_policy_tables.ts";
 export interface LogPage {
   /** The position after all changes that the statement could see. */
   readonly position: SnapshotPosition;
-  /** The log no longer contains the changes of transactions with ids below this one. */
+  /** The log no longer contains the changes of transactions with ids below this id. */
   readonly floor: bigint;
   readonly rows: readonly PostgresLogRow[];
   /** True if there are no changes after these rows. */
@@ -80,8 +80,8 @@ export class PostgresLogReader {
   /**
    * Reads the changes that are visible now but were not visible at position `after`, ordered by
    * number. A change gets its number while its row is locked. If a snapshot sees the later of two
-   * changes of a row, it also sees the earlier one. Therefore no change is missed or out of order
-   * because its number or its transaction is old.
+   * changes of a row, it also sees the earlier one. Therefore a change with an old number or
+   * transaction is neither missed nor out of order.
    */
   async changes({ after, maxRows, rest }: LogRange): Promise<LogPage> {
     const values = [

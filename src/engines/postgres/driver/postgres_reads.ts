@@ -28,7 +28,7 @@ interface Waiting {
 
 /**
  * The connection for the reads of one request to Postgres. Each read waits until the limiter admits
- * it, and then for a session of the pool. A read beyond its limits is canceled on the server.
+ * it, and then for a session of the pool. A read that exceeds its limits is canceled on the server.
  */
 export class PostgresReads implements Connection {
   readonly #parts: PostgresReadDependencies;

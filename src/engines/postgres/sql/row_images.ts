@@ -5,7 +5,7 @@ import type { ImageDialect, RowImages } from "../../../sql/dialect.ts";
 import { isUnreadableDocument } from "./json_path.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../../../sql/fragment.ts";
 
-/** The SQL of Postgres for row images: conditions on rows that need not be in their table. */
+/** The SQL of Postgres for conditions on row images. The rows need not be in their table. */
 export const postgresImages: ImageDialect = {
   maxRows: 1_000,
   batchKey: () => "",

@@ -201,8 +201,8 @@ export class GroupCommit {
   /**
    * Runs jobs again. A statement can run again, because its result was not reported. A transaction
    * may have used the rows that it read for other effects. Only its caller can decide whether it
-   * can run twice, as `transact` does. Each job then has its own commit, so that no job fails twice
-   * because of another job.
+   * can run twice, as `transact` does. Each job then has its own commit, so that other jobs can
+   * make a job fail only once.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;

@@ -26,7 +26,7 @@ export interface SqliteConnection {
   /** Returns true if a statement has time checks. Other statements cannot be aborted. */
   checksTime(text: string): boolean;
   run(statement: Statement): QueryResult;
-  /** Runs a read-only statement. Throws `too-large` beyond the remaining bytes. */
+  /** Runs a read-only statement. Throws `too-large` if the rows exceed the remaining bytes. */
   read(statement: Statement, how: LimitedRead): QueryResult;
   /** The length of the longest string or bytes bound since this property was last set to 0. */
   maxBoundLength: number;
@@ -52,7 +52,7 @@ export interface LimitedRead {
 export type StatementKind =
   | "read"
   | "write"
-  /** A write that SQLite runs, or that has an effect, only outside of transactions. */
+  /** A write that SQLite accepts only outside of transactions, or that has an effect only there. */
   | "alone"
   /** The start or end of a transaction. */
   | "boundary";

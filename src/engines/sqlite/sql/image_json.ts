@@ -65,7 +65,7 @@ const maxMembers = 60;
 /** The maximum number of chained SELECTs. SQLite allows 500. */
 const maxTerms = 400;
 
-/** The name of the member that contains the columns beyond {@link maxMembers}. */
+/** The name of the member with the columns after the first {@link maxMembers} columns. */
 const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 

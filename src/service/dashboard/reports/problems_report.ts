@@ -5,7 +5,7 @@ import type { Report } from "../report.ts";
 export interface ProblemsReport {
   /** The groups of problems, sorted by their latest problem, newest first. */
   readonly problems: readonly ProblemGroup[];
-  /** The start of the counts, in milliseconds since 1970. */
+  /** The time at which counting began, in milliseconds since 1970. */
   readonly since: number;
   /** True if no group was dropped. */
   readonly isComplete: boolean;
