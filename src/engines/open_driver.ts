@@ -113,7 +113,7 @@ export async function openPackagedDriver(
   place: unknown,
   options: OpenDatabaseOptions,
 ): Promise<Driver> {
-  // Each opener in `packagedDrivers` has this type. A test opens a database by each of them.
+  // Each opener in `packagedDrivers` has this type. A test opens a database with each opener.
   const { [driver.opener]: open } = await load(driver) as Record<string, Opener>;
   if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
   return await open(place, options);

@@ -152,7 +152,7 @@ export class TableIdempotency implements IdempotencyStore {
       : { kind: "finished", fingerprint, answer: parseAnswer(answer) };
   }
 
-  /** Replaces the owner of a record, if the record has not changed since it was read. */
+  /** Replaces the owner of a record if the record has not changed since the read. */
   async #takeOver(
     { id, owner, fingerprint }: IdempotencyClaim,
     found: Found,

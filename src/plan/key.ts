@@ -59,8 +59,8 @@ function keyText(value: unknown): string {
 }
 
 /**
- * Path segments that are never the key of a row, because routes of a resource begin with them, even
- * of disabled operations. A row with such an id has an encoded letter in its path: `%63ount`.
+ * Path segments that are never a row's key, because routes of a resource begin with them. This
+ * includes disabled operations. A row with such an id has an encoded letter in its path: `%63ount`.
  */
 export const reservedPathSegments: ReadonlySet<string> = new Set([
   "aggregate",

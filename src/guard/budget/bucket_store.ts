@@ -84,5 +84,5 @@ export class BucketStore {
 /** Maximum wait of a request for the store, in milliseconds. Then the process decides alone. */
 const timeoutMs = 3_000;
 
-/** The pause after a failure of the store, and before unused tokens return to it, in ms. */
+/** The pause after a failure of the store, and before unused tokens return to the store, in ms. */
 const pauseMs = 1_000;

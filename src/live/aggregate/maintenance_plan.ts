@@ -18,7 +18,7 @@ export interface MaintenancePlan {
   readonly isRanked: boolean;
 }
 
-/** A minimum or maximum of a maintenance plan, and the comparison of its values. */
+/** A minimum or maximum of a maintenance plan, and the comparison of the values. */
 export interface Extreme {
   readonly metric: ColumnMetric;
   /** Returns a positive number if the left value is more extreme, and 0 if both are equal. */

@@ -6,7 +6,7 @@ import type { Matcher } from "./matcher.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
 import { mayAffectTerm } from "./may_affect_filter.ts";
 
-/** The end of the include paths of a filter: the filtered rows, or parents of them. */
+/** The end of the include paths of a filter: the filtered rows, or their parents. */
 export interface PathEnd {
   readonly name: readonly string[];
   readonly parentSteps: readonly ParentStep[];

@@ -151,7 +151,7 @@ function stateOf(row: Row, policy: EtagPolicy): State {
  * Returns the value, or a hash of an unreadable value. Ids and versions come from rows, so a value
  * with characters that are unsafe in a header is hashed, too. The key of the row is part of the
  * hash. Otherwise a client could find out a hidden version, by comparison with the ETag of a row
- * whose hidden version it controls.
+ * whose hidden version the client controls.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };

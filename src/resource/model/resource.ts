@@ -179,7 +179,7 @@ export interface Resource {
   isIndexed(column: ColumnInfo): boolean;
   /**
    * The narrowed copies of each resource, by the fields of callers: with plain numbers, and with
-   * safe ones. Copies of a resource share this cache, so each has its own key.
+   * safe ones. Copies of a resource share this cache, so each copy has a separate key.
    */
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
   /** Returns true if no trigger changes a row after the statement that wrote and returned it. */

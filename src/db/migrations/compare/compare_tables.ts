@@ -61,7 +61,7 @@ export function pairTables(
       ? []
       : [{ ...one, existing, columns: pairColumns(one.table, one.shape, existing) }]
   );
-  // The columns of a foreign key have the new names of the table that it refers to.
+  // The columns of a foreign key have the new names in the referenced table.
   const targetOf = (key: ForeignKeyShape): ForeignKeyShape => {
     const target = present.find(({ existing }) =>
       existing.schema === key.schema && isNamedAlike(existing, existing.name, key.table)
