@@ -18,7 +18,7 @@ export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column
 
 /**
  * The name of a table that TypeScript does not know, such as an introspected table. The compiler
- * accepts its columns for each table. The service checks the columns at its start.
+ * accepts its columns for each table. The service checks the columns at startup.
  */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any

@@ -14,8 +14,8 @@ export interface ChallengedRequest {
 
 /**
  * Solves the challenge of a response with status 428 (proof of work or a CAPTCHA). Returns the
- * headers with the solution. Throws the error without a challenge, after too many attempts, or if
- * this client cannot solve the challenge. This module and the solver are loaded on demand.
+ * headers with the solution. Throws the error if there is no challenge, after too many attempts, or
+ * if this client cannot solve the challenge. This module and the solver are loaded on demand.
  */
 export async function solveChallenge(
   { error, response: { headers }, request: { signal }, attempts }: ChallengedRequest,

@@ -43,7 +43,7 @@ function inferKey(
   return { ...view, columns: keyed, key, isDistinct: true };
 }
 
-/** Returns the view with more stored columns, or null if no more columns are found to be stored. */
+/** Marks further columns of the view as stored. Null if no further column is known to be stored. */
 function withStoredColumns(
   view: TableDraft,
   drafts: readonly TableDraft[],

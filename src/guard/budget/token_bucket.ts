@@ -28,7 +28,7 @@ export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
 
-/** The tolerance for rounding errors, in tokens. After the announced wait, a token is available. */
+/** The tolerance for rounding errors, in tokens, so that a token is available after the wait. */
 export const roundingTolerance = 1e-6;
 
 /** Returns the policy of a bucket that refills continuously. */

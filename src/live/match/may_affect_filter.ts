@@ -13,7 +13,9 @@ export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }
 
-/** Returns true if a change of a related row may affect a term of a filter, not a nested term. */
+/**
+ * Returns true if a change of a related row may affect a term of a filter, without the terms in it.
+ */
 export function mayAffectTerm(
   change: Change,
   { relation, filter, links }: Related,

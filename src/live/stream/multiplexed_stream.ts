@@ -60,7 +60,7 @@ export class MultiplexedStream implements MultiplexedWriter {
   /** Called by the `ReadableStream`. */
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
-    // Proxies and clients may wait for the first bytes, as in every stream.
+    // Proxies and clients may wait for the first bytes, so every stream begins with a comment.
     controller.enqueue(toBytes(commentText));
   }
 

@@ -78,7 +78,7 @@ async function chargeOthers(
   );
 }
 
-/** Avoids running hooks for an update that must fail. The transaction locks the row again. */
+/** Reads the row, so that no hook runs for an update that must fail. The transaction locks it. */
 async function readCurrent(
   { updated, body: { steps }, ...plan }: NestedPlan,
   call: ResourceCall,
