@@ -13,9 +13,7 @@ export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }
 
-/**
- * Returns true if a change of a related row may affect a term of a filter, without the terms in it.
- */
+/** Returns true if a change of a related row may affect a term, apart from its nested terms. */
 export function mayAffectTerm(
   change: Change,
   { relation, filter, links }: Related,
