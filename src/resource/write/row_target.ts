@@ -90,11 +90,15 @@ export async function lockTarget(
   return row;
 }
 
-/** Returns the row that matches, locked until the transaction ends, or null if no row matches. */
+/**
+ * Returns the row that matches, or null if no row matches. The row is locked until the transaction
+ * ends, unless `lock` is false.
+ */
 export async function lockRow(
   where: Filter,
   { table, reader }: Resource,
   connection: Connection,
+  lock = true,
 ): Promise<Row | null> {
   const { rows } = await fetchRows(connection, {
     kind: "read",
@@ -104,7 +108,7 @@ export async function lockRow(
     order: [],
     after: null,
     limit: null,
-    lock: true,
+    ...(lock ? { lock } : {}),
   }, reader);
   return rows[0] ?? null;
 }

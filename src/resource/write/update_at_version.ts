@@ -3,12 +3,13 @@ import { hasUnchangedInput } from "../../plan/given_value.ts";
 import { lessOrEqualOperator } from "../../filter/operators/value_operators.ts";
 import { type Assignments, incrementedValue } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { integerVersionOf, type Precondition } from "../http/etag.ts";
+import { integerVersionOf, type Precondition, requirePrecondition } from "../http/etag.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { inTransaction } from "./transaction/in_transaction.ts";
 import {
   canRequireScope,
+  lockRow,
   mayWriteAlone,
   type RowTarget,
   scopeOfStatement,
@@ -45,7 +46,7 @@ export async function updateAtVersion(
   const where = and(writableTarget(target, write), step.from);
   const nowMs = resource.runtime.clock.now();
   const counted = withTimestamps(new Map([...set, [field, step.next]]), resource, nowMs);
-  return await inTransaction<Row | null>(
+  const updated = await inTransaction<Row | null>(
     { ...write, record: null },
     (connection) => {
       const scope = scopeOfStatement(write, connection);
@@ -53,6 +54,12 @@ export async function updateAtVersion(
     },
     { isAutocommit: true },
   );
+  if (updated === null && target.precondition !== null) {
+    // A stale version is common, and needs no transaction.
+    const stored = await lockRow(writableTarget(target, write), resource, resource.driver, false);
+    if (stored !== null) requirePrecondition(target.precondition, stored, resource);
+  }
+  return updated;
 }
 
 /** The condition on the stored version of a row, and the next version. */
