@@ -130,7 +130,7 @@ testOnPostgres(
         least = Math.min(least, roundTrips);
       }
       // The UPDATE without a match, the read of the row, and the signal of the write. A transaction
-      // would have four statements in addition.
+      // would add BEGIN and ROLLBACK.
       assert(least <= 3, `${least} statements`);
     }),
 );
