@@ -94,7 +94,7 @@ async function keep(
 ): Promise<void> {
   const { ok } = await credits.commit(reservation);
   if (ok) return;
-  // If the reservation expired while the handler ran, its credits have returned. Consumes them now.
+  // If the reservation expired while the handler ran, the returned credits are consumed now.
   const key = `outlived:${reservation.id}`;
   await credits.consume(account, amount, { reason, key, allowNegative: true });
 }

@@ -40,8 +40,8 @@ export interface Job {
   /** How often the job was sent with its key, including attempts with an unknown outcome. */
   readonly attempts: number;
   /**
-   * The state of the job. A `dead` job was refused, and is stored until it is revived or discarded.
-   * Sent and discarded jobs are removed.
+   * The state of the job. A `dead` job was refused, and is stored until it is sent again or
+   * discarded. Sent and discarded jobs are removed.
    */
   readonly state: "waiting" | "dead" | "sent" | "discarded";
   /** Why the job was refused or discarded, or null for any other job. */

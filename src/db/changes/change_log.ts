@@ -55,7 +55,7 @@ export interface ChangeLog {
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
   /**
    * Runs a SELECT, and returns the rows and the log position at which it has read them. Without
-   * rows, the position may be slightly older than the read. Rejects if it exceeds `limits`.
+   * rows, the position may be slightly older than the read. Rejects if the read exceeds `limits`.
    */
   readAt(
     statement: Statement,

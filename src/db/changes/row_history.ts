@@ -37,7 +37,7 @@ export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "af
 
 /**
  * Reads the history of one row backwards from the change log. The log has no index for rows, so
- * each call searches at most 20,000 changes. Rejects if it exceeds `limits`, as driver reads do.
+ * each call searches at most 20,000 changes. Rejects above `limits`, as driver reads do.
  */
 export async function readRowHistory(
   request: RowHistoryRequest,
