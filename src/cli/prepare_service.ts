@@ -8,7 +8,7 @@ import type { CliService } from "./cli_service.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
-/** The options of {@link prepareService}. */
+/** The runtime, the token and the store with which {@link prepareService} prepares a service. */
 export interface PrepareServiceOptions {
   readonly runtime: Runtime;
   /** The bearer token for requests that need a token. */

@@ -4,7 +4,7 @@ import { networkOfAddress } from "../accounts/login_risk.ts";
 /** The hourly maximum of mails of one kind to one address, to prevent flooding a mailbox. */
 export const maxMailsAnHour = 5;
 
-/** The hourly maximum for the first mails of all sources to one address (see {@link countMail}). */
+/** The hourly maximum of mails to one address for a source ({@link countMail}) without mails. */
 export const maxFirstMailsAnHour = 20;
 
 /**
