@@ -47,12 +47,12 @@ await session.post("Profiler.enable");
 const rows: string[][] = [];
 for (const [name, request] of Object.entries(operations)) {
   for (let turn = 0; turn < warmUp; turn++) await request();
-  await settle();
+  await waitForFollowingWork();
   const logged = await loggedRows();
   proxy?.reset();
   const before = fileCalls();
   await request();
-  await settle();
+  await waitForFollowingWork();
   const after = fileCalls();
   const traffic = proxy?.traffic();
   const inLog = await loggedRows() - logged;
@@ -102,7 +102,7 @@ async function send(
 }
 
 /** Waits for the work that follows a response, such as the reading of the change log. */
-function settle(): Promise<void> {
+function waitForFollowingWork(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 500));
 }
 

@@ -51,7 +51,7 @@ export const maxRunningReads: number = maxConnections * maxReads;
 const maxExpectedMs = 50;
 
 /** After this time, reads without a result have to run on separate connections. */
-const maxWaitMs = 100;
+const maxWaitMs = 200;
 
 /** The expected duration of a statement that took too long, or may take long, in milliseconds. */
 export const slowMs = 1_000;
@@ -137,29 +137,28 @@ export class SharedReads {
   }
 
   /**
-   * After 100 ms, abandons all reads without a result. The first of these reads is running, and is
-   * canceled. This is repeated while reads of the connection are running. Returns a stop function.
+   * After 200 ms, abandons all reads without a result. After another 200 ms, cancels the read that is
+   * still running, and repeats this until no read is running. Returns a stop function.
    */
   #watch(reads: readonly WaitingRead[], late: () => void): () => void {
     const { clock } = this.#parts;
     const giveUp = () => {
       late();
       const left = reads.filter(({ isDone }) => !isDone);
+      const [running] = left;
+      // A cancel request may close the connection, so the read gets the same time once more.
+      if (running?.isGivenUp === true) running.canceled ??= running.sent?.cancel() ?? null;
+      else if (running !== undefined && running.sent !== null) {
+        this.measured(running.statement, slowMs);
+      }
       for (const read of left) {
         read.isGivenUp = true;
         read.resolve(null);
       }
-      this.#cancel(left[0]);
       stop = clock.after(maxWaitMs, giveUp);
     };
     let stop = clock.after(maxWaitMs, giveUp);
     return () => stop();
-  }
-
-  #cancel(running: WaitingRead | undefined): void {
-    if (running === undefined || running.sent === null) return;
-    this.measured(running.statement, slowMs);
-    running.canceled ??= running.sent.cancel();
   }
 
   async #runTogether(reads: readonly WaitingRead[]): Promise<void> {
