@@ -58,8 +58,8 @@ export class HotKeys {
         enqueuedAt: this.#now(),
         reads,
         run(value, values) {
-          const { result, record, beside = [] } = change(value, values);
-          return { record, beside, resolve: () => resolve(result) };
+          const { result, record, relatedMutations = [] } = change(value, values);
+          return { record, relatedMutations, resolve: () => resolve(result) };
         },
         reject,
       });
@@ -163,25 +163,25 @@ export class HotKeys {
     ];
     const isOneMoment = keys.length + further.length <= keysOfOneMoment;
     const first = await this.#store.getMany(isOneMoment ? [...keys, ...further] : keys);
-    const beside = isOneMoment
+    const related = isOneMoment
       ? first.slice(keys.length)
       : further.length === 0
       ? []
       : await this.#store.getMany(further);
-    const values = new Map(beside.map(({ key, value }) => [encodeKey(key), value]));
+    const values = new Map(related.map(({ key, value }) => [encodeKey(key), value]));
     return queues.map((_, index) => ({
       value: first[index]?.value,
       versionstamp: first[index]?.versionstamp ?? null,
-      beside: values,
+      relatedValues: values,
     }));
   }
 
   async #commit(drafts: readonly QueueDraft[]): Promise<boolean> {
     const changed = drafts.filter(({ mutation }) => mutation !== null);
     if (changed.length === 0) return true;
-    const beside = changed.flatMap((draft) => draft.beside);
-    const mutations = [...changed.flatMap(({ mutation }) => mutation ?? []), ...beside];
-    const proof = [...beside, ...mutations].find((one, index, all) =>
+    const relatedMutations = changed.flatMap((draft) => draft.relatedMutations);
+    const mutations = [...changed.flatMap(({ mutation }) => mutation ?? []), ...relatedMutations];
+    const proof = [...relatedMutations, ...mutations].find((one, index, all) =>
       one.kind === "set" && !isDeletedAfter(index, one, all)
     );
     const { ok } = await this.#store.commit({

@@ -15,7 +15,7 @@ export interface KeyChange<Result> {
    * it also sets the hot key's record, so the check of the hot key covers them. No other commit may
    * overwrite the first related record, because it proves the commit after a lost acknowledgement.
    */
-  readonly beside?: readonly KeyValueMutation[] | undefined;
+  readonly relatedMutations?: readonly KeyValueMutation[] | undefined;
 }
 
 /**
@@ -25,20 +25,20 @@ export interface KeyChange<Result> {
  */
 export type ComputeChange<Result> = (
   value: unknown,
-  beside: readonly unknown[],
+  relatedValues: readonly unknown[],
 ) => KeyChange<Result>;
 
 /** A waiting change of a hot key, without the type of its result. */
 export interface PendingUpdate {
   readonly enqueuedAt: number;
   readonly reads: readonly KeyValueKey[];
-  readonly run: (value: unknown, beside: readonly unknown[]) => ComputedUpdate;
+  readonly run: (value: unknown, relatedValues: readonly unknown[]) => ComputedUpdate;
   readonly reject: (error: unknown) => void;
 }
 
 interface ComputedUpdate {
   readonly record: KeyChange<unknown>["record"];
-  readonly beside: readonly KeyValueMutation[];
+  readonly relatedMutations: readonly KeyValueMutation[];
   readonly resolve: () => void;
 }
 
@@ -55,7 +55,7 @@ export interface QueueDraft {
   readonly queue: KeyQueue;
   readonly versionstamp: string | null;
   readonly mutation: KeyValueMutation | null;
-  readonly beside: readonly KeyValueMutation[];
+  readonly relatedMutations: readonly KeyValueMutation[];
   readonly resolvers: readonly (() => void)[];
 }
 
@@ -64,7 +64,7 @@ export interface QueueState {
   readonly value: unknown;
   readonly versionstamp: string | null;
   /** The related records, by encoded key. */
-  readonly beside: Map<string, unknown>;
+  readonly relatedValues: Map<string, unknown>;
 }
 
 /** Applies several changes to a value, one after the other. */
@@ -73,15 +73,15 @@ export function draftChanges(
   updates: readonly PendingUpdate[],
   state: QueueState | undefined,
 ): QueueDraft {
-  const { versionstamp = null, beside: values = new Map<string, unknown>() } = state ?? {};
+  const { versionstamp = null, relatedValues: values = new Map<string, unknown>() } = state ?? {};
   const resolvers: (() => void)[] = [];
-  const beside: KeyValueMutation[] = [];
+  const relatedMutations: KeyValueMutation[] = [];
   let current = state?.value;
   let mutation: KeyValueMutation | null = null;
   for (const update of updates) {
     try {
       const found = update.reads.map((key) => values.get(encodeKey(key)));
-      const { record, beside: further, resolve } = update.run(current, found);
+      const { record, relatedMutations: further, resolve } = update.run(current, found);
       resolvers.push(resolve);
       if (record === undefined) continue;
       current = record?.value;
@@ -90,12 +90,12 @@ export function draftChanges(
         : { kind: "set", key: queue.key, ...record };
       for (const one of further) {
         values.set(encodeKey(one.key), one.kind === "set" ? one.value : undefined);
-        beside.push(one);
+        relatedMutations.push(one);
       }
     } catch (error) {
       // Only this change has failed. The other changes do not depend on it.
       resolvers.push(() => update.reject(error));
     }
   }
-  return { queue, versionstamp, mutation, beside, resolvers };
+  return { queue, versionstamp, mutation, relatedMutations, resolvers };
 }

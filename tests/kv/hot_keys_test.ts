@@ -191,11 +191,11 @@ Deno.test("changes read and write records beside their key in its commit, in the
     hot.update(["a"], (value, [known]) => {
       if (known !== undefined) return { result: known };
       const next = Number(value ?? 0) + 1;
-      const beside = [
+      const relatedMutations = [
         { kind: "set", key: ["a", "entry", next], value: name },
         { kind: "set", key: ["a", "known", name], value: next },
       ] as const;
-      return { result: next, record: { value: next }, beside };
+      return { result: next, record: { value: next }, relatedMutations };
     }, [["a", "known", name]]);
   assertEquals(await Promise.all(["x", "y", "x", "z", "y"].map(once)), [1, 2, 1, 3, 2]);
   assertEquals(await once("x"), 1);
@@ -264,7 +264,7 @@ Deno.test("a record beside a key that a later change of the same commit deletes 
     hot.update(["entry"], () => ({
       result: place,
       record: { value: place },
-      beside: [
+      relatedMutations: [
         { kind: "set", key: ["place", place], value: true },
         ...(from === null ? [] : [{ kind: "delete" as const, key: ["place", from] }]),
       ],

@@ -45,7 +45,11 @@ interface Posted<Result> {
   readonly records: readonly KeyValueMutation[];
 }
 
-type Post<Result> = (posting: Entries, beside: readonly unknown[], now: number) => Posted<Result>;
+type Post<Result> = (
+  posting: Entries,
+  relatedValues: readonly unknown[],
+  now: number,
+) => Posted<Result>;
 
 /** The credits ledger in a key-value store. */
 export class KvLedger implements CreditsLedger {
@@ -243,14 +247,14 @@ export class KvLedger implements CreditsLedger {
     reads: readonly KeyValueKey[],
     post: Post<Result>,
   ): Promise<Result> {
-    return this.#hot.update(ledgerKeys.state(account), (value, beside) => {
+    return this.#hot.update(ledgerKeys.state(account), (value, relatedValues) => {
       const now = this.#runtime.clock.now();
       const before = decodeAccountState(account, value);
       const posting = new Entries(before, now);
       const expired = expireReservations(posting, now).flatMap(([id, record]) =>
         recordMutations(ledgerKeys.reservation(account, id), record, keepMs)
       );
-      const { result, records } = post(posting, beside, now);
+      const { result, records } = post(posting, relatedValues, now);
       if (posting.state === before) return { result };
       const entries = posting.entries.map((entry): KeyValueMutation => ({
         kind: "set",
@@ -262,7 +266,7 @@ export class KvLedger implements CreditsLedger {
         record: { value: posting.state },
         // Only one commit can write an entry with this sequence number. A stored entry thus proves
         // that this commit succeeded.
-        beside: [...entries, ...expired, ...records],
+        relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);
   }

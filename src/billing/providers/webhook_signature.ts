@@ -83,9 +83,9 @@ export function pairsOf(
 }
 
 /** Decodes hexadecimal codes. Invalid codes are omitted, because they cannot match. */
-export function decodeHexCodes(texts: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
-  return texts.filter((text) => /^[0-9a-f]{64}$/i.test(text))
-    .map((text) => new Uint8Array(hexToBytes(text)));
+export function decodeHexCodes(codes: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
+  return codes.filter((code) => /^[0-9a-f]{64}$/i.test(code))
+    .map((code) => new Uint8Array(hexToBytes(code)));
 }
 
 /** Returns the HMAC keys for secrets. Each key is a secret in UTF-8, without decoding. */

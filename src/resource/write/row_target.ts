@@ -5,7 +5,7 @@ import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
 import { isSameKeyValue, type Key, keyFilter, keyId, parseKey } from "../../plan/key.ts";
-import type { InsertPlan } from "../../plan/plan.ts";
+import type { InsertPlan, ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -90,15 +90,21 @@ export async function lockTarget(
   return row;
 }
 
-/**
- * Returns the row that matches, or null if no row matches. The row is locked until the transaction
- * ends, unless `lock` is false.
- */
-export async function lockRow(
+/** Returns the row that matches, locked until the transaction ends, or null if no row matches. */
+export function lockRow(
+  where: Filter,
+  resource: Resource,
+  connection: Connection,
+): Promise<Row | null> {
+  return fetchRow(where, resource, connection, { lock: true });
+}
+
+/** Returns the row that matches, or null if no row matches. */
+export async function fetchRow(
   where: Filter,
   { table, reader }: Resource,
   connection: Connection,
-  lock = true,
+  lock: Pick<ReadPlan, "lock"> = {},
 ): Promise<Row | null> {
   const { rows } = await fetchRows(connection, {
     kind: "read",
@@ -108,7 +114,7 @@ export async function lockRow(
     order: [],
     after: null,
     limit: null,
-    ...(lock ? { lock } : {}),
+    ...lock,
   }, reader);
   return rows[0] ?? null;
 }

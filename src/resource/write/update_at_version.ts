@@ -9,7 +9,7 @@ import type { Resource } from "../model/resource.ts";
 import { inTransaction } from "./transaction/in_transaction.ts";
 import {
   canRequireScope,
-  lockRow,
+  fetchRow,
   mayWriteAlone,
   type RowTarget,
   scopeOfStatement,
@@ -25,7 +25,8 @@ const maxVersion = Number.MAX_SAFE_INTEGER - 1;
  * Updates the row of the request in one statement, without reading it first. The update needs a
  * version column, an `If-Match` with one version or no `If-Match`, and no transaction for a scope,
  * a hook, a time of update, a search index or a stored response. Returns null if these conditions
- * do not hold, or if no row has the version. Then {@link updateRow} determines the reason.
+ * do not hold, or if there is no such row. Then {@link updateRow} determines the reason. Throws a
+ * 412 if the row has another version.
  */
 export async function updateAtVersion(
   target: RowTarget,
@@ -56,7 +57,7 @@ export async function updateAtVersion(
   );
   if (updated === null && target.precondition !== null) {
     // A stale version is common, and needs no transaction.
-    const stored = await lockRow(writableTarget(target, write), resource, resource.driver, false);
+    const stored = await fetchRow(writableTarget(target, write), resource, resource.driver);
     if (stored !== null) requirePrecondition(target.precondition, stored, resource);
   }
   return updated;

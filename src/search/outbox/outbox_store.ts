@@ -46,7 +46,7 @@ export class OutboxStore {
       const after = change(before);
       if (after === before) return { result: after };
       const record = after === null ? null : { value: after };
-      return { result: after, record, beside: besideOf(name, before, after) };
+      return { result: after, record, relatedMutations: relatedMutationsOf(name, before, after) };
     });
   }
 
@@ -59,7 +59,7 @@ export class OutboxStore {
       return {
         result: undefined,
         record: after === null ? null : { value: after },
-        beside: [...besideOf(name, before, after), document],
+        relatedMutations: [...relatedMutationsOf(name, before, after), document],
       };
     });
   }
@@ -158,7 +158,7 @@ interface DrainerRecord {
 }
 
 /** Returns the records that a change of an entry writes in addition to the entry. */
-function besideOf(
+function relatedMutationsOf(
   name: DocumentName,
   before: OutboxEntry | null,
   after: OutboxEntry | null,

@@ -162,6 +162,8 @@ export class SharedReads {
   }
 
   async #runTogether(reads: readonly WaitingRead[]): Promise<void> {
+    // Another connection may have taken the reads that were waiting.
+    if (reads.length === 0) return;
     const { pool, limit, clock, raisedMessages } = this.#parts;
     const deadline = limit();
     try {
