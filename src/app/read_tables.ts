@@ -3,7 +3,7 @@ import { conflictTables } from "../db/tables/conflict_tables.ts";
 import { tablesWithFinalRows, tablesWithoutEffectsAlone } from "../db/tables/final_rows.ts";
 import { leadingColumns } from "../db/tables/leading_columns.ts";
 import type { RoleRights } from "../db/tables/role_rights.ts";
-import { checkRoleRights } from "../resource/live/shown_to_role.ts";
+import { checkRoleRights, reportPolicyBypasses } from "../resource/live/shown_to_role.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { RelationStep } from "../schema/relation.ts";
@@ -42,6 +42,7 @@ export async function readTables(
   const tables = resources.flatMap(tablesInReach);
   await Promise.all([checkTables(tables, observe), roleRights.readFirst()]);
   checkRoleRights(resources, roleRights, observe);
+  await reportPolicyBypasses(resources, observe);
   for (const column of await leadingColumns(tables)) indexed.add(column);
   for (const table of await conflictTables(tables)) conflicting.add(table);
   for (const table of await tablesWithFinalRows(tables)) final.add(table);

@@ -113,13 +113,15 @@ function streamsExcept(
   { streams, changes }: Recording,
   limits: ReadonlyMap<TableInfo, RoleLimits>,
 ): string {
-  const hidden = [...limits].filter(([, { hidesRows }]) => hidesRows);
+  // Views have no streams in any case.
+  const streamed = [...limits].filter(([{ readOnly }]) => !readOnly);
+  const hidden = streamed.filter(([, { hidesRows }]) => hidesRows);
   const [first] = hidden;
   if (changes === null || first === undefined) return streams;
   const names = hidden.map(([{ label }]) => label).join(", ");
   const sentence = `Live streams: not of ${names}, because row level security applies to the ` +
     `role "${first[1].role}"`;
-  return hidden.length === limits.size ? sentence : `${sentence}. ${streams}`;
+  return hidden.length === streamed.length ? sentence : `${sentence}. ${streams}`;
 }
 
 /** Returns the search options. For a read-only database, the search index is in memory. */

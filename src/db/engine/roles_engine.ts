@@ -8,12 +8,24 @@ export interface RoleLimits {
   readonly hidesRows: boolean;
   /** The columns that the role may not read. */
   readonly unreadable: readonly ColumnInfo[];
-  /** True if the table has row level security that does not apply to the role. */
-  readonly isExempt: boolean;
+}
+
+/** A protected table whose rows another table or view shows although no policy restricts the role. */
+export interface PolicyBypass {
+  readonly role: string;
+  /** The name of the protected table. */
+  readonly of: string;
+  /** The reason as a clause, or null if the protected table is the served table itself. */
+  readonly why: string | null;
 }
 
 /** The roles of an engine: the users of a database, with rights of their own. */
 export interface RolesEngine {
   /** Reads the limits of the role in these tables. */
   limits(driver: Driver, tables: readonly TableInfo[]): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
+  /** Reads the policies that do not apply to the role in these tables. */
+  bypasses(
+    driver: Driver,
+    tables: readonly TableInfo[],
+  ): Promise<ReadonlyMap<TableInfo, readonly PolicyBypass[]>>;
 }

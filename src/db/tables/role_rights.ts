@@ -3,7 +3,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
-import type { RoleLimits } from "../engine/roles_engine.ts";
+import type { PolicyBypass, RoleLimits } from "../engine/roles_engine.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
 /** Reads the limits of the role in these tables, or none in a database without roles. */
@@ -13,6 +13,19 @@ export async function readRoleLimits(
 ): Promise<ReadonlyMap<TableInfo, RoleLimits>> {
   const { roles } = engineOf(driver);
   return roles === null || tables.length === 0 ? new Map() : await roles.limits(driver, tables);
+}
+
+/** Reads the policies that do not apply to the role, or none if the database does not respond. */
+export async function readPolicyBypasses(
+  driver: Driver,
+  tables: readonly TableInfo[],
+): Promise<ReadonlyMap<TableInfo, readonly PolicyBypass[]>> {
+  try {
+    return await engineOf(driver).roles?.bypasses(driver, tables) ?? new Map();
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return new Map();
+  }
 }
 
 /** The maximum age of the limits that decide a request, in milliseconds. */

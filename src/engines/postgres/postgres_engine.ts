@@ -2,7 +2,7 @@ import type { DatabaseEngine } from "../../db/engine/engine.ts";
 import { maxNameBytes } from "../../schema/constraint_name.ts";
 import { postgresConstraintColumns } from "./constraints/postgres_constraint.ts";
 import { introspectPostgres } from "./driver/tables/introspect_postgres.ts";
-import { readPostgresRoleLimits } from "./driver/role_limits.ts";
+import { readPostgresPolicyBypasses, readPostgresRoleLimits } from "./driver/row_security.ts";
 import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
 import { uninstallFromServer } from "./installed/uninstall_from_server.ts";
 import { canCompareTypes } from "./migrations/comparable_types.ts";
@@ -51,7 +51,7 @@ export const postgresEngine: DatabaseEngine = {
     logParts: "tables and functions named _service_* are to be added, for the changes that live " +
       "streams show",
   },
-  roles: { limits: readPostgresRoleLimits },
+  roles: { limits: readPostgresRoleLimits, bypasses: readPostgresPolicyBypasses },
   migrations: async () =>
     (await import("./migrations/postgres_migrations.ts")).postgresMigrationsEngine,
 };

@@ -1,5 +1,5 @@
-import type { RoleLimits } from "../../db/engine/roles_engine.ts";
-import type { RoleRights } from "../../db/tables/role_rights.ts";
+import type { PolicyBypass, RoleLimits } from "../../db/engine/roles_engine.ts";
+import { readPolicyBypasses, type RoleRights } from "../../db/tables/role_rights.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -17,7 +17,6 @@ export function checkRoleRights(
   rights: RoleRights,
   observe: Observer,
 ): void {
-  const exempt = new Map<string, Set<string>>();
   for (const resource of resources) {
     const limits = rights.known(resource.table) ?? null;
     if (limits === null) continue;
@@ -25,12 +24,28 @@ export function checkRoleRights(
     if (limits.hidesRows && resource.search !== null) {
       observe({ kind: "notice", message: `No search of ${unsearched(resource, limits)}` });
     }
-    if (!limits.isExempt) continue;
-    const names = exempt.get(limits.role) ?? new Set();
-    exempt.set(limits.role, names.add(resource.name));
   }
-  for (const [role, names] of exempt) {
-    observe({ kind: "notice", message: exemption(role, [...names]) });
+}
+
+/** Reports to the observer which policies of the database do not restrict the served rows. */
+export async function reportPolicyBypasses(
+  resources: readonly Resource[],
+  observe: Observer,
+): Promise<void> {
+  const messages = new Map<string, Set<string>>();
+  for (const [driver, some] of Map.groupBy(resources, ({ driver }) => driver)) {
+    const bypasses = await readPolicyBypasses(driver, some.map(({ table }) => table));
+    for (const { name, table } of some) {
+      for (const bypass of bypasses.get(table) ?? []) {
+        const id = JSON.stringify(bypass.why === null ? { ...bypass, of: "" } : bypass);
+        messages.set(id, (messages.get(id) ?? new Set()).add(name));
+      }
+    }
+  }
+  for (const [id, names] of messages) {
+    // The string was made from a bypass above.
+    const bypass = JSON.parse(id) as PolicyBypass;
+    observe({ kind: "notice", message: bypassMessage(bypass, [...names]) });
   }
 }
 
@@ -39,13 +54,16 @@ function unsearched({ name }: Resource, { role }: RoleLimits): string {
     "the rows of other writers in part";
 }
 
-function exemption(role: string, tables: readonly string[]): string {
+function bypassMessage({ role, of, why }: PolicyBypass, tables: readonly string[]): string {
   const quoted = tables.map((name) => `"${name}"`);
-  const [subject, verb, pronoun] = quoted.length === 1
-    ? [quoted[0], "has", "which"]
-    : [`${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`, "have", "which"];
-  return `${subject} ${verb} row level security, ${pronoun} does not apply to the role "${role}": ` +
-    "every row is served by the scopes alone";
+  const names = [quoted.slice(0, -1).join(", "), quoted.at(-1)].filter(Boolean).join(" and ");
+  return why === null
+    ? `${names} ${
+      tables.length === 1 ? "has" : "have"
+    } row level security, which does not apply to ` +
+      `the role "${role}": every row is served by the scopes alone`
+    : `The row level security of "${of}" does not apply to the role "${role}" in ${names}, because ` +
+      why;
 }
 
 function requireShown(resource: Resource, limits: RoleLimits): void {

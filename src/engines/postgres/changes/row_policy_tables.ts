@@ -1,4 +1,5 @@
 import { sqlName } from "../../../sql/fragment.ts";
+import { policiesApplySql } from "../driver/row_security.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 
 /** Called when the set of tables whose row policies restrict the role has changed. */
@@ -31,18 +32,10 @@ export class RowPolicyTables {
   }
 }
 
-/**
- * The policies are read from the catalog in the snapshot of the statement. A reader that sees a
- * change therefore also sees the policies that were committed before the change. The function
- * `row_security_active` may use a cache of the connection that is older than the snapshot.
- */
+/** The policies of the snapshot of the statement: a reader of a change also sees earlier policies. */
 function securedColumn(names: string): string {
   const oids =
     `ARRAY(SELECT to_regclass(name)::oid FROM json_array_elements_text('${names}') AS name)`;
   return `(SELECT coalesce(string_agg(array_position(${oids}, c.oid)::text, ',' ORDER BY c.oid), '')
-    FROM pg_class c
-    WHERE c.oid = ANY (${oids}) AND c.relrowsecurity
-      AND (c.relforcerowsecurity OR NOT pg_has_role(c.relowner, 'USAGE'))
-      AND EXISTS (SELECT FROM pg_roles r
-        WHERE r.rolname = current_user AND NOT r.rolsuper AND NOT r.rolbypassrls)) AS secured`;
+    FROM pg_class c WHERE c.oid = ANY (${oids}) AND ${policiesApplySql()}) AS secured`;
 }

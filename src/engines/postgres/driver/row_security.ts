@@ -1,0 +1,145 @@
+import { type NamedCells, namedColumns, textOrNull } from "../../../db/named_columns.ts";
+import type { Driver } from "../../../db/driver.ts";
+import type { PolicyBypass, RoleLimits } from "../../../db/engine/roles_engine.ts";
+import type { TableInfo } from "../../../schema/table_info.ts";
+import { sqlName } from "../../../sql/fragment.ts";
+
+/** SQL for the OID of the role whose rights apply to statements. */
+const actingRole = "(SELECT oid FROM pg_roles WHERE rolname = current_user)";
+
+/**
+ * Returns SQL that is true if row policies restrict a role in the row `c` of `pg_class`. `role` is
+ * SQL for the OID of the role. The SQL equals `row_security_active`, but it also works for other
+ * roles and reads the catalog in the snapshot of the statement. `row_security_active` may use a
+ * cache of the connection that is older than the snapshot.
+ */
+export function policiesApplySql(role: string = actingRole): string {
+  return `(c.relrowsecurity
+    AND (c.relforcerowsecurity OR NOT pg_has_role(${role}, c.relowner, 'USAGE'))
+    AND EXISTS (SELECT FROM pg_roles AS acting
+      WHERE acting.oid = ${role} AND NOT rolsuper AND NOT rolbypassrls))`;
+}
+
+/**
+ * The table expressions `asked` and `reached` over the names of the JSON list `$1`. `reached`
+ * contains each relation from which a named relation takes rows, the role whose rights apply there,
+ * and the reason if this role is not the current one. A view reads with the rights of its owner
+ * unless it is `security_invoker`, even in another view. Therefore the innermost view decides. A
+ * materialized view has the rows that its owner could read.
+ */
+const reachedSql = `asked AS (
+    SELECT t.place, c.oid FROM json_array_elements_text($1::json) WITH ORDINALITY AS t(name, place)
+    JOIN pg_class c ON c.oid = to_regclass(t.name)),
+  reached AS (
+    SELECT place, oid, ${actingRole} AS role, NULL::text AS why, false AS is_stored FROM asked
+    UNION
+    SELECT r.place, d.refobjid,
+      CASE WHEN r.is_stored THEN r.role WHEN v.is_invoker THEN ${actingRole} ELSE v.relowner END,
+      CASE WHEN r.is_stored THEN r.why
+        WHEN v.relkind = 'm' THEN 'a materialized view contains the rows that its owner could read'
+        WHEN NOT v.is_invoker
+        THEN 'a view has the rights of its owner, unless it is security_invoker' END,
+      r.is_stored OR v.relkind = 'm'
+    FROM reached r
+    JOIN (SELECT *, coalesce((SELECT option_value::boolean FROM pg_options_to_table(reloptions)
+      WHERE option_name = 'security_invoker'), false) AS is_invoker FROM pg_class) v
+      ON v.oid = r.oid AND v.relkind IN ('v', 'm')
+    JOIN pg_rewrite w ON w.ev_class = v.oid AND w.ev_type = '1'
+    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+      AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid)`;
+
+/**
+ * The table expression `kin`: the tables that share rows with a reached table by inheritance or as
+ * partitions. A statement applies only the policies of the table that it names.
+ */
+const kinSql = `kin AS (
+    SELECT r.place, r.oid, up.is_up FROM reached r
+    JOIN pg_class c ON c.oid = r.oid AND NOT c.relrowsecurity, (VALUES (true), (false)) AS up(is_up)
+    UNION
+    SELECT k.place, CASE WHEN is_up THEN inhparent ELSE inhrelid END, is_up
+    FROM kin k
+    JOIN pg_inherits i ON CASE WHEN is_up THEN i.inhrelid ELSE i.inhparent END = k.oid)`;
+
+/** Reads which rows and columns of each table the database hides from the role. */
+export async function readPostgresRoleLimits(
+  driver: Driver,
+  tables: readonly TableInfo[],
+): Promise<ReadonlyMap<TableInfo, RoleLimits>> {
+  const rows = await readByTable(
+    driver,
+    tables,
+    {
+      place: "a.place",
+      role: "current_user",
+      // The name of the role whose policies hide rows. In a view, it may be the owner of the view.
+      restricted: `(SELECT min(o.rolname) FROM reached r JOIN pg_class c ON c.oid = r.oid
+        JOIN pg_roles o ON o.oid = r.role
+        WHERE r.place = a.place AND NOT r.is_stored AND ${policiesApplySql("r.role")})`,
+      unreadable: `(SELECT json_agg(t.attname) FROM pg_attribute t WHERE t.attrelid = a.oid
+        AND t.attnum > 0 AND NOT t.attisdropped
+        AND NOT has_column_privilege(a.oid, t.attnum, 'SELECT'))`,
+    },
+    reachedSql,
+    "FROM asked a",
+  );
+  return new Map(rows.map(([table, { role, restricted, unreadable }]) => {
+    const names: readonly string[] = JSON.parse(String(unreadable ?? "[]"));
+    return [table, {
+      role: String(restricted ?? role),
+      hidesRows: restricted !== null,
+      unreadable: table.columns.filter(({ dbName }) => names.includes(dbName)),
+    }];
+  }));
+}
+
+/**
+ * Reads the protected tables whose rows these tables show although the policies do not apply to the
+ * role.
+ */
+export async function readPostgresPolicyBypasses(
+  driver: Driver,
+  tables: readonly TableInfo[],
+): Promise<ReadonlyMap<TableInfo, readonly PolicyBypass[]>> {
+  const rows = await readByTable(
+    driver,
+    tables,
+    { place: "f.place", role: "current_user", of: tableLabelSql, why: "f.why" },
+    `${reachedSql}, ${kinSql}, found AS (
+      SELECT place, oid, CASE WHEN is_stored OR role <> ${actingRole} THEN why
+        WHEN oid <> (SELECT a.oid FROM asked a WHERE a.place = r.place)
+        THEN 'policies do not apply to this role' END AS why
+      FROM reached r
+      WHERE role <> ${actingRole}
+        OR NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.oid AND ${policiesApplySql("r.role")})
+      UNION SELECT place, oid, 'policies apply only to the table that a statement names' FROM kin)`,
+    `FROM found f JOIN pg_class c ON c.oid = f.oid AND c.relrowsecurity
+     ORDER BY c.relname, f.why`,
+  );
+  const bypasses = new Map<TableInfo, PolicyBypass[]>();
+  for (const [table, { role, of, why }] of rows) {
+    const some = bypasses.get(table) ?? [];
+    bypasses.set(table, some);
+    some.push({ role: String(role), of: String(of), why: textOrNull(why) });
+  }
+  return bypasses;
+}
+
+const tableLabelSql = `CASE WHEN pg_table_is_visible(c.oid) THEN c.relname
+  ELSE c.relnamespace::regnamespace || '.' || c.relname END`;
+
+async function readByTable<Name extends string>(
+  driver: Driver,
+  tables: readonly TableInfo[],
+  columns: Readonly<Record<"place" | Name, string>>,
+  ...[expressions, from]: readonly [string, string]
+): Promise<readonly (readonly [TableInfo, NamedCells<"place" | Name>])[]> {
+  const { selectList, decode } = namedColumns(columns);
+  const { rows } = await driver.query({
+    text: `WITH RECURSIVE ${expressions} SELECT ${selectList} ${from}`,
+    values: [JSON.stringify(tables.map(sqlName))],
+  });
+  return rows.map(decode).flatMap((row) => {
+    const table = tables[Number(row.place) - 1];
+    return table === undefined ? [] : [[table, row] as const];
+  });
+}
