@@ -1,53 +1,43 @@
 import {
-  type AccountCommand,
   accountHelp,
-  isAccountCommand,
-  parseAccountArguments,
+  type KeysCommand,
+  parseKeysArguments,
+  parseUsersArguments,
+  type UsersCommand,
 } from "./account_arguments.ts";
+import { Misuse } from "./command_options.ts";
 import {
   type CreditsCommand,
   creditsHelp,
-  isCreditsCommand,
   parseCreditsArguments,
 } from "./credits/credits_arguments.ts";
+import { additionsHelp } from "./database/additions.ts";
 import {
   type DescribeCommand,
   describeHelp,
-  isDescribeCommand,
   parseDescribeArguments,
 } from "./describe/describe_arguments.ts";
-import {
-  isOutboxCommand,
-  type OutboxCommand,
-  outboxHelp,
-  parseOutboxArguments,
-} from "./search/outbox_arguments.ts";
-import {
-  isSearchCommand,
-  parseSearchArguments,
-  type SearchCommand,
-  searchHelp,
-} from "./search/search_arguments.ts";
+import { type ImportCommand, importHelp, parseImportArguments } from "./import/import_arguments.ts";
+import { type McpCommand, mcpHelp, parseMcpArguments } from "./mcp/mcp_arguments.ts";
 import {
   type MigrateCommand,
   migrateHelp,
   parseMigrateArguments,
 } from "./migrate/migrate_arguments.ts";
-import { type ImportCommand, importHelp, parseImportArguments } from "./import/import_arguments.ts";
-import { type McpCommand, mcpHelp, parseMcpArguments } from "./mcp/mcp_arguments.ts";
+import { type OutboxCommand, outboxHelp, parseOutboxArguments } from "./search/outbox_arguments.ts";
+import { parseSearchArguments, type SearchCommand, searchHelp } from "./search/search_arguments.ts";
+import { parseServeArguments, type ServeCommand } from "./serve_arguments.ts";
+import { serveOptionsHelp } from "./serve_options.ts";
 import {
   parseUninstallArguments,
   type UninstallCommand,
   uninstallHelp,
 } from "./uninstall/uninstall_arguments.ts";
-import { additionsHelp } from "./database/additions.ts";
-import { parseServeArguments, type ServeArguments } from "./serve_arguments.ts";
-import { serveOptionsHelp } from "./serve_options.ts";
 
-/** A command, as parsed from the arguments of the command line. */
-export type Command =
-  | ServeArguments
-  | AccountCommand
+/** A command that does something, as parsed from the arguments of the command line. */
+export type RunnableCommand =
+  | KeysCommand
+  | UsersCommand
   | CreditsCommand
   | DescribeCommand
   | ImportCommand
@@ -57,18 +47,52 @@ export type Command =
   | UninstallCommand
   | OutboxCommand;
 
+/** A parsed command, or the reason why the arguments are invalid (`misused`). */
+export type Command =
+  | RunnableCommand
+  | ServeCommand
+  | { readonly kind: "help" | "version" }
+  | { readonly kind: "misused"; readonly message: string };
+
 /** Parses the arguments of the command line. Never throws. */
 export function parseArguments(args: readonly string[]): Command {
-  if (isAccountCommand(args)) return parseAccountArguments(args);
-  if (isCreditsCommand(args)) return parseCreditsArguments(args);
-  if (isDescribeCommand(args)) return parseDescribeArguments(args);
-  if (args[0] === "import") return parseImportArguments(args);
-  if (args[0] === "mcp") return parseMcpArguments(args);
-  if (isOutboxCommand(args)) return parseOutboxArguments(args);
-  if (isSearchCommand(args)) return parseSearchArguments(args);
-  if (args[0] === "migrate") return parseMigrateArguments(args);
-  if (args[0] === "uninstall") return parseUninstallArguments(args);
-  return parseServeArguments(args);
+  const options = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  if (options.includes("--help") || options.includes("-h")) return { kind: "help" };
+  try {
+    return commandOf(args);
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error;
+    return { kind: "misused", message: error.message };
+  }
+}
+
+function commandOf(args: readonly string[]): Command {
+  const [name, ...rest] = args;
+  switch (name) {
+    case "keys":
+      return parseKeysArguments(rest);
+    case "users":
+      return parseUsersArguments(rest);
+    case "credits":
+      return parseCreditsArguments(rest);
+    case "types":
+    case "openapi":
+      return parseDescribeArguments(name, rest);
+    case "import":
+      return parseImportArguments(rest);
+    case "mcp":
+      return parseMcpArguments(rest);
+    case "search":
+      return rest[0] === "outbox"
+        ? parseOutboxArguments(rest.slice(1))
+        : parseSearchArguments(rest);
+    case "migrate":
+      return parseMigrateArguments(rest);
+    case "uninstall":
+      return parseUninstallArguments(rest);
+    default:
+      return parseServeArguments(args);
+  }
 }
 
 /** The text that `--help` prints: a description of all command-line arguments. */

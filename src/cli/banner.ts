@@ -1,6 +1,7 @@
 import { urlOf } from "../listen/listener.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { CliRights } from "./cli_rights.ts";
+import { printable } from "./printable.ts";
 
 /** The contents of the banner, which the command line prints when the service starts. */
 export interface BannerContents {
@@ -86,11 +87,6 @@ function resourceColumns(
 function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
-}
-
-/** Removes control characters, because names in a database could rewrite the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, "\ufffd");
 }
 
 function tokenLines(rights: CliRights | null): readonly string[] {

@@ -1,8 +1,6 @@
-import { unreachable } from "../problem/unreachable.ts";
-import { hasAllPermissions } from "./all_permissions.ts";
-import { type Command, helpText, parseArguments } from "./arguments.ts";
+import { helpText, parseArguments, type RunnableCommand } from "./arguments.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
-import { restartWithKv } from "./restart_with_kv.ts";
+import { hasAllPermissions, restartWithKv } from "./restart_with_kv.ts";
 import { superviseWorkers } from "./workers/supervise_workers.ts";
 import { takeShare } from "./workers/worker_share.ts";
 
@@ -17,7 +15,7 @@ export interface Program {
 
 /** Runs the command that the arguments describe, and returns the exit code. */
 export async function runCommandLine(args: readonly string[], program: Program): Promise<number> {
-  const command: Command = parseArguments(args);
+  const command = parseArguments(args);
   switch (command.kind) {
     case "help":
       console.log(helpText);
@@ -30,22 +28,28 @@ export async function runCommandLine(args: readonly string[], program: Program):
       return exitCodes.misused;
     case "serve":
       return await serve(command, args, program);
+    default: {
+      // The other commands use no key-value store.
+      const usesStore = command.kind !== "mcp" && command.kind !== "uninstall";
+      const exitCode = usesStore ? await restartWithKv(program.url, args) : null;
+      return exitCode ?? await run(command);
+    }
+  }
+}
+
+/** Runs a command. Imports its code lazily, because each command needs other parts of the service. */
+async function run(command: RunnableCommand): Promise<number> {
+  switch (command.kind) {
     case "keys":
     case "users": {
-      const exitCode = await restartWithKv(program.url, args);
-      if (exitCode !== null) return exitCode;
       const { runAccountCommand } = await import("./run_account_command.ts");
       return await runAccountCommand(command);
     }
     case "credits": {
-      const exitCode = await restartWithKv(program.url, args);
-      if (exitCode !== null) return exitCode;
       const { runCreditsCommand } = await import("./credits/run_credits_command.ts");
       return await runCreditsCommand(command);
     }
     case "import": {
-      const exitCode = await restartWithKv(program.url, args);
-      if (exitCode !== null) return exitCode;
       const { runImportCommand } = await import("./import/run_import_command.ts");
       return await runImportCommand(command);
     }
@@ -54,26 +58,18 @@ export async function runCommandLine(args: readonly string[], program: Program):
       return await runMcpCommand(command);
     }
     case "migrate": {
-      const exitCode = await restartWithKv(program.url, args);
-      if (exitCode !== null) return exitCode;
       const { runMigrateCommand } = await import("./migrate/run_migrate_command.ts");
       return await runMigrateCommand(command);
     }
     case "describe": {
-      const exitCode = await restartWithKv(program.url, args);
-      if (exitCode !== null) return exitCode;
       const { runDescribeCommand } = await import("./describe/run_describe_command.ts");
       return await runDescribeCommand(command);
     }
     case "outbox": {
-      const exitCode = await restartWithKv(program.url, args);
-      if (exitCode !== null) return exitCode;
       const { runOutboxCommand } = await import("./search/run_outbox_command.ts");
       return await runOutboxCommand(command);
     }
     case "search": {
-      const exitCode = await restartWithKv(program.url, args);
-      if (exitCode !== null) return exitCode;
       const { runSearchCommand } = await import("./search/run_search_command.ts");
       return await runSearchCommand(command);
     }
@@ -81,8 +77,6 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runUninstallCommand } = await import("./uninstall/run_uninstall_command.ts");
       return await runUninstallCommand(command);
     }
-    default:
-      return unreachable(command);
   }
 }
 

@@ -1,6 +1,9 @@
 import { parseArgs } from "node:util";
 import { nearestName } from "../problem/nearest_name.ts";
 
+/** Thrown for arguments that no command accepts. The message is one sentence for the user. */
+export class Misuse extends Error {}
+
 /** The options that a command accepts, by long name. */
 export type CommandOptions = Readonly<
   Record<
@@ -10,64 +13,152 @@ export type CommandOptions = Readonly<
 >;
 
 /** The arguments of a command, split into options and words. */
-export interface CommandWords {
-  readonly values: Readonly<Record<string, unknown>>;
+export interface CommandWords<Name extends string> {
   readonly positionals: readonly string[];
-  /** Returns an error message for an option that is invalid or not in `names`, or null. */
-  fault(command: string, names?: readonly string[]): string | null;
+  /** Returns the value of a string option, or null if the option is missing. */
+  text(name: Name): string | null;
+  /** Returns true if a boolean option is present. */
+  flag(name: Name): boolean;
+  /** Returns all values of a repeatable option. */
+  texts(name: Name): readonly string[];
 }
 
-/** Splits the arguments of a command. Never throws. */
-export function readCommandWords(args: readonly string[], options: CommandOptions): CommandWords {
-  const { values, positionals, tokens } = parseArgs({
-    args: [...args],
+/**
+ * Splits the arguments of a command into options and words. Throws a {@link Misuse} for an unknown
+ * option and for a missing value. Null is the command without a name, which serves.
+ */
+export function readCommandWords<Options extends CommandOptions>(
+  command: string | null,
+  args: readonly string[],
+  options: Options,
+): CommandWords<keyof Options & string> {
+  const { words, tokens } = split(args, options);
+  requireFit(command, tokens, options);
+  return words;
+}
+
+/** The verb of a command, such as `create`, and the arguments after the verb. */
+export interface VerbWords<Verb extends string, Name extends string> {
+  readonly verb: Verb;
+  readonly words: CommandWords<Name>;
+}
+
+/**
+ * Splits the arguments of a command with verbs. `verbs` contains the options of each verb. Options
+ * that no verb contains belong to every verb. Throws a {@link Misuse} for an unknown verb, and for
+ * an option of another verb.
+ */
+export function readVerbWords<Options extends CommandOptions, Verb extends string>(
+  command: string,
+  args: readonly string[],
+  options: Options,
+  verbs: Readonly<Record<Verb, readonly (keyof Options & string)[]>>,
+): VerbWords<Verb, keyof Options & string> {
+  const { words: { positionals: [given = "", ...positionals], ...words }, tokens } = split(
+    args,
     options,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
-  return {
-    values,
-    positionals,
-    fault(command, names = Object.keys(options)) {
-      for (const token of tokens) {
-        if (token.kind !== "option") continue;
-        const fault = names.includes(token.name)
-          ? valueFault(token, options)
-          : `${command} has no option ${token.rawName}${hintFor(token.name, names)}`;
-        if (fault !== null) return fault;
-      }
-      return null;
-    },
-  };
-}
+  );
+  if (!isVerb(given)) {
+    const found = given === "" ? "" : `, not "${given}"`;
+    throw new Misuse(`${command} takes ${Object.keys(verbs).join(", ")}${found}`);
+  }
+  const own: readonly string[] = verbs[given];
+  const limited: readonly string[] = Object.values<readonly string[]>(verbs).flat();
+  const allowed = Object.entries(options).filter(([name]) =>
+    own.includes(name) || !limited.includes(name)
+  );
+  requireFit(`${command} ${given}`, tokens, Object.fromEntries(allowed));
+  return { verb: given, words: { ...words, positionals } };
 
-/** Returns the value of a string option, or null if the option is missing. */
-export function stringOption(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
-}
-
-/** Returns all values of a repeatable option. A comma separates values within one option. */
-export function repeatedOption(value: unknown): readonly string[] {
-  const given: readonly unknown[] = Array.isArray(value) ? value : [];
-  return given.flatMap((one) => typeof one === "string" ? one.split(",") : [])
-    .map((one) => one.trim()).filter((one) => one !== "");
+  function isVerb(name: string): name is Verb {
+    return Object.hasOwn(verbs, name);
+  }
 }
 
 interface OptionToken {
   readonly name: string;
   readonly rawName: string;
   readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
 }
 
-function valueFault({ name, rawName, value }: OptionToken, options: CommandOptions): string | null {
-  if (options[name]?.type === "boolean") {
-    return value === undefined ? null : `${rawName} takes no value`;
+interface SplitArguments {
+  readonly words: CommandWords<string>;
+  readonly tokens: readonly OptionToken[];
+}
+
+function split(args: readonly string[], options: CommandOptions): SplitArguments {
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    // Strict parsing would throw messages that do not suggest the nearest option.
+    strict: false,
+    tokens: true,
+  });
+  return {
+    words: {
+      positionals,
+      text(name) {
+        const value = values[name];
+        return typeof value === "string" ? value : null;
+      },
+      flag: (name) => values[name] === true,
+      texts: (name) => [values[name] ?? []].flat().map(String),
+    },
+    tokens: tokens.filter((token) => token.kind === "option"),
+  };
+}
+
+/** Throws a {@link Misuse} for an unknown option, or for a value that the option does not take. */
+function requireFit(
+  command: string | null,
+  tokens: readonly OptionToken[],
+  options: CommandOptions,
+): void {
+  for (const { name, rawName, value, inlineValue } of tokens) {
+    const option = Object.hasOwn(options, name) ? options[name] : undefined;
+    if (option === undefined) {
+      const near = nearestName(name, [...Object.keys(options), "help"]);
+      const unknown = command === null ? "Unknown option" : `${command} has no option`;
+      throw new Misuse(`${unknown} ${rawName}${near === null ? "" : `: did you mean --${near}?`}`);
+    }
+    if (option.type === "boolean" && value !== undefined) {
+      throw new Misuse(`The option ${rawName} takes no value`);
+    }
+    // In `--config --write`, the parser would use the next option as the file name.
+    const isNextOption = value?.startsWith("-") === true && inlineValue !== true;
+    if (option.type === "string" && (!value || isNextOption)) {
+      throw new Misuse(`The option ${rawName} needs a value`);
+    }
   }
-  return value === undefined || value === "" ? `The option ${rawName} needs a value` : null;
 }
 
-function hintFor(name: string, names: readonly string[]): string {
-  const near = nearestName(name, names);
-  return near === null ? "" : `: did you mean --${near}?`;
+/** Returns the values of an option whose values are separated by commas. */
+export function separatedByCommas(value: string | null): readonly string[] {
+  return (value ?? "").split(",").map((one) => one.trim()).filter((one) => one !== "");
 }
+
+/** The option with the path of a configuration file. */
+export const configOption = { type: "string", short: "c" } as const;
+
+/** The options of a command that uses the key-value store of a service. */
+export const storeOptions = { kv: { type: "string" }, config: configOption } as const;
+
+/** The key-value store that a command uses. */
+export interface StoreArguments {
+  /** The file or URL of the key-value store, or null if the option `--kv` is missing. */
+  readonly kv: string | null;
+  /** The path of a configuration file, or null if the option `--config` is missing. */
+  readonly config: string | null;
+}
+
+/** Reads {@link storeOptions}. Throws a {@link Misuse} if both options are present. */
+export function readStoreArguments(words: CommandWords<"kv" | "config">): StoreArguments {
+  const [kv, config] = [words.text("kv"), words.text("config")];
+  if (kv === null || config === null) return { kv, config };
+  throw new Misuse("Give --kv or --config, not both: a configuration names its own store");
+}
+
+/** The default file for the key-value store of accounts, API keys and credits. */
+export const defaultStoreFile = "service.kv";

@@ -10,16 +10,10 @@ import { storeProblem } from "../kv/store_error.ts";
 import { Problem } from "../problem/problem.ts";
 import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { defaultStoreFile } from "./account_arguments.ts";
+import { defaultStoreFile, type StoreArguments } from "./command_options.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./report_failure.ts";
-
-/** The options `--kv` and `--config` of a command. */
-export interface StoreArguments {
-  readonly kv: string | null;
-  readonly config: string | null;
-}
 
 /** The access of a command to the key-value store: its purpose, and if it creates the store. */
 export interface StoreAccess {
@@ -46,9 +40,6 @@ export async function findCommandStore(
   { kv, config: path }: StoreArguments,
   { action, creates }: StoreAccess,
 ): Promise<CommandStore> {
-  if (kv !== null && path !== null) {
-    throw new Error("Give --kv or --config, not both: a configuration names its own store");
-  }
   const found = path ?? (kv === null ? await findConfiguration() : null);
   const config = found === null ? null : await loadConfiguration(found);
   const option = config === null ? kv ?? defaultStoreFile : config.kv;

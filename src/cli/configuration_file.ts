@@ -5,21 +5,21 @@ import { pathExists } from "./path_exists.ts";
 
 /** Returns the path of the configuration file in the current folder, or null. */
 export async function findConfiguration(): Promise<string | null> {
-  if (await pathExists(typescriptName)) return typescriptName;
-  for (const name of yamlNames) {
-    if (await pathExists(name)) {
-      throw new Error(`Cannot read ${name}: so far only ${typescriptName} is understood`);
-    }
-  }
-  return null;
+  return await pathExists(configurationName) ? configurationName : null;
+}
+
+/** Loads a configuration file, by default of the current folder. `hint` says what to do without. */
+export async function requireConfiguration(
+  path: string | null,
+  hint: string,
+): Promise<ServeConfig> {
+  const found = path ?? await findConfiguration();
+  if (found === null) throw new Error(`There is no ${configurationName} here: ${hint}`);
+  return await loadConfiguration(found);
 }
 
 /** Imports a configuration file. Throws a plain Error with one sentence for an invalid file. */
 export async function loadConfiguration(path: string): Promise<ServeConfig> {
-  if (/\.ya?ml$/i.test(path)) {
-    throw new Error(`Cannot read ${path}: so far only TypeScript configurations are understood`);
-  }
-  if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   const { default: config } = await importModule(path);
   if (typeof config !== "object" || config === null) {
     throw new Error(`Cannot serve ${path}: it has no default export that is a configuration`);
@@ -31,11 +31,11 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
   return config as ServeConfig;
 }
 
-const typescriptName = "service.config.ts";
+const configurationName = "service.config.ts";
 
-const yamlNames = ["service.yaml", "service.yml"];
-
-async function importModule(path: string): Promise<{ readonly default?: unknown }> {
+/** Imports a module of the user. Throws a plain Error with one sentence. */
+export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
+  if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   try {
     return await import(pathToFileURL(resolve(path)).href);
   } catch (cause) {

@@ -1,8 +1,7 @@
 import { type ListenOptions, readListenOptions } from "../listen/listener.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { defaultStoreFile } from "./account_arguments.ts";
+import { defaultStoreFile } from "./command_options.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
-import { additionsByPath } from "./database/additions.ts";
 import { decideCliRights } from "./cli_rights.ts";
 import type { CliService } from "./cli_service.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
@@ -62,7 +61,7 @@ export async function prepareService(
     isSearched: command.search,
     schemas: command.schemas,
     keys: command.keys,
-    additions: additionsByPath(command),
+    additions: command.additions,
     recording: { triggers: command.triggers, schema: command.changesSchema },
   });
   return withDashboard(service, command);

@@ -1,4 +1,5 @@
 import { DatabaseError } from "../db/database_error.ts";
+import { printableLines } from "./printable.ts";
 
 /**
  * Prints why the service does not run, and returns the exit code. A plain Error is a mistake of the
@@ -8,13 +9,8 @@ import { DatabaseError } from "../db/database_error.ts";
 export function reportFailure(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||
     (error instanceof Error && error.constructor === Error);
-  console.error(isMistake ? printable(messageOf(error)) : Deno.inspect(error));
+  console.error(isMistake ? printableLines(messageOf(error)) : Deno.inspect(error));
   return isMistake ? exitCode : 1;
-}
-
-/** Removes control characters, because names in a database could rewrite the terminal. */
-function printable(text: string): string {
-  return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
 }
 
 function messageOf(error: Error): string {

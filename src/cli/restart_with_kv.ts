@@ -1,6 +1,5 @@
 import { platformOpenKv } from "../kv/deno_kv.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { hasAllPermissions } from "./all_permissions.ts";
 import { onStopSignals } from "./stop_signals.ts";
 
 /**
@@ -54,3 +53,13 @@ export function exitWithParent(clock: Clock): void {
 const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
 const pollEveryMs = 500;
+
+/** Returns true if this process has all permissions, which child processes with `-A` need. */
+export function hasAllPermissions(): boolean {
+  return permissions.every((name) => {
+    const { state, partial } = Deno.permissions.querySync({ name });
+    return state === "granted" && !partial;
+  });
+}
+
+const permissions = ["read", "write", "net", "env", "sys", "run", "ffi"] as const;

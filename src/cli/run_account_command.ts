@@ -23,12 +23,13 @@ import { consoleObserver } from "../runtime/console_observer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { instantOf } from "../schema/instant.ts";
-import type { AccountCommand, KeysCommand, UsersCommand } from "./account_arguments.ts";
+import type { KeysCommand, UsersCommand } from "./account_arguments.ts";
 import { type CommandStore, findCommandStore, storeAdvice, storeError } from "./command_store.ts";
+import { printable } from "./printable.ts";
 import { reportFailure } from "./report_failure.ts";
 
 /** Runs a command for API keys or accounts, and returns the exit code. */
-export async function runAccountCommand(command: AccountCommand): Promise<number> {
+export async function runAccountCommand(command: KeysCommand | UsersCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { verb } = command.action;
   let found: CommandStore;
@@ -65,7 +66,7 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
 const action = "change accounts or API keys";
 
 /** Returns true if the command may create a store. Other commands need existing entries. */
-function createsStore(verb: AccountCommand["action"]["verb"]): boolean {
+function createsStore(verb: (KeysCommand | UsersCommand)["action"]["verb"]): boolean {
   return verb === "add" || verb === "create";
 }
 
@@ -249,9 +250,9 @@ async function* allAccounts(accounts: Accounts): AsyncIterable<Account> {
 
 const pageSize = 500;
 
-/** Prints a table without control characters, because names could rewrite the terminal. */
+/** Prints a table. */
 function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const shown = [head, ...rows].map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, "\ufffd")));
+  const shown = [head, ...rows].map((row) => row.map(printable));
   const widths = head.map((_, index) => Math.max(...shown.map((row) => row[index]?.length ?? 0)));
   for (const row of shown) {
     console.log(row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ").trimEnd());

@@ -1,16 +1,16 @@
-import { parseArgs } from "node:util";
 import { listenOptionDescriptions } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
-import { nearestName } from "../problem/nearest_name.ts";
+import { Misuse, readCommandWords } from "./command_options.ts";
+import { type GivenAdditions, readAdditions } from "./database/additions.ts";
 import { type DeclaredKeys, readDeclaredKeys } from "./database/declared_keys.ts";
-import { readSchemaNames, schemaError } from "./database/schema_names.ts";
-import { serveOptionDescriptions as options } from "./serve_options.ts";
+import { readSchemaOption } from "./database/schema_names.ts";
+import { serveOptionDescriptions } from "./serve_options.ts";
 
 /**
  * The arguments of the command that serves a database, a configuration file or the demonstration.
  * The default is the configuration file in the current folder.
  */
-export interface ServeCommand {
+export interface ServeCommand extends GivenAdditions {
   readonly kind: "serve";
   /** A file or a URL of a database, or null if the arguments name no database. */
   readonly database: string | null;
@@ -24,10 +24,6 @@ export interface ServeCommand {
   readonly schemas: readonly string[] | null;
   /** The key columns of views, and of tables without a primary key. */
   readonly keys: DeclaredKeys;
-  /** The path of the module with SQL functions, or null if the option is missing. */
-  readonly functions: string | null;
-  /** The paths of SQLite extensions. */
-  readonly extensions: readonly string[];
   /** True if database triggers record the changes of all programs. */
   readonly triggers: boolean;
   /** The Postgres schema that contains the change log, or null for the default schema. */
@@ -51,174 +47,91 @@ export interface ServeCommand {
 /** How connections are distributed to the workers. See `--balancer` in the help. */
 export type BalancerName = "kernel" | "proxy";
 
-/** A parsed `serve` command, or the reason why the arguments are invalid (`misused`). */
-export type ServeArguments =
-  | { readonly kind: "help" }
-  | { readonly kind: "version" }
-  | ServeCommand
-  | { readonly kind: "misused"; readonly message: string };
-
-/** Parses the arguments of the command that serves. Never throws. */
-export function parseServeArguments(args: readonly string[]): ServeArguments {
-  const { values, positionals, tokens } = parseArgs({
-    args: [...args],
-    options,
-    allowPositionals: true,
-    // Strict parsing would throw messages that do not suggest the nearest option.
-    strict: false,
-    tokens: true,
-  });
-  for (const token of tokens) {
-    const fault = token.kind === "option" ? faultOf(token) : null;
-    if (fault !== null) return misused(fault);
-  }
-  if (values.help === true) return { kind: "help" };
-  if (values.version === true) return { kind: "version" };
-  return serveCommand({
-    positionals,
-    config: textOf(values.config),
-    port: textOf(values.port),
-    host: textOf(values.host),
-    public: values.public === true,
-    write: values.write === true,
-    schema: textOf(values.schema),
-    keys: [values.key ?? []].flat().map(String),
-    functions: textOf(values.functions),
-    extensions: [values.extension ?? []].flat().map(String),
-    triggers: values.triggers === true,
-    changesSchema: textOf(values["changes-schema"]),
-    search: values.search === true,
-    ui: values.ui === true,
-    watchSchema: values["watch-schema"] === true,
-    users: values.users === true,
-    kv: textOf(values.kv),
-    workers: textOf(values.workers),
-    balancer: textOf(values.balancer),
-  });
-}
-
-const { port, host } = listenOptionDescriptions;
-
-interface OptionToken {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value?: string | undefined;
-}
-
-function faultOf({ name, rawName, value }: OptionToken): string | null {
-  if (!Object.hasOwn(options, name)) {
-    const known = nearestName(name, Object.keys(options));
-    return `Unknown option ${rawName}${known === null ? "" : `: did you mean --${known}?`}`;
-  }
-  // `hasOwn` above ensures that the name is a key of `options`.
-  const { type } = options[name as keyof typeof options];
-  if (type === "boolean" && value !== undefined) return `The option ${rawName} takes no value`;
-  // In `--config --write`, the parser would use the next option as the file name.
-  if (type === "string" && (value === undefined || value === "" || value.startsWith("-"))) {
-    return `The option ${rawName} needs a value`;
-  }
-  return null;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
-}
-
-interface Given {
-  readonly positionals: readonly string[];
-  readonly schema: string | null;
-  readonly keys: readonly string[];
-  readonly functions: string | null;
-  readonly extensions: readonly string[];
-  readonly config: string | null;
-  readonly port: string | null;
-  readonly host: string | null;
-  readonly public: boolean;
-  readonly write: boolean;
-  readonly triggers: boolean;
-  readonly changesSchema: string | null;
-  readonly search: boolean;
-  readonly ui: boolean;
-  readonly watchSchema: boolean;
-  readonly users: boolean;
-  readonly kv: string | null;
-  readonly workers: string | null;
-  readonly balancer: string | null;
-}
-
-function serveCommand(given: Given): ServeArguments {
-  const { positionals, config, balancer } = given;
-  const workers = given.workers === null ? null : wholeOf(given.workers);
-  const wanted = given.port === null ? null : wholeOf(given.port);
-  const schemas = given.schema === null ? null : readSchemaNames(given.schema);
-  const keys = readDeclaredKeys(given.keys);
-  const [database = null] = positionals;
-  if (typeof keys === "string") return misused(keys);
-  if (given.schema !== null && schemas === null) return misused(schemaError(given.schema));
-  if (wanted !== null && !port.rules.fits(wanted)) {
-    return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
-  }
-  if (given.host !== null && !host.rules.fits(given.host)) {
-    return misused(`The host must be ${host.rules.takes}, not "${given.host}"`);
-  }
-  if (positionals.length > 1) {
-    return misused(`One database at a time: "${positionals[1]}" is one too many`);
+/** Parses the arguments of the command that serves. Throws a {@link Misuse}. */
+export function parseServeArguments(
+  args: readonly string[],
+): ServeCommand | { readonly kind: "version" } {
+  const words = readCommandWords(null, args, serveOptionDescriptions);
+  const { positionals, text, flag } = words;
+  if (flag("version")) return { kind: "version" };
+  const [config, kv] = [text("config"), text("kv")];
+  const [database = null, extra] = positionals;
+  if (extra !== undefined) {
+    throw new Misuse(`One database at a time: "${extra}" is one too many`);
   }
   if (database !== null && config !== null) {
-    return misused("Give a database or --config, not both: a configuration names its own database");
+    throw new Misuse(
+      "Give a database or --config, not both: a configuration names its own database",
+    );
   }
-  const ofDatabase = {
-    ...{ write: given.write, schema: schemas !== null, key: given.keys.length > 0 },
-    ...{ functions: given.functions !== null, extension: given.extensions.length > 0 },
-    ...{ search: given.search, "watch-schema": given.watchSchema, users: given.users },
-  };
-  const [lone] = Object.entries(ofDatabase).find(([, isGiven]) => isGiven) ?? [];
+  const lone = ofDatabase.find((name) => flag(name) || words.texts(name).length > 0);
   if (database === null && lone !== undefined) {
-    return misused(`The option --${lone} belongs to a database: name its file or URL`);
+    throw new Misuse(`The option --${lone} belongs to a database: name its file or URL`);
   }
-  if (!given.write && (given.triggers || given.changesSchema !== null)) {
-    return misused("The options --triggers and --changes-schema belong to --write");
+  const [write, triggers] = [flag("write"), flag("triggers")];
+  const changesSchema = text("changes-schema");
+  if (!write && (triggers || changesSchema !== null)) {
+    throw new Misuse("The options --triggers and --changes-schema belong to --write");
   }
-  if (given.kv !== null && !given.users) {
-    return misused("The option --kv belongs to --users, and to the commands keys and users");
+  const users = flag("users");
+  if (kv !== null && !users) {
+    throw new Misuse("The option --kv belongs to --users, and to the commands keys and users");
   }
-  if (workers !== null && !workersOption.rules.fits(workers)) {
-    return misused(`The workers must be ${workersOption.rules.takes}, not "${given.workers}"`);
-  }
-  if (balancer !== null && !isBalancerName(balancer)) {
-    return misused(`The balancer must be kernel or proxy, not "${balancer}"`);
-  }
-  if (balancer !== null && workers === null) {
-    return misused("The option --balancer belongs to --workers: say how many");
-  }
+  const workers = wholeOf("workers", text("workers"), workersOption);
   return {
     kind: "serve",
-    ...{ database, config, schemas, keys },
-    ...{ functions: given.functions, extensions: given.extensions },
-    ...{ port: wanted, host: given.host, public: given.public },
-    ...{ write: given.write, triggers: given.triggers },
-    changesSchema: given.changesSchema,
-    search: given.search,
-    ui: given.ui,
-    watchSchema: given.watchSchema,
-    users: given.users,
-    kv: given.kv,
-    ...{ workers, balancer },
+    ...{ database, config, kv, users, write, triggers, changesSchema, workers },
+    schemas: readSchemaOption(words),
+    keys: readDeclaredKeys(words.texts("key")),
+    ...readAdditions(words, database),
+    port: wholeOf("port", text("port"), listenOptionDescriptions.port),
+    host: hostOf(text("host")),
+    public: flag("public"),
+    search: flag("search"),
+    ui: flag("ui"),
+    watchSchema: flag("watch-schema"),
+    balancer: balancerOf(text("balancer"), workers),
   };
 }
+
+/** The options that belong to a database. */
+const ofDatabase = [
+  "write",
+  "schema",
+  "key",
+  "functions",
+  "extension",
+  "search",
+  "watch-schema",
+  "users",
+] as const;
 
 /** A machine never needs more than 256 worker processes. */
 const workersOption = whole({ from: 1, to: 256 });
 
-function isBalancerName(text: string): text is BalancerName {
-  return text === "kernel" || text === "proxy";
-}
-
-function wholeOf(text: string): number {
+function wholeOf(
+  name: string,
+  given: string | null,
+  { rules }: typeof workersOption,
+): number | null {
+  if (given === null) return null;
   // `Number()` would also accept notations such as `1e3` and `0x10`.
-  return /^\d+$/.test(text) ? Number(text) : NaN;
+  const number = /^\d+$/.test(given) ? Number(given) : NaN;
+  if (rules.fits(number)) return number;
+  throw new Misuse(`The ${name} must be ${rules.takes}, not "${given}"`);
 }
 
-function misused(message: string): ServeArguments {
-  return { kind: "misused", message };
+function hostOf(given: string | null): string | null {
+  const { rules } = listenOptionDescriptions.host;
+  if (given === null || rules.fits(given)) return given;
+  throw new Misuse(`The host must be ${rules.takes}, not "${given}"`);
+}
+
+function balancerOf(given: string | null, workers: number | null): BalancerName | null {
+  if (given === null) return null;
+  if (given !== "kernel" && given !== "proxy") {
+    throw new Misuse(`The balancer must be kernel or proxy, not "${given}"`);
+  }
+  if (workers !== null) return given;
+  throw new Misuse("The option --balancer belongs to --workers: say how many");
 }

@@ -1,5 +1,5 @@
 import { listenOptionDescriptions } from "../listen/listener.ts";
-import { defaultStoreFile } from "./account_arguments.ts";
+import { defaultStoreFile } from "./command_options.ts";
 
 const { port, host } = listenOptionDescriptions;
 

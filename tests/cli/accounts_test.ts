@@ -246,7 +246,7 @@ Deno.test("mistakes of accounts and keys are one sentence, and exit codes say so
       [
         ["users", "ad", "x"],
         2,
-        'users takes add, list, role, disable or enable, not "ad"\nTry --help.',
+        'users takes add, list, role, disable, enable, not "ad"\nTry --help.',
       ],
     ];
     for (const [args, code, message] of cases) {

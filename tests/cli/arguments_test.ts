@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { assertEquals } from "@std/assert";
 import { parseArguments } from "../../src/cli/arguments.ts";
 import { nearestName } from "../../src/problem/nearest_name.ts";
@@ -10,8 +12,6 @@ const nothing = {
   host: null,
   public: false,
   write: false,
-  functions: null,
-  extensions: [],
   triggers: false,
   changesSchema: null,
   keys: {},
@@ -39,8 +39,7 @@ Deno.test("the arguments are parsed in any order", () => {
     ["a --functions f.ts --extension b.so --extension=c.so", {
       ...nothing,
       database: "a",
-      functions: "f.ts",
-      extensions: ["b.so", "c.so"],
+      additions: { functions: pathToFileURL(resolve("f.ts")), extensions: ["b.so", "c.so"] },
     }],
     ["a --write --changes-schema s", {
       ...nothing,
@@ -152,8 +151,8 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["a.db --key v=a --key v=b", "Give one key for v: a composite one is v=a,b"],
     ["--users", "The option --users belongs to a database: name its file or URL"],
     ["a.db --kv b", "The option --kv belongs to --users, and to the commands keys and users"],
-    ["keys", "keys takes create, list or revoke"],
-    ["keys creat", 'keys takes create, list or revoke, not "creat"'],
+    ["keys", "keys takes create, list, revoke"],
+    ["keys creat", 'keys takes create, list, revoke, not "creat"'],
     ["keys create", "keys create needs --name, which says what it is for"],
     ["keys create ci", 'keys create takes no "ci": name the key by --name'],
     ["keys create --name ci --expires soon", '--expires takes 12h, 90d or 1y, not "soon"'],
@@ -165,9 +164,14 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["keys revoke", "keys revoke needs the id of one key"],
     ["users add", "users add needs the e-mail address of an account"],
     ["users add a b", 'users add takes one account: "b" is one too many'],
-    ["users drop a", 'users takes add, list, role, disable or enable, not "drop"'],
+    ["users drop a", 'users takes add, list, role, disable, enable, not "drop"'],
     ["users list --kv", "The option --kv needs a value"],
-    ["users add a --password-stdin=x", "--password-stdin takes no value"],
+    ["users add --name --roles x", "The option --name needs a value"],
+    [
+      "keys list --kv a --config b",
+      "Give --kv or --config, not both: a configuration names its own store",
+    ],
+    ["users add a --password-stdin=x", "The option --password-stdin takes no value"],
     [
       "a.db --config b.ts",
       "Give a database or --config, not both: a configuration names its own database",

@@ -283,7 +283,6 @@ Deno.test("a subject that cannot be served is one sentence on stderr, with exit 
     [["."], /^Cannot open \.: it is a folder, name a file in it$/m],
     [["mongo://localhost/x"], /^Cannot open a database by "mongo:": use sqlite:PATH/m],
     [["--config", "absent.ts"], /Cannot read absent\.ts: there is no such file/],
-    [["--config", await file("a.yaml", "a: 1")], /^Cannot read a\.yaml: so far only TypeScript/m],
     [
       ["--config", await file("empty.ts", "export const a = 1;")],
       /^Cannot serve empty\.ts: it has no default/m,

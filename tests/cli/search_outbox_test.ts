@@ -45,7 +45,7 @@ Deno.test("search outbox says what is wrong with its arguments, and with a store
     ["stats more", 'search outbox takes one of stats, dead, replay, not "more"'],
     ["--kvs x", "search outbox has no option --kvs: did you mean --kv?"],
     ["--kv", "The option --kv needs a value"],
-    ["--json=yes", "--json takes no value"],
+    ["--json=yes", "The option --json takes no value"],
     ["--kv a --config b", "Give --kv or --config, not both: a configuration names its own store"],
   ];
   for (const [text, message] of cases) {

@@ -1,12 +1,15 @@
-import { readCommandWords, stringOption } from "../command_options.ts";
+import {
+  type CommandWords,
+  Misuse,
+  readStoreArguments,
+  readVerbWords,
+  type StoreArguments,
+  storeOptions,
+} from "../command_options.ts";
 
 /** The arguments of a command for the credits ledger. */
-export interface CreditsCommand {
+export interface CreditsCommand extends StoreArguments {
   readonly kind: "credits";
-  /** The file or URL of the key-value store, or null if the option `--kv` is missing. */
-  readonly kv: string | null;
-  /** The path of a configuration file, or null if the option `--config` is missing. */
-  readonly config: string | null;
   /** True if the output is JSON with one value per line. */
   readonly json: boolean;
   readonly action: CreditsAction;
@@ -42,110 +45,76 @@ export const creditsHelp = `Credits, in the store of service.config.ts, or in --
   credits reverse GRANT_KEY [--amount N] [--reason TEXT] [--key KEY]
   credits audit [ACCOUNT]               adds all entries up again; 1 where they do not fit`;
 
-/** Returns true if the command line starts with a command for credits. */
-export function isCreditsCommand([first]: readonly string[]): boolean {
-  return first === "credits";
-}
-
-/** Parses the arguments of a command for credits. Never throws. */
-export function parseCreditsArguments(
-  [, ...args]: readonly string[],
-): CreditsCommand | { readonly kind: "misused"; readonly message: string } | {
-  readonly kind: "help";
-} {
-  const words = readCommandWords(args, options);
-  const { values, positionals } = words;
-  if (values.help === true) return { kind: "help" };
-  const [verb = "", ...rest] = positionals;
-  const own = Object.hasOwn(allowedOptions, verb) ? allowedOptions[verb] : undefined;
-  if (own === undefined) {
-    const found = verb === "" ? "" : `, not "${verb}"`;
-    return misused(`credits takes ${Object.keys(allowedOptions).join(", ")}${found}`);
-  }
-  const fault = words.fault(`credits ${verb}`, [...own, "kv", "config", "json", "help"]);
-  if (fault !== null) return misused(fault);
-  const action = actionOf(verb, rest, values);
-  if (typeof action === "string") return misused(`credits ${verb} ${action}`);
-  const { kv, config } = values;
+/** Parses the arguments of a command for credits. Throws a {@link Misuse}. */
+export function parseCreditsArguments(args: readonly string[]): CreditsCommand {
+  const { verb, words } = readVerbWords("credits", args, {
+    ...storeOptions,
+    json: { type: "boolean" },
+    count: { type: "string" },
+    amount: { type: "string" },
+    reason: { type: "string" },
+    key: { type: "string" },
+    "allow-negative": { type: "boolean" },
+  }, {
+    balance: [],
+    history: ["count"],
+    grant: ["reason", "key"],
+    consume: ["reason", "key", "allow-negative"],
+    reverse: ["amount", "reason", "key"],
+    audit: [],
+  });
   return {
     kind: "credits",
-    kv: stringOption(kv),
-    config: stringOption(config),
-    json: values.json === true,
-    action,
+    ...readStoreArguments(words),
+    json: words.flag("json"),
+    action: actionOf(verb, words),
   };
 }
 
-const text = { type: "string" } as const;
-const flag = { type: "boolean" } as const;
-const options = {
-  kv: text,
-  config: { ...text, short: "c" },
-  json: flag,
-  count: text,
-  amount: text,
-  reason: text,
-  key: text,
-  "allow-negative": flag,
-  help: { ...flag, short: "h" },
-} as const;
-
-/** The options of each command besides --kv, --config and --json. */
-const allowedOptions: Readonly<Record<string, readonly string[]>> = {
-  balance: [],
-  history: ["count"],
-  grant: ["reason", "key"],
-  consume: ["reason", "key", "allow-negative"],
-  reverse: ["amount", "reason", "key"],
-  audit: [],
-};
-
-type Values = Readonly<Record<string, unknown>>;
-
 function actionOf(
-  verb: string,
-  [subject, amount, ...more]: readonly string[],
-  values: Values,
-): CreditsAction | string {
+  verb: CreditsAction["verb"],
+  { positionals: [subject, amount, ...more], text, flag }: CommandWords<
+    "count" | "amount" | "reason" | "key" | "allow-negative"
+  >,
+): CreditsAction {
+  const command = `credits ${verb}`;
   const takesAmount = verb === "grant" || verb === "consume";
   const extra = takesAmount ? more[0] : amount;
-  if (extra !== undefined) return `takes no "${extra}"`;
+  if (extra !== undefined) throw new Misuse(`${command} takes no "${extra}"`);
   if (verb === "audit") return { verb, account: subject };
   if (subject === undefined) {
-    return verb === "reverse" ? "needs the key of a grant" : "needs an account";
+    throw new Misuse(
+      `${command} needs ${verb === "reverse" ? "the key of a grant" : "an account"}`,
+    );
   }
-  const reason = stringOption(values.reason) ?? undefined;
-  const key = stringOption(values.key) ?? undefined;
-  if (takesAmount) {
-    if (amount === undefined) return "needs an amount";
-    const allowNegative = values["allow-negative"] === true;
-    return wholeOf("the amount", amount, (amount) => ({
-      ...{ verb, account: subject, amount, reason, key, allowNegative },
-    }));
+  const [reason, key] = [text("reason") ?? undefined, text("key") ?? undefined];
+  switch (verb) {
+    case "balance":
+      return { verb, account: subject };
+    case "history":
+      return {
+        verb,
+        account: subject,
+        count: wholeOf(`${command} takes --count`, text("count") ?? "20"),
+      };
+    case "reverse": {
+      const given = text("amount");
+      const amount = given === null ? undefined : wholeOf(`${command} takes --amount`, given);
+      return { verb, grantKey: subject, amount, reason, key };
+    }
+    default: {
+      if (amount === undefined) throw new Misuse(`${command} needs an amount`);
+      return {
+        ...{ verb, account: subject, amount: wholeOf(`${command} takes the amount`, amount) },
+        ...{ reason, key, allowNegative: flag("allow-negative") },
+      };
+    }
   }
-  if (verb === "balance") return { verb, account: subject };
-  if (verb === "history") {
-    const given = stringOption(values.count) ?? "20";
-    return wholeOf("--count", given, (count) => ({ verb: "history", account: subject, count }));
-  }
-  const given = stringOption(values.amount);
-  const reversal = { verb: "reverse", grantKey: subject, reason, key } as const;
-  if (given === null) return { ...reversal, amount: undefined };
-  return wholeOf("--amount", given, (amount) => ({ ...reversal, amount }));
 }
 
-function wholeOf(
-  name: string,
-  given: string,
-  use: (whole: number) => CreditsAction,
-): CreditsAction | string {
+function wholeOf(what: string, given: string): number {
   // `Number()` would also accept notations such as `1e3` and `0x10`.
   const whole = /^\d{1,16}$/.test(given) ? Number(given) : NaN;
-  return Number.isSafeInteger(whole) && whole >= 1
-    ? use(whole)
-    : `takes ${name} as a whole number from 1 to 2^53 - 1, not "${given}"`;
-}
-
-function misused(message: string): { readonly kind: "misused"; readonly message: string } {
-  return { kind: "misused", message };
+  if (Number.isSafeInteger(whole) && whole >= 1) return whole;
+  throw new Misuse(`${what} as a whole number from 1 to 2^53 - 1, not "${given}"`);
 }

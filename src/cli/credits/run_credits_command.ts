@@ -5,6 +5,7 @@ import type { LedgerResult } from "../../billing/ledger/ledger_operations.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { runOverStore } from "../command_store.ts";
+import { printValue } from "../printable.ts";
 import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
 
 /** Runs a command for the credits ledger, and returns the exit code. */
@@ -23,12 +24,12 @@ async function run(action: CreditsAction, ledger: KvLedger, json: boolean): Prom
   switch (action.verb) {
     case "balance": {
       const balance = await ledger.balance(action.account);
-      print(json, { account: action.account, balance }, () => String(balance));
+      printValue(json, { account: action.account, balance }, () => String(balance));
       return 0;
     }
     case "history":
       for (const entry of await ledger.history(action.account, action.count)) {
-        print(json, entry, () => entryLine(entry));
+        printValue(json, entry, () => entryLine(entry));
       }
       return 0;
     case "grant":
@@ -39,7 +40,7 @@ async function run(action: CreditsAction, ledger: KvLedger, json: boolean): Prom
       return report(await ledger.reverse(action.grantKey, action), json);
     case "audit": {
       const audits = await ledger.audit(action.account);
-      for (const audit of audits) print(json, audit, () => auditLine(audit));
+      for (const audit of audits) printValue(json, audit, () => auditLine(audit));
       return audits.every(({ faults }) => faults.length === 0) ? 0 : 1;
     }
   }
@@ -47,7 +48,7 @@ async function run(action: CreditsAction, ledger: KvLedger, json: boolean): Prom
 
 function report(result: LedgerResult, json: boolean): number {
   const { ok, balance, replayed } = result;
-  print(
+  printValue(
     json,
     result,
     () =>
@@ -64,21 +65,12 @@ function entryLine({ seq, kind, amount, balance, at, reason, key }: LedgerEntry)
   return [
     ...[at, String(seq).padStart(6), kind.padEnd(8), `${sign}${amount}`.padStart(10)],
     String(balance).padStart(10),
-    ...facts.filter((fact) => fact !== undefined).map(printable),
+    ...facts.filter((fact) => fact !== undefined),
   ].join("  ");
 }
 
 function auditLine({ account, balance, entries, reserved, faults }: AccountAudit): string {
   const held = reserved === 0 ? "" : `, ${reserved} reserved`;
   const verdict = faults.length === 0 ? "right" : `WRONG: ${faults.join("; ")}`;
-  return `${printable(account)}: ${balance}${held}, ${entries} entries, ${verdict}`;
-}
-
-function print(json: boolean, value: object, line: () => string): void {
-  console.log(json ? JSON.stringify(value) : line());
-}
-
-/** Removes control characters, because names and reasons could rewrite the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, "\ufffd");
+  return `${account}: ${balance}${held}, ${entries} entries, ${verdict}`;
 }

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { SqliteAdditions } from "../../db/driver_options.ts";
-import { stringOption } from "../command_options.ts";
+import { type CommandWords, Misuse } from "../command_options.ts";
 
 /** The options that load SQL functions and SQLite extensions for a program that writes. */
-export const additionOptionDescriptions = {
+export const additionOptions = {
   functions: { type: "string" },
   extension: { type: "string", multiple: true },
 } as const;
@@ -20,33 +20,26 @@ export interface GivenAdditions {
   readonly additions?: SqliteAdditions;
 }
 
-/** Parses the options of {@link additionOptionDescriptions}. */
-export function readAdditions(values: Readonly<Record<string, unknown>>): GivenAdditions {
-  const extensions = [values.extension ?? []].flat().map(String);
-  const functions = stringOption(values.functions);
-  if (functions === null && extensions.length === 0) return {};
-  return { additions: additionsByPath({ functions, extensions }) };
-}
-
-/** Loads SQL functions and extensions from paths relative to the current folder. */
-export function additionsByPath(
-  { functions, extensions }: {
-    readonly functions: string | null;
-    readonly extensions: readonly string[];
-  },
-): SqliteAdditions {
-  return {
-    functions: functions === null ? undefined : pathToFileURL(resolve(functions)),
-    extensions: extensions.length === 0 ? undefined : extensions,
-  };
-}
-
-/** Returns an error message if additions are named without a database, otherwise null. */
-export function missingDatabaseError(
-  { additions }: GivenAdditions,
+/**
+ * Parses the options of {@link additionOptions}. Throws a {@link Misuse} without a database, because
+ * a configuration names its own functions and extensions.
+ */
+export function readAdditions(
+  words: CommandWords<keyof typeof additionOptions>,
   database: string | null,
-): string | null {
-  return additions === undefined || database !== null
-    ? null
-    : "The options --functions and --extension belong to a database: a configuration names its own";
+): GivenAdditions {
+  const extensions = words.texts("extension");
+  const functions = words.text("functions");
+  if (functions === null && extensions.length === 0) return {};
+  if (database === null) {
+    throw new Misuse(
+      "The options --functions and --extension belong to a database: a configuration names its own",
+    );
+  }
+  return {
+    additions: {
+      functions: functions === null ? undefined : pathToFileURL(resolve(functions)),
+      extensions: extensions.length === 0 ? undefined : extensions,
+    },
+  };
 }

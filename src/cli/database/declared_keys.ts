@@ -1,3 +1,4 @@
+import { Misuse } from "../command_options.ts";
 import { readSchemaNames } from "./schema_names.ts";
 
 /** The key columns, by the names of their views and tables. */
@@ -5,18 +6,20 @@ export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
 
 /**
  * Parses the values of `--key`, each `view=column` or `view=column,column`. A name with `=`, a
- * comma or a quote is in double quotes. Returns an error message as a string.
+ * comma or a quote is in double quotes. Throws a {@link Misuse} for an invalid value.
  */
-export function readDeclaredKeys(values: readonly string[]): DeclaredKeys | string {
+export function readDeclaredKeys(values: readonly string[]): DeclaredKeys {
   const keys = new Map<string, readonly string[]>();
   for (const value of values) {
     const [, quoted, plain, list = ""] = pattern.exec(value) ?? [];
     const name = quoted?.replaceAll('""', '"') ?? plain;
     const columns = readSchemaNames(list);
     if (name === undefined || columns === null) {
-      return `A key must be given as view=column or view=a,b, not ${value}`;
+      throw new Misuse(`A key must be given as view=column or view=a,b, not ${value}`);
     }
-    if (keys.has(name)) return `Give one key for ${name}: a composite one is ${name}=a,b`;
+    if (keys.has(name)) {
+      throw new Misuse(`Give one key for ${name}: a composite one is ${name}=a,b`);
+    }
     keys.set(name, columns);
   }
   return Object.fromEntries(keys);

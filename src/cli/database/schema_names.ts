@@ -1,3 +1,5 @@
+import { type CommandWords, Misuse } from "../command_options.ts";
+
 /**
  * Parses the value of `--schema`: schema names with commas between them, or `*` for all schemas. A
  * name with a comma or a quote is in double quotes, as in SQL. Upper case is preserved even without
@@ -24,7 +26,13 @@ export function writeSchemaName(name: string): string {
   return /^\s|\s$|[",]|^\*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
 
-/** Returns the error message for an invalid value of `--schema`. */
-export function schemaError(text: string): string {
-  return `The schemas must be names between commas, as in a,b or "a,b",c, not ${text}`;
+/** Parses the option `--schema`. Null without the option. Throws a {@link Misuse}. */
+export function readSchemaOption(words: CommandWords<"schema">): readonly string[] | null {
+  const text = words.text("schema");
+  if (text === null) return null;
+  const names = readSchemaNames(text);
+  if (names !== null) return names;
+  throw new Misuse(
+    `The schemas must be names between commas, as in a,b or "a,b",c, not ${text}`,
+  );
 }

@@ -1,4 +1,4 @@
-import { readCommandWords, stringOption } from "../command_options.ts";
+import { configOption, Misuse, readCommandWords } from "../command_options.ts";
 
 /** The arguments of a command that prints a description of a service. */
 export interface DescribeCommand {
@@ -26,58 +26,42 @@ export const describeHelp =
   types [FILE | URL] --check API.D.TS   1 where this file differs from them
   openapi [FILE | URL] [--yaml]         the OpenAPI document, likewise with --token and --check`;
 
-/** Returns true if the command line starts with a command for descriptions. */
-export function isDescribeCommand([first]: readonly string[]): boolean {
-  return first === "types" || first === "openapi";
-}
-
-/** Parses the arguments of a command for descriptions. Never throws. */
+/** Parses the arguments of a command for descriptions. Throws a {@link Misuse}. */
 export function parseDescribeArguments(
-  [form, ...args]: readonly string[],
-): DescribeCommand | { readonly kind: "misused"; readonly message: string } | {
-  readonly kind: "help";
-} {
-  const words = readCommandWords(args, options);
-  const { values, positionals } = words;
-  if (values.help === true) return { kind: "help" };
-  const fault = words.fault(form ?? "");
-  if (fault !== null) return misused(fault);
-  const [source, extra] = positionals;
-  const config = stringOption(values.config);
-  if (extra !== undefined) return misused(`${form} takes one file or URL: "${extra}" is too much`);
+  form: DescriptionForm,
+  args: readonly string[],
+): DescribeCommand {
+  const words = readCommandWords(form, args, {
+    config: configOption,
+    token: { type: "string" },
+    check: { type: "string" },
+    ...(form === "openapi" ? { yaml: { type: "boolean" } as const } : {}),
+  });
+  const [source, extra] = words.positionals;
+  const config = words.text("config");
+  if (extra !== undefined) {
+    throw new Misuse(`${form} takes one file or URL: "${extra}" is too much`);
+  }
   if (source !== undefined && config !== null) {
-    return misused(`${form} takes "${source}" or --config, not both`);
+    throw new Misuse(`${form} takes "${source}" or --config, not both`);
   }
   const isUrl = source !== undefined && /^https?:\/\//i.test(source);
-  if (isUrl && URL.parse(source) === null) return misused(`${form}: "${source}" is no URL`);
+  if (isUrl && URL.parse(source) === null) throw new Misuse(`${form}: "${source}" is no URL`);
   if (source !== undefined && !isUrl && !/\.[cm]?[jt]s$/i.test(source)) {
-    return misused(
+    throw new Misuse(
       `${form} takes a configuration or the URL of a service, not "${source}": ` +
         "start the service of a database, and give its URL",
     );
   }
-  if (form !== "openapi" && values.yaml === true) return misused(`${form} has no option --yaml`);
-  const token = stringOption(values.token);
-  if (token !== null && !isUrl) return misused(`${form} takes --token with a URL only`);
+  const token = words.text("token");
+  if (token !== null && !isUrl) throw new Misuse(`${form} takes --token with a URL only`);
   return {
     kind: "describe",
-    form: form === "openapi" ? "openapi" : "types",
-    yaml: values.yaml === true,
+    form,
+    yaml: words.flag("yaml"),
     url: isUrl ? source : null,
     config: isUrl ? null : source ?? config,
     token,
-    check: stringOption(values.check),
+    check: words.text("check"),
   };
-}
-
-const options = {
-  config: { type: "string", short: "c" },
-  token: { type: "string" },
-  check: { type: "string" },
-  yaml: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
-} as const;
-
-function misused(message: string): { readonly kind: "misused"; readonly message: string } {
-  return { kind: "misused", message };
 }

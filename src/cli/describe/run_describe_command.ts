@@ -5,7 +5,7 @@ import type { ServiceSchema } from "../../openapi/service_schema.ts";
 import type { JsonSchema } from "../../protocol/route_description.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
+import { requireConfiguration } from "../configuration_file.ts";
 import type { DescribeCommand } from "./describe_arguments.ts";
 import { reportFailure } from "../report_failure.ts";
 
@@ -46,12 +46,9 @@ async function ofConfiguration<Description>(
   config: string | null,
   describe: (app: App) => Description,
 ): Promise<Description> {
-  const path = config ?? await findConfiguration();
-  if (path === null) {
-    throw new Error("There is no service.config.ts here: name a configuration or a URL");
-  }
   const runtime = systemRuntime(consoleObserver());
-  const app = await createApp({ runtime, ...await loadConfiguration(path) });
+  const loaded = await requireConfiguration(config, "name a configuration or a URL");
+  const app = await createApp({ runtime, ...loaded });
   try {
     return describe(app);
   } finally {

@@ -1,26 +1,16 @@
-import {
-  additionOptionDescriptions,
-  type GivenAdditions,
-  missingDatabaseError,
-  readAdditions,
-} from "../database/additions.ts";
-import { readCommandWords, stringOption } from "../command_options.ts";
-import { readSchemaNames, schemaError } from "../database/schema_names.ts";
+import { configOption, Misuse, readCommandWords } from "../command_options.ts";
+import { additionOptions, readAdditions } from "../database/additions.ts";
+import type { SourceArguments } from "../database/command_config.ts";
+import { readSchemaOption } from "../database/schema_names.ts";
 
 /** The arguments of the command that imports a file. */
-export interface ImportCommand extends GivenAdditions {
+export interface ImportCommand extends SourceArguments {
   readonly kind: "import";
   /** The path of the file, or `-` for the standard input. */
   readonly file: string;
   readonly format: "ndjson" | "csv";
   /** The name of the table, or the path of its resource. */
   readonly into: string;
-  /** A file or a URL of a database, or null if the arguments name no database. */
-  readonly database: string | null;
-  /** The path of a configuration file, or null for the file in the current folder. */
-  readonly config: string | null;
-  /** The Postgres schemas, or null for the first schema of the search path. */
-  readonly schemas: readonly string[] | null;
   /** The number of rows per transaction, or null to import either all rows or none. */
   readonly chunk: number | null;
   readonly dryRun: boolean;
@@ -36,69 +26,52 @@ export const importHelp =
       --dry-run          do everything, and roll it back
       --schema NAMES     the schemas of a Postgres`;
 
-type Misused = { readonly kind: "misused"; readonly message: string };
-
-/** Parses the arguments of the command that imports a file. Never throws. */
-export function parseImportArguments(
-  [_import, ...args]: readonly string[],
-): ImportCommand | Misused | { readonly kind: "help" } {
-  const words = readCommandWords(args, options);
-  const { values, positionals } = words;
-  if (values.help === true) return { kind: "help" };
-  const fault = words.fault("import");
-  if (fault !== null) return misused(fault);
-  const [file, extra] = positionals;
+/** Parses the arguments of the command that imports a file. Throws a {@link Misuse}. */
+export function parseImportArguments(args: readonly string[]): ImportCommand {
+  const words = readCommandWords("import", args, {
+    into: { type: "string" },
+    db: { type: "string" },
+    config: configOption,
+    format: { type: "string" },
+    schema: { type: "string" },
+    chunk: { type: "string" },
+    "dry-run": { type: "boolean" },
+    ...additionOptions,
+  });
+  const [file, extra] = words.positionals;
   if (file === undefined || extra !== undefined) {
-    return misused("import takes one file, or - for the standard input");
+    throw new Misuse("import takes one file, or - for the standard input");
   }
-  const into = stringOption(values.into);
-  if (into === null) return misused("import needs --into TABLE");
-  const [database, config] = [stringOption(values.db), stringOption(values.config)];
+  const into = words.text("into");
+  if (into === null) throw new Misuse("import needs --into TABLE");
+  const [database, config] = [words.text("db"), words.text("config")];
   if (database !== null && config !== null) {
-    return misused("import takes --db or --config, not both: a configuration names its database");
+    throw new Misuse("import takes --db or --config, not both: a configuration names its database");
   }
-  const additions = readAdditions(values);
-  const lone = missingDatabaseError(additions, database);
-  if (lone !== null) return misused(lone);
-  const format = stringOption(values.format) ?? formatOf(file);
+  const format = words.text("format") ?? formatOf(file);
   if (format !== "csv" && format !== "ndjson") {
-    return misused(`The format must be csv or ndjson: say --format, as ${file} does not say it`);
+    throw new Misuse(`The format must be csv or ndjson: say --format, as ${file} does not say it`);
   }
-  const schemaText = stringOption(values.schema);
-  const schemas = schemaText === null ? null : readSchemaNames(schemaText);
-  if (schemaText !== null && schemas === null) return misused(schemaError(schemaText));
-  const chunkText = stringOption(values.chunk);
-  const chunk = chunkText === null ? null : /^\d{1,5}$/.test(chunkText) ? Number(chunkText) : 0;
-  if (chunk !== null && (chunk < 1 || chunk > maxChunk)) {
-    return misused(`The chunk must be a whole number from 1 to ${maxChunk}, not "${chunkText}"`);
-  }
-  const dryRun = values["dry-run"] === true;
-  if (dryRun && chunk !== null) return misused("import takes --dry-run or --chunk, not both");
+  const chunk = chunkOf(words.text("chunk"));
+  const dryRun = words.flag("dry-run");
+  if (dryRun && chunk !== null) throw new Misuse("import takes --dry-run or --chunk, not both");
   return {
-    ...{ kind: "import", file, format, into, database, config, schemas, chunk, dryRun },
-    ...additions,
+    ...{ kind: "import", file, format, into, chunk, dryRun },
+    ...{ database, config, schemas: readSchemaOption(words) },
+    ...readAdditions(words, database),
   };
 }
-
-const maxChunk = 10_000;
-
-const options = {
-  into: { type: "string" },
-  db: { type: "string" },
-  config: { type: "string", short: "c" },
-  format: { type: "string" },
-  schema: { type: "string" },
-  chunk: { type: "string" },
-  "dry-run": { type: "boolean" },
-  ...additionOptionDescriptions,
-  help: { type: "boolean", short: "h" },
-} as const;
 
 function formatOf(file: string): string {
   if (/\.csv$/i.test(file)) return "csv";
   return /\.(?:ndjson|jsonl)$/i.test(file) ? "ndjson" : "";
 }
 
-function misused(message: string): Misused {
-  return { kind: "misused", message };
+function chunkOf(given: string | null): number | null {
+  if (given === null) return null;
+  const chunk = /^\d{1,5}$/.test(given) ? Number(given) : 0;
+  if (chunk >= 1 && chunk <= maxChunk) return chunk;
+  throw new Misuse(`The chunk must be a whole number from 1 to ${maxChunk}, not "${given}"`);
 }
+
+const maxChunk = 10_000;

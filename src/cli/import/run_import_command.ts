@@ -1,14 +1,12 @@
 import { createReadStream } from "node:fs";
 import process from "node:process";
 import { createApp } from "../../app/app.ts";
-import type { AppConfig } from "../../app/config.ts";
 import { Problem } from "../../problem/problem.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { decideCliRights } from "../cli_rights.ts";
-import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
+import { configOfSource } from "../database/command_config.ts";
 import { pathExists } from "../path_exists.ts";
+import { printable } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { ImportCommand } from "./import_arguments.ts";
 import { ImportProgress } from "./import_progress.ts";
@@ -22,7 +20,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
     if (isAtHand && !await pathExists(file)) {
       throw new Error(`Cannot read ${file}: there is no such file`);
     }
-    const app = await createApp(await configOf(command, runtime));
+    const app = await createApp(await configOfSource(command, runtime, false));
     const progress = new ImportProgress(runtime.clock);
     try {
       const outcome = await app.import(into, {
@@ -61,35 +59,4 @@ function reportLines({ message, details = {} }: Problem): void {
     console.error(`not written: lines ${from} to ${to ?? "the end"}`);
   }
   if (rows !== undefined) console.error(`${written} of ${rows} rows written`);
-}
-
-/** Removes control characters, because names and values in the file could rewrite the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, "\ufffd");
-}
-
-async function configOf(
-  { database, config, schemas, additions }: ImportCommand,
-  runtime: Runtime,
-): Promise<AppConfig> {
-  if (database === null) {
-    const path = config ?? await findConfiguration();
-    if (path === null) {
-      throw new Error("There is no service.config.ts here: name a database by --db, or --config");
-    }
-    return { runtime, ...await loadConfiguration(path) };
-  }
-  const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: true }, "");
-  const { serveDatabase } = await import("../database/serve_database.ts");
-  const { config: served } = await serveDatabase(database, {
-    ...{ rights, runtime, kv: undefined, accountsIn: undefined },
-    isSearched: false,
-    ...{ schemas, additions },
-    recording: null,
-  });
-  return {
-    ...served,
-    // An import encrypts nothing, so a random secret only avoids the warning about a missing one.
-    secret: runtime.random.bytes(32).toBase64(),
-  };
 }

@@ -1,10 +1,5 @@
-import {
-  additionOptionDescriptions,
-  type GivenAdditions,
-  missingDatabaseError,
-  readAdditions,
-} from "../database/additions.ts";
-import { readCommandWords, repeatedOption, stringOption } from "../command_options.ts";
+import { configOption, Misuse, readCommandWords, separatedByCommas } from "../command_options.ts";
+import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
 
 /** The arguments of the command that migrates a database. */
 export interface MigrateCommand extends GivenAdditions {
@@ -36,51 +31,38 @@ export const migrateHelp = `Changing tables:
       --migrations DIR   run the SQL files of a folder instead, 0001_name.sql and so on, each once
       --baseline         note these files as applied, and run none`;
 
-/** Parses the arguments of the command that migrates. Never throws. */
-export function parseMigrateArguments(
-  [_migrate, ...args]: readonly string[],
-): MigrateCommand | { readonly kind: "misused"; readonly message: string } | {
-  readonly kind: "help";
-} {
-  const misused = (message: string) => ({ kind: "misused", message }) as const;
-  const words = readCommandWords(args, options);
-  const { values, positionals: [given, extra] } = words;
-  if (values.help === true) return { kind: "help" };
-  const fault = words.fault("migrate");
-  if (fault !== null) return misused(fault);
-  const named = stringOption(values.db);
+/** Parses the arguments of the command that migrates. Throws a {@link Misuse}. */
+export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
+  const words = readCommandWords("migrate", args, {
+    db: { type: "string" },
+    tables: { type: "string" },
+    config: configOption,
+    migrations: { type: "string" },
+    baseline: { type: "boolean" },
+    "dry-run": { type: "boolean" },
+    yes: { type: "boolean", short: "y" },
+    "allow-drop": { type: "string", multiple: true },
+    keep: { type: "string", multiple: true },
+    ...additionOptions,
+  });
+  const [given, extra] = words.positionals;
+  const named = words.text("db");
   if (extra !== undefined || given !== undefined && named !== null) {
-    return misused("migrate takes one database: name its file or URL");
+    throw new Misuse("migrate takes one database: name its file or URL");
   }
   const database = given ?? named;
-  const additions = readAdditions(values);
-  const lone = missingDatabaseError(additions, database);
-  if (lone !== null) return misused(lone);
-  const [tables, config, migrations] = [values.tables, values.config, values.migrations].map(
-    stringOption,
-  );
-  const baseline = values.baseline === true;
-  if (baseline && (migrations ?? null) === null) {
-    return misused("--baseline belongs to the files of a folder: --migrations DIR --baseline");
+  const [migrations, baseline] = [words.text("migrations"), words.flag("baseline")];
+  if (baseline && migrations === null) {
+    throw new Misuse(
+      "--baseline belongs to the files of a folder: --migrations DIR --baseline",
+    );
   }
   return {
-    ...{ kind: "migrate", database, ...additions },
-    ...{ tables: tables ?? null, config: config ?? null, migrations: migrations ?? null },
-    ...{ dryRun: values["dry-run"] === true, yes: values.yes === true, baseline },
-    ...{ allowDrop: repeatedOption(values["allow-drop"]), keep: repeatedOption(values.keep) },
+    ...{ kind: "migrate", database, migrations, baseline },
+    ...{ tables: words.text("tables"), config: words.text("config") },
+    ...{ dryRun: words.flag("dry-run"), yes: words.flag("yes") },
+    allowDrop: words.texts("allow-drop").flatMap(separatedByCommas),
+    keep: words.texts("keep").flatMap(separatedByCommas),
+    ...readAdditions(words, database),
   };
 }
-
-const options = {
-  db: { type: "string" },
-  tables: { type: "string" },
-  config: { type: "string", short: "c" },
-  migrations: { type: "string" },
-  baseline: { type: "boolean" },
-  "dry-run": { type: "boolean" },
-  yes: { type: "boolean", short: "y" },
-  ...additionOptionDescriptions,
-  "allow-drop": { type: "string", multiple: true },
-  keep: { type: "string", multiple: true },
-  help: { type: "boolean", short: "h" },
-} as const;

@@ -1,14 +1,11 @@
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { isDrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 import { openDatabase } from "../../engines/open_database.ts";
 import { isDrizzleTable } from "../../schema/drizzle/drizzle_structure.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { isTableInfo, tableInfoKey, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
 import type { ResourceDefinition } from "../../resource/define/resource_definition.ts";
-import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
+import { importModule, requireConfiguration } from "../configuration_file.ts";
 import { migratedDatabaseUrl } from "../database/database_url.ts";
-import { pathExists } from "../path_exists.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import type { Database } from "../../db/database.ts";
 
@@ -25,14 +22,10 @@ export async function openMigrated(command: MigrateCommand): Promise<MigratedDat
     const declared = tables === null ? [] : await exportedTables(tables);
     return { db: await openNamed(database, command), tables: declared };
   }
-  const path = command.config ?? await findConfiguration();
-  if (path === null) {
-    throw new Error(
-      "Cannot migrate: there is no service.config.ts here; name it by --config FILE, or the tables " +
-        "by migrate DATABASE --tables FILE",
-    );
-  }
-  const { db: given, resources } = await loadConfiguration(path);
+  const { db: given, resources } = await requireConfiguration(
+    command.config,
+    "name it by --config FILE, or the tables by migrate DATABASE --tables FILE",
+  );
   const declared = tables !== null
     ? await exportedTables(tables)
     : configuredTables(resources.filter(({ options }) => [undefined, given].includes(options.db)));
@@ -61,7 +54,6 @@ function configuredTables(resources: readonly ResourceDefinition[]): readonly Ta
 
 /** Returns the tables that a module exports. The exports may have any name and may be lists. */
 async function exportedTables(path: string): Promise<readonly TableInfo[]> {
-  if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   const exported = await importModule(path);
   const values: unknown[] = Object.values(exported).flat();
   const found = new Set(values.filter(isTable).map(tableInfoOf));
@@ -83,13 +75,4 @@ function isTable(value: unknown): value is TableLike<unknown, unknown> {
   // A column also contains the description of its table, so the second condition excludes columns.
   return typeof value === "object" && value !== null && tableInfoKey in value &&
     Object.getPrototypeOf(value) === null;
-}
-
-async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    return await import(pathToFileURL(resolve(path)).href);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`Cannot load ${path}: ${reason}`, { cause });
-  }
 }

@@ -7,6 +7,7 @@ import { migrateTables, type MigrationRun } from "../../db/migrations/migrate_ta
 import type { MigrationPlan, PossibleRename } from "../../db/migrations/migration_plan.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
+import { printableLines } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import { type MigratedDatabase, openMigrated } from "./migrated_database.ts";
@@ -26,8 +27,8 @@ export async function runMigrateCommand(command: MigrateCommand): Promise<number
     opened = await openMigrated(command);
     const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
     await migrateDatabase(command, opened, {
-      print: (line) => console.log(printable(line)),
-      ask: isTerminal ? (question) => confirm(printable(question)) : null,
+      print: (line) => console.log(printableLines(line)),
+      ask: isTerminal ? (question) => confirm(printableLines(question)) : null,
     });
     return 0;
   } catch (error) {
@@ -157,9 +158,4 @@ async function migrateByFiles(
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** Removes control characters, because names of a database could rewrite the terminal. */
-function printable(text: string): string {
-  return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
 }

@@ -4,6 +4,7 @@ import { KvSearchOutbox, type OutboxStats } from "../../search/outbox/search_out
 import { OutboxStore } from "../../search/outbox/outbox_store.ts";
 import { searchOutboxOptionDescriptions } from "../../search/outbox/search_outbox_options.ts";
 import { runOverStore } from "../command_store.ts";
+import { printValue } from "../printable.ts";
 import type { OutboxCommand } from "./outbox_arguments.ts";
 
 /** Runs a command for the search outbox, and returns the exit code. */
@@ -32,19 +33,19 @@ async function run({ verb, json }: OutboxCommand, outbox: KvSearchOutbox): Promi
   switch (verb) {
     case "stats": {
       const stats = await outbox.stats();
-      print(json, stats, () => statsLine(stats));
+      printValue(json, stats, () => statsLine(stats));
       return;
     }
     case "dead":
       for (const entry of await outbox.dead(1_000)) {
         const { index, docId, attempts, reason, deadSince } = entry;
         const since = new Date(deadSince).toISOString();
-        print(json, entry, () => printable(`${since}  ${index} ${docId}  ${attempts}x  ${reason}`));
+        printValue(json, entry, () => `${since}  ${index} ${docId}  ${attempts}x  ${reason}`);
       }
       return;
     case "replay": {
       const replayed = await outbox.replayDead();
-      print(json, { replayed }, () => `${replayed} entries are pending again`);
+      printValue(json, { replayed }, () => `${replayed} entries are pending again`);
       return;
     }
   }
@@ -53,13 +54,4 @@ async function run({ verb, json }: OutboxCommand, outbox: KvSearchOutbox): Promi
 function statsLine({ pending, ready, leased, dead, oldestAgeMs }: OutboxStats): string {
   const age = oldestAgeMs === null ? "" : `, the oldest since ${Math.ceil(oldestAgeMs / 1_000)} s`;
   return `${pending} pending (${ready} ready, ${leased} leased${age}), ${dead} dead`;
-}
-
-function print(json: boolean, value: object, line: () => string): void {
-  console.log(json ? JSON.stringify(value) : line());
-}
-
-/** Removes control characters, because ids and reasons could rewrite the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, "\ufffd");
 }

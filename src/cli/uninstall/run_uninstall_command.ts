@@ -1,6 +1,7 @@
 import { describePartCounts, type InstalledPart } from "../../db/installed/installed_parts.ts";
 import { uninstallFromUrl } from "../../engines/uninstall_from.ts";
 import { databaseUrl } from "../database/database_url.ts";
+import { printable } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { UninstallCommand } from "./uninstall_arguments.ts";
 
@@ -22,7 +23,7 @@ export async function uninstall(place: string, print: (line: string) => void): P
   const announce = (parts: readonly InstalledPart[]) => {
     removed = parts;
     print(`Taking away from ${shown}:`);
-    for (const { kind, name } of parts) print(`  ${kind} ${name.replace(/\p{Cc}/gu, "\ufffd")}`);
+    for (const { kind, name } of parts) print(`  ${kind} ${printable(name)}`);
   };
   const further = await uninstallFromUrl(url, announce);
   print(

@@ -1,4 +1,4 @@
-import { readCommandWords } from "../command_options.ts";
+import { Misuse, readCommandWords } from "../command_options.ts";
 
 /** The arguments of the command that removes the service's additions to a database. */
 export interface UninstallCommand {
@@ -12,17 +12,9 @@ export const uninstallHelp = `Leaving a database as it was:
   uninstall DATABASE     take away the tables, triggers and functions that --write, --triggers and
                          --search have added`;
 
-/** Parses the arguments of the command that uninstalls. Never throws. */
-export function parseUninstallArguments(
-  [_uninstall, ...args]: readonly string[],
-): UninstallCommand | { readonly kind: "misused"; readonly message: string } | {
-  readonly kind: "help";
-} {
-  const words = readCommandWords(args, { help: { type: "boolean", short: "h" } });
-  if (words.values.help === true) return { kind: "help" };
-  const fault = words.fault("uninstall");
-  if (fault !== null) return { kind: "misused", message: fault };
-  const [database, extra] = words.positionals;
+/** Parses the arguments of the command that uninstalls. Throws a {@link Misuse}. */
+export function parseUninstallArguments(args: readonly string[]): UninstallCommand {
+  const [database, extra] = readCommandWords("uninstall", args, {}).positionals;
   if (database !== undefined && extra === undefined) return { kind: "uninstall", database };
-  return { kind: "misused", message: "uninstall takes one database: name its file or URL" };
+  throw new Misuse("uninstall takes one database: name its file or URL");
 }

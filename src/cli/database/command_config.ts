@@ -1,0 +1,38 @@
+import type { AppConfig } from "../../app/config.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { decideCliRights } from "../cli_rights.ts";
+import { requireConfiguration } from "../configuration_file.ts";
+import type { GivenAdditions } from "./additions.ts";
+
+/** The database or the configuration whose rows a command imports or indexes. */
+export interface SourceArguments extends GivenAdditions {
+  /** A file or a URL of a database, or null if the arguments name no database. */
+  readonly database: string | null;
+  /** The path of a configuration file, or null for the file in the current folder. */
+  readonly config: string | null;
+  /** The Postgres schemas, or null for the first schema of the search path. */
+  readonly schemas: readonly string[] | null;
+}
+
+/** Returns the configuration of an app that writes to the database or the configured database. */
+export async function configOfSource(
+  { database, config, schemas, additions }: SourceArguments,
+  runtime: Runtime,
+  isSearched: boolean,
+): Promise<AppConfig> {
+  if (database === null) {
+    const hint = "name a database, or a configuration by --config";
+    return { runtime, ...await requireConfiguration(config, hint) };
+  }
+  const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: true }, "");
+  const { serveDatabase } = await import("./serve_database.ts");
+  const { config: served } = await serveDatabase(database, {
+    ...{ rights, runtime, kv: undefined, accountsIn: undefined, isSearched },
+    ...{ schemas, additions, recording: null },
+  });
+  return {
+    ...served,
+    // The app encrypts nothing. A random secret only avoids the warning about a missing one.
+    secret: runtime.random.bytes(32).toBase64(),
+  };
+}
