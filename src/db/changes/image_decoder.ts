@@ -1,9 +1,11 @@
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { DecodeImage } from "./logged_change.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { RowReader } from "../rows.ts";
 import { keepStoredForms } from "../../filter/match/row_image.ts";
 import type { ChangesEngine } from "../engine/changes_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
+
+/** Decodes an image of a logged change to the row. */
+export type DecodeImage = (image: string, table: TableInfo) => Row;
 
 /**
  * Creates the decoder of row images in the change log. The decoded rows are like rows that are read

@@ -1,37 +1,57 @@
-import type { Row, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { SqlValue } from "../../sql/fragment.ts";
+import type { Driver } from "../driver.ts";
+import { engineOf } from "../engine/engine_of.ts";
+import { textOrNull } from "../named_columns.ts";
+import { createRowReader } from "../rows.ts";
 import type { Change } from "./change_log.ts";
+import { createCompletenessTest, type DecodeImage, imageDecoder } from "./image_decoder.ts";
 
-/** A row of the change log, whose images are not decoded yet. */
-export interface LoggedRow {
-  readonly seq: number;
-  readonly transaction: bigint | null;
-  readonly mark: number | null;
-  readonly table: TableInfo;
-  readonly kind: Change["kind"];
-  /** The row before the change as JSON, or null if there was none. */
-  readonly before: string | null;
-  readonly after: string | null;
-  readonly optimisticId: string | null;
+/** The cells of a row of the change log that all engines have. */
+interface LogCells {
+  readonly seq: SqlValue;
+  readonly op: SqlValue;
+  readonly before: SqlValue;
+  readonly after: SqlValue;
+  readonly optimisticId: SqlValue;
 }
 
 /**
- * Returns the row unchanged if its images are complete. Otherwise returns it as a `touch` without
- * images, which makes streams start over.
+ * Decodes a row of the change log. `tables` are the declarations of its table in this process: none
+ * if the table is not declared, and two if the table is declared twice. The result contains one
+ * change for each declaration.
  */
-export function touchIfIncomplete(
-  row: LoggedRow,
-  isWhole: (image: string, table: TableInfo) => boolean,
-): LoggedRow {
-  const { before, after, table } = row;
-  const areWhole = [before, after].every((image) => image === null || isWhole(image, table));
-  return areWhole ? row : { ...row, kind: "touch", before: null, after: null };
+export type DecodeChanges = (
+  cells: LogCells,
+  place: Pick<Change, "transaction" | "mark">,
+  tables: readonly TableInfo[],
+) => readonly Change[];
+
+/** Creates the decoder of the rows of a change log. */
+export function changeDecoder(driver: Driver, exclude: ReadonlySet<ColumnInfo>): DecodeChanges {
+  const decode = imageDecoder(createRowReader(driver.dialect, () => {}), exclude);
+  const isWhole = createCompletenessTest(engineOf(driver).changes, exclude);
+  return ({ seq, op, ...cells }, place, tables) => {
+    const images = { before: textOrNull(cells.before), after: textOrNull(cells.after) };
+    return tables.map((table) => {
+      // An incomplete image must not be shown. A `touch` makes streams start over.
+      const areWhole = Object.values(images).every((one) => one === null || isWhole(one, table));
+      const kind = areWhole ? changeKind(String(op)) : "touch";
+      const optimisticId = textOrNull(cells.optimisticId);
+      const logged = { ...place, seq: Number(seq), table, kind, optimisticId };
+      return new LoggedChange(logged, areWhole ? images : { before: null, after: null }, decode);
+    });
+  };
 }
 
-/** Decodes an image of a logged change to the row. */
-export type DecodeImage = (image: string, table: TableInfo) => Row;
+/** The row images of a logged change as JSON. */
+interface Images {
+  readonly before: string | null;
+  readonly after: string | null;
+}
 
 /** A change as logged, which decodes each of its images once, at its first use. */
-export class LoggedChange implements Change {
+class LoggedChange implements Change {
   readonly seq: number;
   readonly transaction: bigint | null;
   readonly mark: number | null;
@@ -43,16 +63,20 @@ export class LoggedChange implements Change {
   #before: string | Row | null;
   #after: string | Row | null;
 
-  constructor(row: LoggedRow, decode: DecodeImage) {
-    this.seq = row.seq;
-    this.transaction = row.transaction;
-    this.mark = row.mark;
-    this.table = row.table;
-    this.kind = row.kind;
-    this.optimisticId = row.optimisticId;
-    this.sizeBytes = (row.before?.length ?? 0) + (row.after?.length ?? 0);
-    this.#before = row.before;
-    this.#after = row.after;
+  constructor(
+    logged: Omit<Change, "before" | "after" | "sizeBytes">,
+    { before, after }: Images,
+    decode: DecodeImage,
+  ) {
+    this.seq = logged.seq;
+    this.transaction = logged.transaction;
+    this.mark = logged.mark;
+    this.table = logged.table;
+    this.kind = logged.kind;
+    this.optimisticId = logged.optimisticId;
+    this.sizeBytes = (before?.length ?? 0) + (after?.length ?? 0);
+    this.#before = before;
+    this.#after = after;
     this.#decode = decode;
   }
 

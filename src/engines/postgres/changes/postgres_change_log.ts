@@ -2,14 +2,11 @@ import type { Random } from "../../../runtime/runtime.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
-import { textOrNull } from "../../../db/named_columns.ts";
-import { createRowReader } from "../../../db/rows.ts";
-import type { Change, ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
+import type { ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
 import {
   minRetentionMs,
   type ResolvedChangesOptions,
 } from "../../../db/changes/changes_options.ts";
-import { createCompletenessTest, imageDecoder } from "../../../db/changes/image_decoder.ts";
 import {
   coversChange,
   coversPosition,
@@ -18,17 +15,11 @@ import {
   printPosition,
   type SnapshotPosition,
 } from "../../../db/changes/log_position.ts";
-import {
-  changeKind,
-  type DecodeImage,
-  LoggedChange,
-  touchIfIncomplete,
-} from "../../../db/changes/logged_change.ts";
-import { metaValueSql, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
+import { changeDecoder, type DecodeChanges } from "../../../db/changes/logged_change.ts";
+import { metaValueSql, PostgresLogReader } from "./postgres_log_reader.ts";
 import { type OnRowPolicyTablesChange, RowPolicyTables } from "./row_policy_tables.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import type { ChangeHints } from "../../../db/engine/changes_engine.ts";
-import { engineOf } from "../../../db/engine/engine_of.ts";
 
 export interface PostgresChangeLogOptions {
   readonly driver: Driver;
@@ -73,8 +64,7 @@ class PostgresChangeLog implements ChangeLog {
   readonly #options: PostgresChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly PostgresLogTable[]>;
   readonly #reader: PostgresLogReader;
-  readonly #decodeImage: DecodeImage;
-  readonly #isWhole: (image: string, table: TableInfo) => boolean;
+  readonly #decode: DecodeChanges;
   #epoch = "";
 
   constructor(options: PostgresChangeLogOptions, secret: string) {
@@ -88,8 +78,7 @@ class PostgresChangeLog implements ChangeLog {
       random,
       new RowPolicyTables([...this.tables], onSecured),
     );
-    this.#decodeImage = imageDecoder(createRowReader(driver.dialect, () => {}), changes.exclude);
-    this.#isWhole = createCompletenessTest(engineOf(driver).changes, changes.exclude);
+    this.#decode = changeDecoder(driver, changes.exclude);
   }
 
   async end(): Promise<Position> {
@@ -110,7 +99,11 @@ class PostgresChangeLog implements ChangeLog {
     const isLost = start.epoch !== now.epoch || start.xmax > now.xmax || start.xmin < floor;
     if (isLost) return null;
     const target = part?.target ?? now;
-    const changes = rows.flatMap((row) => this.#changes(row));
+    const changes = rows.flatMap((row) => {
+      const logged = this.#byName.get(String(row.table)) ?? [];
+      const place = { transaction: BigInt(String(row.xid)), mark: null };
+      return this.#decode(row, place, logged.map(({ table }) => table));
+    });
     if (page.isComplete) return { changes, to: target };
     const unfinished: UnfinishedStep = {
       changes,
@@ -199,28 +192,6 @@ class PostgresChangeLog implements ChangeLog {
   #noteEpoch(position: SnapshotPosition): SnapshotPosition {
     this.#epoch = position.epoch;
     return position;
-  }
-
-  /**
-   * Decodes a row of the change log to changes. The result is empty if this process does not
-   * declare the table. If this process declares the table twice, the result contains two changes.
-   */
-  #changes({ seq, xid, table: name, op, before, after, optimisticId }: PostgresLogRow): Change[] {
-    return (this.#byName.get(String(name)) ?? []).map(({ table }) =>
-      new LoggedChange(
-        touchIfIncomplete({
-          seq: Number(seq),
-          transaction: BigInt(String(xid)),
-          mark: null,
-          table,
-          kind: changeKind(String(op)),
-          before: textOrNull(before),
-          after: textOrNull(after),
-          optimisticId: textOrNull(optimisticId),
-        }, this.#isWhole),
-        this.#decodeImage,
-      )
-    );
   }
 }
 

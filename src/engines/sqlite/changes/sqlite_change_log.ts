@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Random } from "../../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
-import type { Change, ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
+import type { ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
 import {
   coversChange,
   coversPosition,
@@ -15,18 +15,10 @@ import {
   type ResolvedChangesOptions,
 } from "../../../db/changes/changes_options.ts";
 import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
-import { createCompletenessTest, imageDecoder } from "../../../db/changes/image_decoder.ts";
-import {
-  changeKind,
-  type DecodeImage,
-  LoggedChange,
-  touchIfIncomplete,
-} from "../../../db/changes/logged_change.ts";
-import { namedColumns, selectNamed, textOrNull } from "../../../db/named_columns.ts";
-import { createRowReader } from "../../../db/rows.ts";
+import { changeDecoder, type DecodeChanges } from "../../../db/changes/logged_change.ts";
+import { namedColumns, selectNamed } from "../../../db/named_columns.ts";
 import { newEpoch } from "./set_up_sqlite_log.ts";
 import type { ChangeHints } from "../../../db/engine/changes_engine.ts";
-import { engineOf } from "../../../db/engine/engine_of.ts";
 
 export interface SqliteChangeLogOptions {
   readonly driver: Driver;
@@ -106,8 +98,7 @@ class SqliteChangeLog implements ChangeLog {
   readonly print: ChangeLog["print"] = printPosition;
   readonly #options: SqliteChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
-  readonly #decodeImage: DecodeImage;
-  readonly #isWhole: (image: string, table: TableInfo) => boolean;
+  readonly #decode: DecodeChanges;
   #epoch = "";
 
   constructor(options: SqliteChangeLogOptions, secret: string) {
@@ -117,9 +108,7 @@ class SqliteChangeLog implements ChangeLog {
     this.#options = options;
     // SQLite ignores the case of names.
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
-    const reader = createRowReader(driver.dialect, () => {});
-    this.#decodeImage = imageDecoder(reader, changes.exclude);
-    this.#isWhole = createCompletenessTest(engineOf(driver).changes, changes.exclude);
+    this.#decode = changeDecoder(driver, changes.exclude);
   }
 
   async end(): Promise<Position> {
@@ -145,7 +134,11 @@ class SqliteChangeLog implements ChangeLog {
     const to = last === undefined
       ? end
       : { ...end, seq: Number(last.seq), mark: Number(last.mark) };
-    return { changes: logged.flatMap((row) => this.#changes(row)), to };
+    const changes = logged.flatMap((row) => {
+      const tables = this.#byName.get(String(row.table).toLowerCase()) ?? [];
+      return this.#decode(row, { transaction: null, mark: Number(row.mark) }, tables);
+    });
+    return { changes, to };
   }
 
   async readAt(
@@ -247,28 +240,5 @@ class SqliteChangeLog implements ChangeLog {
   #position([epoch, seq, mark]: readonly SqlValue[]): SequencePosition {
     this.#epoch = String(epoch);
     return { kind: "sequence", epoch: this.#epoch, seq: Number(seq), mark: Number(mark) };
-  }
-
-  /**
-   * Decodes a row of the change log to changes. The result is empty if this process does not
-   * declare the table. It consists of two changes if the process declares the table twice.
-   */
-  #changes({ seq, mark, table: name, op, before, after, optimisticId }: LogRow): Change[] {
-    const tables = this.#byName.get(String(name).toLowerCase()) ?? [];
-    return tables.map((table) =>
-      new LoggedChange(
-        touchIfIncomplete({
-          seq: Number(seq),
-          transaction: null,
-          mark: Number(mark),
-          table,
-          kind: changeKind(String(op)),
-          before: textOrNull(before),
-          after: textOrNull(after),
-          optimisticId: textOrNull(optimisticId),
-        }, this.#isWhole),
-        this.#decodeImage,
-      )
-    );
   }
 }
