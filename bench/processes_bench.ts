@@ -68,16 +68,14 @@ for (const end of ["-turn", "-next"]) await Deno.writeTextFile(turning.path + en
 const first = started.use(await startServer("ours"));
 const second = started.use(await startServer("ours", first.path));
 const apart = [started.use(await startServer("ours")), started.use(await startServer("ours"))];
-const workers = started.use(await startWorkers(2, "kernel"));
-const proxied = started.use(await startWorkers(2, "proxy"));
+const workers = started.use(await startWorkers(2));
 const one: Side = { name: "one process", servers: [alone] };
 const takingTurns: Side = { name: "one process, taking turns", servers: [turning] };
 const two: Side = { name: "two processes", servers: [first, second] };
 const twoApart: Side = { name: "two processes, a file each", servers: apart };
 const twoWorkers: Side = { name: "--workers 2", servers: [workers] };
-const twoByProxy: Side = { name: "--workers 2 --balancer proxy", servers: [proxied] };
-const readingSides = [one, two, twoWorkers, twoByProxy];
-const writingSides = [one, takingTurns, two, twoApart, twoWorkers, twoByProxy];
+const readingSides = [one, two, twoWorkers];
+const writingSides = [one, takingTurns, two, twoApart, twoWorkers];
 
 console.log(
   `${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s, ` +
@@ -138,7 +136,7 @@ function print(
         `slowest ${Math.max(...max).toFixed(0)} ms, ${median(costs).toFixed(0)} µs of processor`,
     );
   }
-  for (const side of [two, twoWorkers, twoByProxy]) {
+  for (const side of [two, twoWorkers]) {
     const ratio = ratioOf(of(side), of(one));
     const isQuick = median(of(side).p99) <= 10;
     console.log(

@@ -41,14 +41,14 @@ export async function startScript(
 }
 
 /** Starts several workers of the command line over a separate database. */
-export async function startWorkers(count: number, balancer: string): Promise<BenchServer> {
+export async function startWorkers(count: number): Promise<BenchServer> {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/notes.db`;
   fillNotes(path);
   const program = new URL("../cli.ts", import.meta.url).pathname;
   const config = new URL("workers_config.ts", import.meta.url).pathname;
   const started = await start(
-    [program, "-c", config, "-p", "0", "--workers", `${count}`, "--balancer", balancer],
+    [program, "-c", config, "-p", "0", "--workers", `${count}`],
     /(?<=:)\d+(?=\/healthz)/,
     { NOTES_PATH: path },
   );
@@ -56,7 +56,6 @@ export async function startWorkers(count: number, balancer: string): Promise<Ben
     port: Number(started.printed),
     pid: started.pid,
     path,
-    // Without the kernel's balancing, the first process passes the bytes, so its time counts too.
     cpuSeconds: () => cpuSecondsOfTree(started.pid),
     async [Symbol.asyncDispose]() {
       await started.stop();

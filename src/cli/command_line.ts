@@ -91,18 +91,21 @@ async function serve(
     const { runWorker } = await import("./workers/run_worker.ts");
     return await runWorker(command, version, share);
   }
-  const { workers, balancer } = command;
+  const { workers } = command;
   if (workers !== null) {
-    if (hasAllPermissions()) {
-      return await superviseWorkers({ program: url, args, count: workers, balancer });
-    }
-    console.error(
-      "Cannot start workers, which have all permissions, without them: use deno run -A",
-    );
+    const obstacle = whyNoWorkers();
+    if (obstacle === null) return await superviseWorkers({ program: url, args, count: workers });
+    console.error(`Cannot start workers: ${obstacle}`);
     return exitCodes.misused;
   }
   const exitCode = await restartWithKv(url, args);
   if (exitCode !== null) return exitCode;
   const { runServeCommand } = await import("./run_serve_command.ts");
   return await runServeCommand(command, version);
+}
+
+/** Returns the reason why this process cannot start workers, or null if it can. */
+function whyNoWorkers(): string | null {
+  if (!hasAllPermissions()) return "they have all permissions, so start with deno run -A";
+  return Deno.build.os === "linux" ? null : "only Linux distributes the connections of one port";
 }

@@ -40,12 +40,7 @@ export interface ServeCommand extends GivenAdditions {
   readonly kv: string | null;
   /** The number of worker processes, or null to serve in this process alone. */
   readonly workers: number | null;
-  /** How connections are distributed. Null uses the kernel if possible, or else the proxy. */
-  readonly balancer: BalancerName | null;
 }
-
-/** How connections are distributed to the workers. See `--balancer` in the help. */
-export type BalancerName = "kernel" | "proxy";
 
 /** Parses the arguments of the command that serves. Throws a {@link Misuse}. */
 export function parseServeArguments(
@@ -77,10 +72,9 @@ export function parseServeArguments(
   if (kv !== null && !users) {
     throw new Misuse("The option --kv belongs to --users, and to the commands keys and users");
   }
-  const workers = wholeOf("workers", text("workers"), workersOption);
   return {
     kind: "serve",
-    ...{ database, config, kv, users, write, triggers, changesSchema, workers },
+    ...{ database, config, kv, users, write, triggers, changesSchema },
     schemas: readSchemaOption(words),
     keys: readDeclaredKeys(words.texts("key")),
     ...readAdditions(words, database),
@@ -90,7 +84,7 @@ export function parseServeArguments(
     search: flag("search"),
     ui: flag("ui"),
     watchSchema: flag("watch-schema"),
-    balancer: balancerOf(text("balancer"), workers),
+    workers: wholeOf("workers", text("workers"), workersOption),
   };
 }
 
@@ -125,13 +119,4 @@ function hostOf(given: string | null): string | null {
   const { rules } = listenOptionDescriptions.host;
   if (given === null || rules.fits(given)) return given;
   throw new Misuse(`The host must be ${rules.takes}, not "${given}"`);
-}
-
-function balancerOf(given: string | null, workers: number | null): BalancerName | null {
-  if (given === null) return null;
-  if (given !== "kernel" && given !== "proxy") {
-    throw new Misuse(`The balancer must be kernel or proxy, not "${given}"`);
-  }
-  if (workers !== null) return given;
-  throw new Misuse("The option --balancer belongs to --workers: say how many");
 }

@@ -96,16 +96,8 @@ export const serveOptionDescriptions = {
     short: "w",
     shown: "N",
     says: [
-      "serve by N processes on the port; one that ends is replaced, and a SIGHUP",
-      "replaces all, one after the other, without a failed request",
-    ],
-  },
-  balancer: {
-    type: "string",
-    shown: "NAME",
-    says: [
-      "what hands them the connections: kernel, on Linux unless set, or proxy, the",
-      "first process, unless set elsewhere",
+      "serve by N processes on the port, on Linux; one that ends is replaced, and",
+      "a SIGHUP replaces all, one after the other, without a failed request",
     ],
   },
   help: { type: "boolean", short: "h", says: ["print this"] },

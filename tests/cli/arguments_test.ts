@@ -22,7 +22,6 @@ const nothing = {
   users: false,
   kv: null,
   workers: null,
-  balancer: null,
 } as const;
 
 const store = { kv: null, config: null };
@@ -53,7 +52,7 @@ Deno.test("the arguments are parsed in any order", () => {
       keys: { v: ["x"], t: ["x", "y"] },
     }],
     ["uninstall shop.db", { kind: "uninstall", database: "shop.db" }],
-    ["-w 4 --balancer proxy", { ...nothing, workers: 4, balancer: "proxy" }],
+    ["-w 4", { ...nothing, workers: 4 }],
     ["-c other.ts", { ...nothing, config: "other.ts" }],
     ["-- --odd.db", { ...nothing, database: "--odd.db" }],
     ["--users --kv a.kv shop.db", { ...nothing, database: "shop.db", users: true, kv: "a.kv" }],
@@ -136,8 +135,6 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["--port 65536", 'The port must be a whole number from 0 to 65535, not "65536"'],
     ["--workers 0", 'The workers must be a whole number from 1 to 256, not "0"'],
     ["--workers all", 'The workers must be a whole number from 1 to 256, not "all"'],
-    ["--workers 2 --balancer kernal", 'The balancer must be kernel or proxy, not "kernal"'],
-    ["--balancer proxy", "The option --balancer belongs to --workers: say how many"],
     ["--worker 2", "Unknown option --worker: did you mean --workers?"],
     ["--host a/b", 'The host must be an address to bind, like "127.0.0.1", not "a/b"'],
     ["--port 1e3", 'The port must be a whole number from 0 to 65535, not "1e3"'],

@@ -1,48 +1,61 @@
 import { listenError } from "../../listen/listener.ts";
-import type { Balancer } from "./balancer.ts";
+import type { ListenOrder } from "./worker_messages.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
 /**
- * Creates a balancer whose workers share the port. The kernel chooses a worker for each connection.
- * A retiring worker first excludes itself, so that its queue is empty when its socket closes.
- * Throws if the port is taken.
+ * Distributes the connections of one port to the workers. The workers share the port, and the
+ * kernel chooses a worker for each connection. A retiring worker first excludes itself, so that its
+ * queue is empty when its socket closes.
  */
-export function kernelBalancer(host: string, wanted: number): Balancer {
-  if (wanted !== 0) requireFree(host, wanted);
-  let port = wanted;
+export class KernelBalancer {
+  readonly #host: string;
+  #port: number;
   /** The sockets in kernel order (socket(7)). The last socket gets the index of a closed socket. */
-  const sockets: WorkerProcess[] = [];
-  let leftOut: WorkerProcess | null = null;
+  readonly #sockets: WorkerProcess[] = [];
+  #leftOut: WorkerProcess | null = null;
 
-  function drop(worker: WorkerProcess): void {
-    const index = sockets.indexOf(worker);
-    const last = sockets.at(-1);
-    if (index < 0 || last === undefined) return;
-    sockets[index] = last;
-    sockets.pop();
+  /** Throws a one-sentence Error if the port is taken. */
+  constructor(host: string, port: number) {
+    if (port !== 0) requireFree(host, port);
+    this.#host = host;
+    this.#port = port;
   }
 
-  return {
-    listenOrder: () => ({ kind: "listen", host, port, reusePort: true, shown: null }),
-    add(worker, taken) {
-      port = taken;
-      // The worker may already have an entry, if it listened before and ran out of descriptors.
-      drop(worker);
-      sockets.push(worker);
-    },
-    retire(worker) {
-      leftOut = worker;
-      const filter = { without: sockets.indexOf(worker), of: sockets.length };
-      worker.send({ kind: "retire", filter });
-    },
-    remove(worker) {
-      drop(worker);
-      if (worker !== leftOut) return;
-      leftOut = null;
-      sockets[0]?.send({ kind: "unfilter" });
-    },
-    finish() {},
-  };
+  /** Returns the `listen` order for the next worker. Only one worker at a time starts to listen. */
+  listenOrder(): ListenOrder {
+    return { kind: "listen", host: this.#host, port: this.#port };
+  }
+
+  /** Adds a worker that listens at this port. A worker may be added again after it was removed. */
+  add(worker: WorkerProcess, port: number): void {
+    this.#port = port;
+    // The worker may already have an entry, if it listened before and ran out of descriptors.
+    this.#drop(worker);
+    this.#sockets.push(worker);
+  }
+
+  /** Sends no new connections to the worker, and orders it to retire. */
+  retire(worker: WorkerProcess): void {
+    this.#leftOut = worker;
+    const filter = { without: this.#sockets.indexOf(worker), of: this.#sockets.length };
+    worker.send({ kind: "retire", filter });
+  }
+
+  /** Removes a worker that no longer accepts connections. A second call has no effect. */
+  remove(worker: WorkerProcess): void {
+    this.#drop(worker);
+    if (worker !== this.#leftOut) return;
+    this.#leftOut = null;
+    this.#sockets[0]?.send({ kind: "unfilter" });
+  }
+
+  #drop(worker: WorkerProcess): void {
+    const index = this.#sockets.indexOf(worker);
+    const last = this.#sockets.at(-1);
+    if (index < 0 || last === undefined) return;
+    this.#sockets[index] = last;
+    this.#sockets.pop();
+  }
 }
 
 /** Requires a free port. Another service on this port would receive half of the connections. */

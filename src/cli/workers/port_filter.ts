@@ -1,5 +1,3 @@
-import { canReusePorts } from "../../listen/listener.ts";
-
 /**
  * Selects the sockets of a shared port (`SO_REUSEPORT`) that receive new connections. The kernel
  * runs the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). Closing a socket
@@ -22,23 +20,6 @@ export function openPortFilter(port: number): PortFilter {
     leaveOut: (index, count) => attach(descriptor, allBut(index, count)),
     leaveOutNone: () => attach(descriptor, byHash),
   };
-}
-
-/** Returns the reason why this system cannot filter the connections of a port, or null. */
-export function whyNoPortFilter(): string | null {
-  if (Deno.build.os !== "linux") return "only that of Linux does";
-  if (!canReusePorts()) return "Deno runs without --unstable-net";
-  // The object is a variable, because Deno's types contain `reusePort` only with an unstable flag.
-  const address = { hostname: "127.0.0.1", port: 0, reusePort: true };
-  const listener = Deno.listen(address);
-  try {
-    openPortFilter(listener.addr.port).leaveOutNone();
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  } finally {
-    listener.close();
-  }
 }
 
 /** Attaches the program to all sockets that share the port. Throws if the kernel refuses. */

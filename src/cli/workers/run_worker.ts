@@ -10,8 +10,7 @@ import { addressOf, prepareService } from "../prepare_service.ts";
 import { openReopening } from "../reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
 import { withSharedSecrets } from "../reopen/shared_secrets.ts";
-import { type ClientAddresses, clientAddresses } from "./client_addresses.ts";
-import { openPortFilter, type PortFilter, whyNoPortFilter } from "./port_filter.ts";
+import { openPortFilter, type PortFilter } from "./port_filter.ts";
 import { requireSharedState } from "./shared_state.ts";
 import { openSupervisorChannel, type SupervisorChannel } from "./supervisor_channel.ts";
 import type { WorkerOrder } from "./worker_messages.ts";
@@ -77,29 +76,26 @@ async function serveByOrder(opened: OpenService, context: WorkerContext): Promis
   supervisor.report({
     kind: "prepared",
     ...addressOf(command, config),
-    unbalanced: whyNoPortFilter(),
     stopDeadlineMs: readListenOptions(config).stopDeadlineMs,
   });
   void untilReady(app).then(() => supervisor.report({ kind: "ready" }));
-  const { host, port, reusePort, shown } = await supervisor.listenOrder;
-  const clients = clientAddresses(app.fetch);
+  const { host, port } = await supervisor.listenOrder;
   const state: WorkerState = { isReplaced: false };
-  const fetch = reusePort ? app.fetch : clients.answer;
   const reportListening = (port: number) => {
-    const banner = bannerOf(opened, { version, ...(shown ?? { host, port }) });
+    const banner = bannerOf(opened, { version, host, port });
     supervisor.report({ kind: "listening", port, banner });
   };
-  const server = await serveApp({ ...replaceable(app, state, supervisor), fetch }, {
+  const server = await serveApp(replaceable(app, state, supervisor), {
     ...config,
     host,
     port,
-    reusePort,
+    reusePort: true,
     onListen(server) {
       reportListening(server.port);
       config.onListen?.(server);
     },
   }, onListeningAgain(config.runtime ?? runtime, () => reportListening(server.port)));
-  supervisor.onOrder((order) => obey(order, { server, clients, state, runtime, supervisor }));
+  supervisor.onOrder((order) => obey(order, { server, state, runtime }));
   return server;
 }
 
@@ -122,8 +118,9 @@ function replaceable(
   app: App,
   state: WorkerState,
   supervisor: SupervisorChannel,
-): Omit<Listenable, "fetch"> {
+): Listenable {
   return {
+    fetch: app.fetch,
     announceStop() {
       // A replaced worker does not announce its stop, so the service stays ready.
       if (!state.isReplaced) app.announceStop();
@@ -139,23 +136,18 @@ function replaceable(
 
 interface ServingWorker {
   readonly server: Server;
-  readonly clients: ClientAddresses;
   readonly state: WorkerState;
   readonly runtime: Runtime;
-  readonly supervisor: SupervisorChannel;
 }
 
 function obey(order: WorkerOrder, worker: ServingWorker): void {
-  const { server, clients, state, supervisor } = worker;
+  const { server, state } = worker;
   switch (order.kind) {
-    case "note":
-      clients.note(order.port, order.client);
-      return supervisor.report({ kind: "noted", port: order.port });
     case "unfilter":
       return filterPort(worker, (filter) => filter.leaveOutNone());
     case "retire": {
-      const { filter: left } = order;
-      if (left !== null) filterPort(worker, (filter) => filter.leaveOut(left.without, left.of));
+      const { without, of } = order.filter;
+      filterPort(worker, (filter) => filter.leaveOut(without, of));
       state.isReplaced = true;
       void server.stop(quietMs);
     }

@@ -1,6 +1,5 @@
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import type { BalancerName } from "../serve_arguments.ts";
 import { makeServiceToken } from "../cli_rights.ts";
 import { onStopSignals } from "../stop_signals.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -12,8 +11,6 @@ export interface SuperviseOptions {
   readonly program: string;
   readonly args: readonly string[];
   readonly count: number;
-  /** The balancer, or null to use the kernel if the kernel supports balancing. */
-  readonly balancer: BalancerName | null;
 }
 
 /**
@@ -22,7 +19,7 @@ export interface SuperviseOptions {
  * be kept running, returns the last worker's exit code.
  */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
-  const { program, args, count, balancer } = options;
+  const { program, args, count } = options;
   const runtime = systemRuntime(consoleObserver());
   const folder = await Deno.makeTempDir({ prefix: "resource-api-workers-" });
   const share = {
@@ -31,7 +28,7 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
     secret: runtime.random.bytes(32).toBase64(),
     kv: `${folder}/service.kv`,
   };
-  const group = new WorkerGroup({ program, args, balancer, share }, runtime);
+  const group = new WorkerGroup({ program, args, share }, runtime);
   const supervisor = new Supervisor(group, runtime);
   const stopListening = onSignals(supervisor);
   try {

@@ -1,9 +1,7 @@
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { BalancerName } from "../serve_arguments.ts";
 import type { StopSignal } from "../stop_signals.ts";
-import type { Balancer } from "./balancer.ts";
-import { createBalancer } from "./create_balancer.ts";
+import { KernelBalancer } from "./kernel_balancer.ts";
 import { startWorker, type WorkerProcess } from "./worker_process.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
@@ -12,8 +10,6 @@ export interface WorkerGroupOptions {
   /** The URL of the program's main module. */
   readonly program: string;
   readonly args: readonly string[];
-  /** The balancer, or null to use the kernel if the kernel supports balancing. */
-  readonly balancer: BalancerName | null;
   /** The data that all workers receive from the supervisor. */
   readonly share: Omit<WorkerShare, "number">;
 }
@@ -26,7 +22,7 @@ export class WorkerGroup {
   readonly #processes = new Set<WorkerProcess>();
   /** Workers start to listen one after the other, because the balancer depends on their order. */
   readonly #listening = new Semaphore(1, Infinity);
-  #balancer: Balancer | null = null;
+  #balancer: KernelBalancer | null = null;
   #isStopping = false;
 
   constructor(options: WorkerGroupOptions, runtime: Runtime) {
@@ -73,10 +69,9 @@ export class WorkerGroup {
   }
 
   async #listen(worker: WorkerProcess): Promise<void> {
-    const prepared = await worker.prepared;
+    const { host, port } = await worker.prepared;
     await this.#listening.run(async () => {
-      const { balancer: wanted } = this.#options;
-      this.#balancer ??= createBalancer(wanted, prepared, this.#runtime.observe);
+      this.#balancer ??= new KernelBalancer(host, port);
       worker.send(this.#balancer.listenOrder());
       await worker.listening;
     });
@@ -93,7 +88,6 @@ export class WorkerGroup {
   /** Stops all workers, and resolves when they have ended. Null sends no signal. */
   async stop(signal: StopSignal | null): Promise<void> {
     this.#isStopping = true;
-    this.#balancer?.finish();
     await Promise.all([...this.#processes].map(async (worker) => {
       if (signal !== null) worker.stop(signal);
       await this.#untilEnded(worker);

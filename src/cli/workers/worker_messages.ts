@@ -6,8 +6,6 @@ export type WorkerReport =
     /** The host at which the configuration wants the service to listen. */
     readonly host: string;
     readonly port: number;
-    /** The reason why the kernel cannot balance the connections, or null if it can. */
-    readonly unbalanced: string | null;
     readonly stopDeadlineMs: number;
   }
   /** The app is ready: `/readyz` no longer responds with 503. */
@@ -15,9 +13,7 @@ export type WorkerReport =
   /** The worker accepts connections at this port. */
   | { readonly kind: "listening"; readonly port: number; readonly banner: string }
   /** The worker accepts no further connections, and finishes its open connections. */
-  | { readonly kind: "left" }
-  /** The worker has recorded the client that connects from this port. */
-  | { readonly kind: "noted"; readonly port: number };
+  | { readonly kind: "left" };
 
 export type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
@@ -27,21 +23,16 @@ export type WorkerOrder =
   | {
     readonly kind: "retire";
     /** The index of the worker's socket. All other sockets of the port receive new connections. */
-    readonly filter: { readonly without: number; readonly of: number } | null;
+    readonly filter: { readonly without: number; readonly of: number };
   }
   /** The worker must remove the filter, so that all sockets of the port receive connections. */
-  | { readonly kind: "unfilter" }
-  /** The worker must record the address of the client whose bytes come from this port. */
-  | { readonly kind: "note"; readonly port: number; readonly client: string };
+  | { readonly kind: "unfilter" };
 
-/** The first order to a worker: listen at this address. */
+/** The first order to a worker: listen at this address, which workers share. */
 export interface ListenOrder {
   readonly kind: "listen";
   readonly host: string;
   readonly port: number;
-  readonly reusePort: boolean;
-  /** The address that clients use, or null if it is the worker's address. */
-  readonly shown: { readonly host: string; readonly port: number } | null;
 }
 
 /** Marks the messages of this program. Libraries may send other messages on the same channel. */

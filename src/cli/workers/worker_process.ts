@@ -38,8 +38,6 @@ export interface WorkerProcess {
   hasEnded(): boolean;
   /** Sends an order to the worker. Has no effect if the worker has ended. */
   send(order: ListenOrder | WorkerOrder): void;
-  /** Sends the client of a port. Resolves when the worker has recorded the client or has ended. */
-  note(port: number, client: string): Promise<void>;
   /** Sends a signal. Windows has no signals, but the worker also stops gracefully there. */
   stop(signal: "SIGTERM" | "SIGINT"): void;
   /** Kills the worker. `reason` replaces the signal as the reported reason. */
@@ -70,7 +68,6 @@ export function startWorker(
   const prepared = Promise.withResolvers<ReportOf<"prepared">>();
   const listening = Promise.withResolvers<ReportOf<"listening">>();
   const ready = Promise.withResolvers<ReportOf<"ready">>();
-  const noted = new Map<number, () => void>();
   const ended = Promise.withResolvers<WorkerEnd>();
   let hasEnded = false;
   let killedFor: string | undefined;
@@ -79,7 +76,6 @@ export function startWorker(
     const report = reportIn(message);
     if (report?.kind === "prepared") prepared.resolve(report);
     else if (report?.kind === "ready") ready.resolve(report);
-    else if (report?.kind === "noted") noted.get(report.port)?.();
     else if (report?.kind === "left") events.onLeft();
     else if (report?.kind === "listening") {
       events.onListening(report.port);
@@ -101,7 +97,6 @@ export function startWorker(
       promise.catch(() => {});
       reject(new WorkerEnded(how));
     }
-    for (const resolve of noted.values()) resolve();
   }
 
   function send(order: ListenOrder | WorkerOrder): void {
@@ -117,13 +112,6 @@ export function startWorker(
     ended: ended.promise,
     hasEnded: () => hasEnded,
     send,
-    async note(port, client) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      noted.set(port, resolve);
-      send({ kind: "note", port, client });
-      if (!hasEnded) await promise;
-      noted.delete(port);
-    },
     stop(signal) {
       if (hasEnded) return;
       if (Deno.build.os !== "windows") child.kill(signal);

@@ -1,8 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import type { Balancer } from "../../../src/cli/workers/balancer.ts";
-import { createBalancer } from "../../../src/cli/workers/create_balancer.ts";
-import { kernelBalancer } from "../../../src/cli/workers/kernel_balancer.ts";
-import { openPortFilter, whyNoPortFilter } from "../../../src/cli/workers/port_filter.ts";
+import { KernelBalancer } from "../../../src/cli/workers/kernel_balancer.ts";
+import { openPortFilter } from "../../../src/cli/workers/port_filter.ts";
 import type { WorkerOrder } from "../../../src/cli/workers/worker_messages.ts";
 import type { WorkerProcess } from "../../../src/cli/workers/worker_process.ts";
 import { testUnless } from "../../support/skip.ts";
@@ -56,6 +54,17 @@ class SharedPort implements AsyncDisposable {
 
 const connections = 60;
 
+/** Returns why this system cannot filter the connections of a port, or null if it can. */
+function whyNoPortFilter(): string | null {
+  try {
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
+    openPortFilter(listener.addr.port).leaveOutNone();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 testUnless(
   whyNoPortFilter(),
   "a filter leaves out one of the sockets that share a port",
@@ -90,7 +99,7 @@ testUnless(
       // The balancer only sends orders to it.
       return { send: (order: WorkerOrder) => void orders.push(order) } as unknown as WorkerProcess;
     };
-    const balancer = kernelBalancer("127.0.0.1", 0);
+    const balancer = new KernelBalancer("127.0.0.1", 0);
     const [a, b, c, d] = [worker("a"), worker("b"), worker("c"), worker("d")];
     for (const each of [a, b, c, d]) balancer.add(each, shared.port);
     // By any of the sockets that are open.
@@ -98,7 +107,7 @@ testUnless(
     const retire = async (each: WorkerProcess) => {
       balancer.retire(each);
       const order = orders.pop();
-      if (order?.kind === "retire" && order.filter !== null) {
+      if (order?.kind === "retire") {
         filter().leaveOut(order.filter.without, order.filter.of);
       }
       return await shared.reached();
@@ -124,33 +133,10 @@ testUnless(
   },
 );
 
-Deno.test("the kernel balances where it can, and is refused where it was asked for and cannot", () => {
-  const prepared = {
-    kind: "prepared",
-    host: "127.0.0.1",
-    port: 0,
-    unbalanced: "only that of Linux does",
-    stopDeadlineMs: 0,
-  } as const;
-  const isByKernel = (balancer: Balancer) => {
-    balancer.finish();
-    return balancer.listenOrder().reusePort;
-  };
-  assertEquals(isByKernel(createBalancer(null, prepared, () => {})), false);
-  const able = { ...prepared, unbalanced: null };
-  assertEquals(isByKernel(createBalancer(null, able, () => {})), true);
-  assertEquals(isByKernel(createBalancer("proxy", able, () => {})), false);
-  assertThrows(
-    () => createBalancer("kernel", prepared, () => {}),
-    Error,
-    "Cannot balance by the kernel: only that of Linux does (leave out --balancer)",
-  );
-});
-
 Deno.test("a port that another service has is not shared with it", () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
   assertThrows(
-    () => kernelBalancer("127.0.0.1", listener.addr.port),
+    () => new KernelBalancer("127.0.0.1", listener.addr.port),
     Error,
     `Cannot listen on http://127.0.0.1:${listener.addr.port}: the port is taken`,
   );

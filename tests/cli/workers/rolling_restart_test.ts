@@ -108,17 +108,17 @@ async function writeWhile(url: string, work: Promise<void>): Promise<readonly nu
   return ids;
 }
 
-Deno.test("workers of one port are killed, replaced and stopped, by both balancers", async () => {
+Deno.test("workers of one port are killed, replaced and stopped", async () => {
   // At the same time: most of it is waiting.
-  await Promise.all([requireLife("kernel", "SIGKILL"), requireLife("proxy", "SIGTERM")]);
+  await Promise.all([requireLife("SIGKILL"), requireLife("SIGTERM")]);
 });
 
 /** From the start of two workers to the signal that ends the first process. */
-async function requireLife(balancer: string, end: "SIGKILL" | "SIGTERM"): Promise<void> {
+async function requireLife(end: "SIGKILL" | "SIGTERM"): Promise<void> {
   await using folder = await scratchFolder();
   const config = await writeVersion(folder.path, "first");
   const env = { NOTES_DB: `sqlite:${folder.path}/notes.db`, NOTES_KV: `${folder.path}/notes.kv` };
-  await using service = await startWorkers(config, env, "--balancer", balancer);
+  await using service = await startWorkers(config, env);
   await requireOthersAfterKill(service);
   await writeVersion(folder.path, "second");
   await requireRollingRestart(service);

@@ -31,12 +31,6 @@ Deno.test("workers that cannot share their state, or do not start, end with one 
       1,
       /^Cannot listen on .*: the port is taken; try --port 0/,
     ],
-    [
-      ["--config", notesConfig, "--port", `${taken.addr.port}`, "--balancer", "proxy"],
-      { NOTES_DB, NOTES_KV },
-      1,
-      /^Cannot listen on .*: the port is taken; try --port 0/,
-    ],
     [["--config", notesConfig], { SERVICE_ENV: "production", NOTES_DB, NOTES_KV }, 2, noSecret],
   ];
   const ended = await Promise.all(cases.map(async ([args, env]) => {
