@@ -11,6 +11,7 @@ import { heartbeatTrailers } from "./dispatch/heartbeat_trailers.ts";
 import { retryText } from "./dispatch/server_sent_events.ts";
 import { OpenedLog, type OpenedLogOptions } from "./opened_log.ts";
 import { repeatUpkeep } from "./repeat_upkeep.ts";
+import { tablesReadBy } from "./match/may_affect_filter.ts";
 import { CredentialRecheck } from "./stream/credential_recheck.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
@@ -220,10 +221,17 @@ export class LiveHub {
     }
   }
 
-  /** Ends the current and future streams of these tables. Each call replaces the set of tables. */
+  /**
+   * Ends the current and future streams of these tables. Each call replaces the set of tables. Other
+   * streams that read rows of a table that was added or removed start over.
+   */
   hide(tables: ReadonlySet<TableInfo>): void {
+    const changed = tables.symmetricDifference(this.#hidden);
     this.#hidden = tables;
     this.revoke(tables);
+    for (const { stream } of [...this.#sessions.values()]) {
+      if (!changed.isDisjointFrom(tablesReadBy(stream.query))) stream.restart("scope_changed");
+    }
   }
 
   /** Ends the streams of these tables as if their callers had lost their rights. */

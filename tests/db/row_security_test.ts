@@ -3,7 +3,9 @@ import type { Driver } from "../../src/db/driver.ts";
 import { readPolicyBypasses, readRoleLimits } from "../../src/db/tables/role_rights.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
-import { createTableInfo } from "../../src/schema/table_info.ts";
+import { RowPolicyTables } from "../../src/engines/postgres/changes/row_policy_tables.ts";
+import { createTableInfo, type TableInfo } from "../../src/schema/table_info.ts";
+import { sqlName } from "../../src/sql/fragment.ts";
 import { copyPglite } from "../support/engines.ts";
 import { testOnPostgres } from "../support/postgres_tests.ts";
 import { runScript } from "../support/scratch.ts";
@@ -15,6 +17,7 @@ const script = `
   CREATE TABLE docs (id int PRIMARY KEY, ok bool);
   CREATE TABLE forced (id int PRIMARY KEY, ok bool);
   CREATE TABLE more.docs (id int PRIMARY KEY, ok bool);
+  CREATE TABLE "more"."it's ""docs""" (id int PRIMARY KEY, ok bool);
   CREATE TABLE parts (id int PRIMARY KEY, ok bool) PARTITION BY RANGE (id);
   CREATE TABLE parts_low PARTITION OF parts FOR VALUES FROM (0) TO (10);
   CREATE TABLE parts_own PARTITION OF parts FOR VALUES FROM (10) TO (20);
@@ -36,31 +39,47 @@ const script = `
   INSERT INTO docs VALUES (1, true), (2, false);
   INSERT INTO forced VALUES (1, true), (2, false);
   INSERT INTO more.docs VALUES (1, true), (2, false);
+  INSERT INTO more."it's ""docs""" VALUES (1, true), (2, false);
   INSERT INTO parts VALUES (1, true), (2, false), (11, true), (12, false);
   INSERT INTO child VALUES (1, true), (2, false);
   REFRESH MATERIALIZED VIEW stored;
   ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
   ALTER TABLE forced ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
   ALTER TABLE more.docs ENABLE ROW LEVEL SECURITY;
+  ALTER TABLE more."it's ""docs""" ENABLE ROW LEVEL SECURITY;
   ALTER TABLE parts ENABLE ROW LEVEL SECURITY;
   ALTER TABLE parts_own ENABLE ROW LEVEL SECURITY;
   ALTER TABLE child ENABLE ROW LEVEL SECURITY;
   CREATE POLICY p ON docs USING (ok);
   CREATE POLICY p ON forced USING (ok);
   CREATE POLICY p ON more.docs USING (ok);
+  CREATE POLICY p ON more."it's ""docs""" USING (ok);
   CREATE POLICY p ON parts USING (ok);
   CREATE POLICY p ON parts_own USING (ok);
   CREATE POLICY p ON child USING (ok);
   GRANT SELECT ON ALL TABLES IN SCHEMA public, more TO ROLE_, OTHER_;`;
+
+const views: ReadonlySet<string> = new Set([
+  ...["definer", "invoker", "definer_of_invoker", "invoker_of_definer", "not_invoker", "deep"],
+  ...["of_plain", "of_part", "of_other", "own", "stored"],
+]);
 
 const view = "a view has the rights of its owner, unless it is security_invoker";
 const stored = "a materialized view contains the rows that its owner could read";
 const named = "policies apply only to the table that a statement names";
 const exempt = "policies do not apply to this role";
 
+const quoted = `more.it's "docs"`;
+
 /** What a role that no policy restricts gets as notices for each relation. */
 const ofExempt = {
-  ...{ plain: [], docs: ["docs"], forced: ["forced"], "more.docs": ["more.docs"] },
+  ...{
+    [quoted]: [quoted],
+    plain: [],
+    docs: ["docs"],
+    forced: ["forced"],
+    "more.docs": ["more.docs"],
+  },
   ...{ parts: ["parts"], parts_low: [`parts: ${named}`], parts_own: ["parts_own"] },
   ...{ parent: [`child: ${named}`], child: ["child"], of_plain: [] },
   ...{ definer: [`docs: ${view}`], invoker: [`docs: ${exempt}`], not_invoker: [`docs: ${view}`] },
@@ -71,7 +90,16 @@ const ofExempt = {
 
 /** What a role that the policies restrict gets. */
 const ofRestricted = {
-  ...{ plain: [], docs: [], forced: [], "more.docs": [], parts: [], parts_own: [], child: [] },
+  ...{
+    [quoted]: [],
+    plain: [],
+    docs: [],
+    forced: [],
+    "more.docs": [],
+    parts: [],
+    parts_own: [],
+    child: [],
+  },
   ...{ parts_low: [`parts: ${named}`], parent: [`child: ${named}`], of_plain: [], deep: [] },
   ...{ definer: [`docs: ${view}`], invoker: [], definer_of_invoker: [] },
   ...{ invoker_of_definer: [`docs: ${view}`], not_invoker: [`docs: ${view}`] },
@@ -122,6 +150,14 @@ async function requireNotices(
     return createTableInfo({ name, schema, label, columns: [], foreignKeys: [], own: false });
   });
   const limits = await readRoleLimits(driver, tables);
+  // Each read of the change log asks for the same tables.
+  let secured: ReadonlySet<TableInfo> = new Set();
+  const watched = new RowPolicyTables(tables, (changed) => secured = changed);
+  const { rows: [[places = ""] = []] } = await driver.query({
+    text: `SELECT ${watched.column}`,
+    values: [],
+  });
+  watched.note(String(places));
   const bypasses = await readPolicyBypasses(driver, tables);
   const found = tables.map((table) => [
     table.label,
@@ -129,13 +165,37 @@ async function requireNotices(
   ]);
   assertEquals(Object.fromEntries(found), notices);
   for (const table of tables) {
-    const text = `SELECT count(*)::text FROM ${table.label}`;
+    const text = `SELECT count(*)::text FROM ${sqlName(table)}`;
     const { rows: [[count] = []] } = await driver.query({ text, values: [] });
     const all = table.label === "parts" ? "4" : "2";
     const { hidesRows } = limits.get(table) ?? {};
     assertEquals([table.label, hidesRows], [table.label, count !== all]);
+    if (!views.has(table.name)) assertEquals(secured.has(table), hidesRows, table.label);
   }
 }
+
+testOnPostgres(
+  "statistics of tables of a foreign server are not known to obey policies",
+  async (url) => {
+    await using db = disposable(await openDatabase(url));
+    const statements = `CREATE FOREIGN DATA WRAPPER far;
+    CREATE SERVER far FOREIGN DATA WRAPPER far;
+    CREATE FOREIGN TABLE remote (id int) SERVER far;
+    CREATE TABLE parts (id int) PARTITION BY RANGE (id);
+    CREATE FOREIGN TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (9) SERVER far;
+    CREATE VIEW of_remote AS SELECT * FROM remote;
+    CREATE VIEW of_parts AS SELECT * FROM parts;
+    CREATE TABLE near (id int);`;
+    await runScript(db.driver, statements.replaceAll(/;\s*/g, ";\n"));
+    const tables = ["remote", "parts", "of_remote", "of_parts", "near"].map((name) =>
+      createTableInfo({ name, schema: null, columns: [], foreignKeys: [], own: false })
+    );
+    const limits = await readRoleLimits(db.driver, tables);
+    assertEquals(tables.map((table) => limits.get(table)?.mayEstimate), [
+      ...[false, false, false, false, true],
+    ]);
+  },
+);
 
 /** Creates the tables and both roles, for a test with a role of this kind. */
 function setUp(driver: Driver, grant: string, name: string): Promise<void> {

@@ -6,6 +6,8 @@ export interface RoleLimits {
   readonly role: string;
   /** True if policies decide which rows the role sees. */
   readonly hidesRows: boolean;
+  /** True if the statistics of the database count only rows that the role sees. */
+  readonly mayEstimate: boolean;
   /** The columns that the role may not read. */
   readonly unreadable: readonly ColumnInfo[];
 }

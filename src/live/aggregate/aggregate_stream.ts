@@ -72,6 +72,10 @@ export class AggregateStream extends LiveStream implements AggregateListener {
     this.show();
   }
 
+  override invalidate(reason: InvalidationReason): void {
+    this.#aggregate.invalidate(reason);
+  }
+
   show(): void {
     const { frame } = this.#aggregate;
     if (frame === null || frame === this.#sent || !this.hasRoom()) return;

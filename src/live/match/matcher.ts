@@ -28,6 +28,8 @@ export interface Matcher {
   isCertain(comparison: Comparison): boolean;
   /** Returns true if memory orders the keys of a table as the database does. */
   knowsKeyOrder(table: TableInfo): boolean;
+  /** Returns true if policies of the database hide rows of a table, which images cannot show. */
+  hidesRows(table: TableInfo): boolean;
   /** Evaluates each filter for each image by one statement, queued under `identity`. */
   evaluateInDatabase(
     table: TableInfo,
@@ -49,6 +51,7 @@ export interface Matcher {
 export function createMatcher(
   driver: Driver,
   { random, observe, clock }: Pick<Runtime, "random" | "observe" | "clock">,
+  hidesRows: Matcher["hidesRows"] = () => false,
 ): Matcher {
   const { dialect } = driver;
   const certification = createCertifiedComparisons(dialect);
@@ -64,6 +67,7 @@ export function createMatcher(
     compile: (filter) => createInMemoryMatcher(filter, certification, meter),
     isCertain: (comparison) => certification.isCertain(comparison),
     knowsKeyOrder: (table) => hasComparableKey(table, dialect),
+    hidesRows,
     evaluateInDatabase,
     shouldCheck: createSampler(random),
     async check(table, image, filter) {

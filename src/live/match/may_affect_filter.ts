@@ -3,6 +3,8 @@ import type { Filter, Related } from "../../filter/filter.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import { isSameStored } from "./column_mask.ts";
+import type { LiveQuery } from "../live_query.ts";
+import type { ShownRelation } from "../live_view.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
@@ -28,7 +30,9 @@ export function mayAffectTerm(
     const decide = matcher.compile(next === undefined ? filter : links);
     const passes = (row: Row | null) => row === null ? false : decide({ row });
     const [was, is] = [passes(before), passes(after)];
-    if (before === null || after === null) return was !== false || is !== false;
+    // A policy may read any column of a row, so each change may show or hide the row.
+    const isRestricted = before === null || after === null || matcher.hidesRows(step.table);
+    if (isRestricted) return was !== false || is !== false;
     if (was === null || is === null) return !areEqual(before, after, step.table.columns);
     if (was !== is) return true;
     const linkColumns = [...step.other, ...(next === undefined ? [] : next.own)];
@@ -42,6 +46,20 @@ export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   for (const { relation } of allRelatedTerms(filter)) {
     for (const { table } of relation.steps) tables.add(table);
   }
+  return tables;
+}
+
+/** Returns the tables other than its own whose rows determine what a query shows. */
+export function tablesReadBy({ filter, view: { shown } }: LiveQuery): ReadonlySet<TableInfo> {
+  const tables = new Set<TableInfo>();
+  const add = (filters: readonly Filter[], included: readonly ShownRelation[]) => {
+    for (const one of filters) for (const table of relatedTables(one)) tables.add(table);
+    for (const { relation, filter, links, shown } of included) {
+      for (const { table } of relation.steps) tables.add(table);
+      add([filter, links], shown);
+    }
+  };
+  add([filter], shown);
   return tables;
 }
 

@@ -54,6 +54,15 @@ export abstract class LiveStream {
   /** Sends the rows of another query, and their changes, from now on. */
   abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
 
+  /** Makes the stream read its rows again. */
+  abstract invalidate(reason: InvalidationReason): void;
+
+  /** Makes the stream read its rows again, without pages that other streams have read before. */
+  restart(reason: InvalidationReason): void {
+    this.context.snapshots.forgetPages();
+    this.invalidate(reason);
+  }
+
   /** Sends a heartbeat; `trailerOf` returns the resume token for a group's live subscribers. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 

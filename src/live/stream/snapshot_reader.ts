@@ -106,6 +106,11 @@ export class SnapshotReader {
     }
   }
 
+  /** Drops all pages, because the rights of the database role have changed. */
+  forgetPages(): void {
+    this.#recent.clear();
+  }
+
   async #readPage(
     { query, heldRows: held }: SubscriberGroup,
     start: SnapshotStart | null,

@@ -88,7 +88,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     if (this.hasRoom()) void this.pull();
   }
 
-  invalidate(reason: InvalidationReason): void {
+  override invalidate(reason: InvalidationReason): void {
     if (this.isClosed) return;
     this.#group.leave(this);
     const start = { kind: "fresh", reason } as const;

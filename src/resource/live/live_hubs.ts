@@ -130,7 +130,7 @@ export class LiveHubs {
     };
     const hub = new LiveHub({
       openLog: () => openChangeLog({ driver, tables, changes, onSecured, runtime }),
-      matcher: createMatcher(driver, runtime),
+      matcher: createMatcher(driver, runtime, (table) => known.has(table)),
       runtime,
       credentials,
       recheckMs,

@@ -65,9 +65,8 @@ export async function fetchTotalCount(
   if (isFirst(read) && read.limit !== null && found < read.limit) {
     return { totalCount: found };
   }
-  // The statistics include rows that row policies hide from the service.
   const mayEstimate = plan.estimate !== null &&
-    (await roleRights.of(plan.estimate.table))?.hidesRows === false;
+    (await roleRights.of(plan.estimate.table))?.mayEstimate === true;
   const estimate = plan.estimate === null || !mayEstimate
     ? null
     : await fetchEstimate(connection, plan.estimate, reader);

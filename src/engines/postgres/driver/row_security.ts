@@ -60,6 +60,11 @@ const kinSql = `kin AS (
     FROM kin k
     JOIN pg_inherits i ON CASE WHEN is_up THEN i.inhrelid ELSE i.inhparent END = k.oid)`;
 
+/** The table expression `remote`: the tables of foreign servers, which may have policies. */
+const remoteSql = `remote AS (
+    SELECT oid FROM pg_class WHERE relkind = 'f'
+    UNION SELECT i.inhparent FROM remote r JOIN pg_inherits i ON i.inhrelid = r.oid)`;
+
 /** Reads which rows and columns of each table the database hides from the role. */
 export async function readPostgresRoleLimits(
   driver: Driver,
@@ -75,18 +80,21 @@ export async function readPostgresRoleLimits(
       restricted: `(SELECT min(o.rolname) FROM reached r JOIN pg_class c ON c.oid = r.oid
         JOIN pg_roles o ON o.oid = r.role
         WHERE r.place = a.place AND NOT r.is_stored AND ${policiesApplySql("r.role")})`,
+      remote:
+        "EXISTS (SELECT FROM reached r JOIN remote f ON f.oid = r.oid WHERE r.place = a.place)",
       unreadable: `(SELECT json_agg(t.attname) FROM pg_attribute t WHERE t.attrelid = a.oid
         AND t.attnum > 0 AND NOT t.attisdropped
         AND NOT has_column_privilege(a.oid, t.attnum, 'SELECT'))`,
     },
-    reachedSql,
+    `${reachedSql}, ${remoteSql}`,
     "FROM asked a",
   );
-  return new Map(rows.map(([table, { role, restricted, unreadable }]) => {
+  return new Map(rows.map(([table, { role, restricted, remote, unreadable }]) => {
     const names: readonly string[] = JSON.parse(String(unreadable ?? "[]"));
     return [table, {
       role: String(restricted ?? role),
       hidesRows: restricted !== null,
+      mayEstimate: restricted === null && remote === "f",
       unreadable: table.columns.filter(({ dbName }) => names.includes(dbName)),
     }];
   }));
