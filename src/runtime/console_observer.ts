@@ -3,29 +3,9 @@ import { inspect } from "node:util";
 import { type Described, group } from "../options/option.ts";
 import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
-import {
-  type AccountObservation,
-  describeAccountObservation,
-  isAboutAccounts,
-} from "./observations/account_observation.ts";
-import {
-  type BillingObservation,
-  describeBillingObservation,
-  isAboutBilling,
-} from "./observations/billing_observation.ts";
 import { describeOperatorObservation } from "./observations/operator_observation.ts";
-import {
-  describeOutboxObservation,
-  isAboutOutbox,
-  type OutboxObservation,
-} from "./observations/outbox_observation.ts";
-import { describeTablesObservation } from "./observations/tables_observation.ts";
 import { describeRequestObservation } from "./observations/request_observation.ts";
-import {
-  describeSearchObservation,
-  isAboutSearch,
-  type SearchObservation,
-} from "./observations/search_observation.ts";
+import { describeTablesObservation } from "./observations/tables_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 export interface ConsoleObserverOptions {
@@ -65,69 +45,9 @@ export function consoleObserver(options: ConsoleObserverOptions = {}): Observer 
   };
 }
 
-type Level = "info" | "warning" | "error";
-
-const levels: Readonly<Record<Observation["kind"], Level>> = {
-  notice: "info",
-  deprecated: "warning",
-  worker_refused: "error",
-  worker_started: "info",
-  worker_ended: "error",
-  worker_kept: "error",
-  listening: "info",
-  mcp_call: "info",
-  request_failed: "error",
-  answer_broke_off: "error",
-  response_header_encoded: "warning",
-  listener_failed: "error",
-  unhandled_rejection: "error",
-  uncaught_error: "error",
-  value_does_not_fit: "warning",
-  computed_failed: "error",
-  live_mismatch: "error",
-  aggregate_mismatch: "error",
-  table_left_out: "info",
-  schema_left_out: "info",
-  tables_changed: "warning",
-  tables_unread: "error",
-  proof_of_work_refused: "info",
-  captcha_refused: "info",
-  captcha_verifier_failed: "error",
-  idempotency_table_missing: "error",
-  reader_thread_failed: "error",
-  database_replaced: "error",
-  idempotency_store_failed: "error",
-  trust_failed: "warning",
-  classify_failed: "warning",
-  limits_unshared: "error",
-  store_in_memory: "warning",
-  draining: "info",
-  request: "info",
-  operator_write: "info",
-  changes_unread: "error",
-  live_upkeep_failed: "error",
-  webhook_refused: "warning",
-  webhook_claim_kept: "error",
-  unattributed_money: "error",
-  ungranted_money: "warning",
-  customer_not_linked: "warning",
-  search_outbox_missed: "error",
-  search_outbox_failed: "error",
-  account_event: "info",
-  mail_printed: "warning",
-  mail_failed: "error",
-  account_work_failed: "error",
-  login_risk_failed: "warning",
-  credential_unread: "error",
-  keys_not_fetched: "error",
-  search_index_failed: "error",
-  search_index_unfilled: "error",
-  stream_failed: "error",
-};
-
 function toText(observation: Observation, worker: number | undefined): string {
   const source = worker === undefined ? "" : `worker ${worker}: `;
-  const line = `${levels[observation.kind]}: ${source}${oneLine(describe(observation))}`;
+  const line = `${levelOf(observation)}: ${source}${oneLine(describe(observation))}`;
   if (!("error" in observation)) return line;
   // The lines of a stack are indented, so that none of them looks like another observation.
   const lines = stackOf(observation.error).split("\n").filter((text) => text !== "");
@@ -136,51 +56,81 @@ function toText(observation: Observation, worker: number | undefined): string {
 }
 
 function describe(observation: Observation): string {
-  if (isAboutBilling(observation)) return describeBillingObservation(observation);
-  if (isAboutOutbox(observation)) return describeOutboxObservation(observation);
-  if (isAboutAccounts(observation)) return describeAccountObservation(observation);
-  if (isAboutSearch(observation)) return describeSearchObservation(observation);
   // The cast is safe: the function of a kind accepts observations of that kind.
   const sentence = sentences[observation.kind] as ((one: Observation) => string) | undefined;
   // An observer must not throw, so an observation of an unknown kind is printed as an object.
   return sentence === undefined ? inspect(observation) : sentence(observation);
 }
 
-type OtherKind =
-  (AccountObservation | BillingObservation | OutboxObservation | SearchObservation)["kind"];
+function levelOf({ kind }: Observation): "info" | "warning" | "error" {
+  if (Object.hasOwn(infos, kind)) return "info";
+  return Object.hasOwn(warnings, kind) ? "warning" : "error";
+}
+
 type Sentences = {
-  readonly [Kind in Exclude<Observation["kind"], OtherKind>]: (
+  readonly [Kind in Observation["kind"]]: (
     one: Extract<Observation, { readonly kind: Kind }>,
   ) => string;
 };
 
-const sentences: Sentences = {
-  mcp_call: ({ tool, user }) => `The tool ${tool} was called by ${user ?? "an anonymous client"}`,
+const infos = {
   notice: (one) => one.message,
-  deprecated: (one) => one.message,
-  worker_refused: () => "a worker does not start",
+  worker_started: (one) => `worker ${one.worker} serves, in process ${one.pid}`,
   listening: (one) => `listening on ${one.url}`,
+  mcp_call: ({ tool, user }) => `The tool ${tool} was called by ${user ?? "an anonymous client"}`,
+  table_left_out: (one) => `the table ${one.table} is left out: ${one.reason}`,
+  schema_left_out: (one) => `the schema ${one.schema} is left out: ${one.reason}`,
+  proof_of_work_refused: (one) => `a proof of work was refused: ${one.reason}`,
+  captcha_refused: (one) => `a CAPTCHA of ${one.provider} was refused: ${one.reason}`,
+  draining: () => "stopping: requests in flight are finished first",
+  request: describeRequestObservation,
+  operator_write: describeOperatorObservation,
+  account_event: ({ user, event, address }) =>
+    `account ${user ?? "unknown"}: ${event}, from ${address ?? "an unknown address"}`,
+} satisfies Partial<Sentences>;
+
+const warnings = {
+  deprecated: (one) => one.message,
+  response_header_encoded: (one) =>
+    `the response header "${one.name}" was encoded: its value may not be sent as it is`,
+  value_does_not_fit: (one) => `a stored value of ${one.table}.${one.column} does not fit its kind`,
+  tables_changed: describeTablesObservation,
+  trust_failed: () => "the trust hook failed: the caller gets the usual difficulty",
+  classify_failed: () =>
+    "the classify function failed: the caller has the budget of an anonymous one",
+  store_in_memory: (one) =>
+    `${one.purpose} are kept in the memory of this process, end with it and are ` +
+    `shared with no other: ${one.reason}`,
+  webhook_refused: (one) => `a delivery in the name of ${one.provider} was refused: ${one.reason}`,
+  ungranted_money: (one) =>
+    `the payment ${one.payment} of ${one.provider} granted nothing: ${one.reason}`,
+  customer_not_linked: (one) =>
+    `the customer ${one.customer} of ${one.provider} paid for a second account, and stays with the first`,
+  mail_printed: ({ mailKind, email, link }) =>
+    `the mail ${mailKind} to ${email} is only printed: ${link ?? "it has no link"}`,
+  login_risk_failed: () => "the required function failed: the login needs a CAPTCHA",
+} satisfies Partial<Sentences>;
+
+const sentences: Sentences = {
+  ...infos,
+  ...warnings,
+  worker_refused: () => "a worker does not start",
+  worker_ended: (one) =>
+    `worker ${one.worker}, process ${one.pid}, ended by ${one.reason}, and is replaced`,
+  worker_kept: (one) => `worker ${one.worker} and those after it are not replaced: ${one.reason}`,
   request_failed: ({ method, path, suppressed = 0 }) =>
     `${method} ${path} failed${since(suppressed)}`,
   answer_broke_off: (one) => `an answer of ${one.path} broke off`,
-  response_header_encoded: (one) =>
-    `the response header "${one.name}" was encoded: its value may not be sent as it is`,
   listener_failed: (one) => `the listener failed and starts again in ${one.retryInMs} ms`,
   unhandled_rejection: () => "a promise was rejected and not handled",
   uncaught_error: () => "an error was thrown outside of all requests, as in a timer",
-  value_does_not_fit: (one) => `a stored value of ${one.table}.${one.column} does not fit its kind`,
   computed_failed: (one) =>
     `the computed field ${one.resource}.${one.field} failed${since(one.suppressed)}`,
   live_mismatch: (one) =>
     `memory and database differ about ${one.operator} on ${one.table}.${one.column}; from now on the database evaluates it`,
   aggregate_mismatch: (one) =>
     `a live aggregate of ${one.resource} had drifted from the database, which was read again`,
-  schema_left_out: (one) => `the schema ${one.schema} is left out: ${one.reason}`,
-  table_left_out: (one) => `the table ${one.table} is left out: ${one.reason}`,
-  tables_changed: describeTablesObservation,
   tables_unread: () => "the tables were looked at again, and could not be served as they are now",
-  proof_of_work_refused: (one) => `a proof of work was refused: ${one.reason}`,
-  captcha_refused: (one) => `a CAPTCHA of ${one.provider} was refused: ${one.reason}`,
   captcha_verifier_failed: (one) =>
     `the CAPTCHA verifier ${one.provider} failed, and the request was refused`,
   idempotency_table_missing: (one) =>
@@ -190,25 +140,30 @@ const sentences: Sentences = {
   database_replaced: (one) => `${one.database} is unavailable: its file is not at its path`,
   idempotency_store_failed: () =>
     "the state of an Idempotency-Key could not be stored: its request may be executed again",
-  trust_failed: () => "the trust hook failed: the caller gets the usual difficulty",
-  classify_failed: () =>
-    "the classify function failed: the caller has the budget of an anonymous one",
   limits_unshared: () =>
     "the key-value store failed: until it answers, this process limits by itself",
-  store_in_memory: (one) =>
-    `${one.purpose} are kept in the memory of this process, end with it and are ` +
-    `shared with no other: ${one.reason}`,
-  draining: () => "stopping: requests in flight are finished first",
-  request: describeRequestObservation,
-  operator_write: describeOperatorObservation,
   changes_unread: (one) =>
     `the log of changes could not be read, and is read again in ${one.retryInMs} ms`,
   live_upkeep_failed: () => "old changes could not be forgotten, or open streams not be looked at",
   stream_failed: (one) => `a live stream of ${one.resource} had to end`,
-  worker_started: (one) => `worker ${one.worker} serves, in process ${one.pid}`,
-  worker_ended: (one) =>
-    `worker ${one.worker}, process ${one.pid}, ended by ${one.reason}, and is replaced`,
-  worker_kept: (one) => `worker ${one.worker} and those after it are not replaced: ${one.reason}`,
+  webhook_claim_kept: (one) =>
+    `an event of ${one.provider} failed, and can be repeated only after a minute`,
+  unattributed_money: (one) =>
+    `the payment ${one.payment} of ${one.provider} names no account: nothing was granted`,
+  search_outbox_missed: (one) =>
+    `the store did not take ${one.count} changes of the search index "${one.index}": they are in memory until it does`,
+  search_outbox_failed: () => "the search outbox was not drained",
+  search_index_failed: (one) =>
+    `the search index ${one.index} did not take the changes of ${one.rows} rows`,
+  search_index_unfilled: (one) =>
+    `the search index ${one.index} could not be filled, and is tried again in ${one.retryInMs} ms`,
+  mail_failed: (one) => `the mail ${one.mailKind} was not sent`,
+  account_work_failed: () =>
+    "a signup or a reset failed after its answer: the client has to repeat it",
+  credential_unread: () =>
+    "the credential of open streams could not be read: they end in a minute unless it can",
+  keys_not_fetched: (one) =>
+    `the keys at ${one.url} were not fetched; those that are known stay in use`,
 };
 
 /**
@@ -255,7 +210,7 @@ function toJson(observation: Observation, worker: number | undefined, now: numbe
   const { kind, ...facts } = observation;
   return JSON.stringify({
     time: new Date(now).toISOString(),
-    level: levels[kind],
+    level: levelOf(observation),
     event: kind,
     worker,
     ...facts,
