@@ -9,7 +9,6 @@ import { SnapshotReader } from "./stream/snapshot_reader.ts";
 import type { RowChange } from "./match/row_change.ts";
 import { ChangeDispatcher } from "./dispatch/change_dispatcher.ts";
 import type { LiveLimits } from "./live_limits.ts";
-import { FairSemaphore } from "../runtime/queues/fair_semaphore.ts";
 import { Semaphore } from "../runtime/queues/semaphore.ts";
 
 /** The context that all live streams over a database share, such as the feed and the matcher. */
@@ -22,7 +21,7 @@ export interface StreamContext {
   /** Limits the number of pages that are read at the same time. */
   readonly semaphore: Semaphore;
   /** Limits the number of streams that read missed changes at the same time. */
-  readonly catchUpSemaphore: FairSemaphore;
+  readonly catchUpSemaphore: Semaphore;
   /** The limit for concurrent reads of aggregates, which take longer than other reads. */
   readonly aggregateSemaphore: Semaphore;
   readonly dispatcher: ChangeDispatcher;
@@ -69,7 +68,7 @@ export async function openStreamContext(
     history: new ChangeHistory(log, feed.ringBuffer),
     snapshots: new SnapshotReader({ log, clock: runtime.clock, limits, semaphore }),
     semaphore,
-    catchUpSemaphore: new FairSemaphore(limits.maxConcurrentReads),
+    catchUpSemaphore: new Semaphore(limits.maxConcurrentReads),
     aggregateSemaphore: new Semaphore(limits.maxConcurrentAggregates, limits.maxWaitingReads),
     dispatcher,
     matcher,

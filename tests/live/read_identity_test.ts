@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Connection, ReadLimits } from "../../src/db/driver.ts";
 import { rsql } from "../../src/filter/builders.ts";
-import { FairSemaphore } from "../../src/runtime/queues/fair_semaphore.ts";
+import { Semaphore } from "../../src/runtime/queues/semaphore.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { albums, artists, withShop } from "../http/include_support.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
@@ -84,14 +84,14 @@ testOnEngines(
 );
 
 Deno.test("of the jobs that wait, each identity has one in turn, and so many run as may", async () => {
-  const semaphore = new FairSemaphore(2);
+  const semaphore = new Semaphore(2);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const run = (name: string) =>
-    semaphore.run(name.slice(0, 1), () => {
+    semaphore.run(() => {
       begun.push(name);
       return new Promise<void>((resolve) => ends.push(resolve));
-    });
+    }, name.slice(0, 1));
   const jobs = ["a1", "a2", "a3", "a4", "b1", "b2"].map(run);
   assertEquals(begun, ["a1", "a2"]);
   for (const expected of ["a3", "b1", "a4", "b2"]) {
@@ -105,9 +105,9 @@ Deno.test("of the jobs that wait, each identity has one in turn, and so many run
 });
 
 /** A job that fails gives its slot back as well. */
-async function assertFree(semaphore: FairSemaphore): Promise<void> {
+async function assertFree(semaphore: Semaphore): Promise<void> {
   for (let count = 0; count < 3; count++) {
-    const failed = semaphore.run("c", () => Promise.reject(new Error("failed"))).catch(String);
+    const failed = semaphore.run(() => Promise.reject(new Error("failed")), "c").catch(String);
     assertEquals(await failed, "Error: failed");
   }
 }

@@ -21,7 +21,7 @@ export class WorkerGroup {
   /** All worker processes, including starting and retiring workers. */
   readonly #processes = new Set<WorkerProcess>();
   /** Workers start to listen one after the other, because the balancer depends on their order. */
-  readonly #listening = new Semaphore(1, Infinity);
+  readonly #listening = new Semaphore(1);
   #balancer: KernelBalancer | null = null;
   #isStopping = false;
 

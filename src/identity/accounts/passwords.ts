@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { timingSafeEqual } from "@std/crypto/timing-safe-equal";
 import { Problem } from "../../problem/problem.ts";
 import { base64ToBytes, bytesToBase64 } from "../../protocol/byte_text.ts";
-import { FairQueue } from "../../runtime/queues/fair_queue.ts";
+import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
 /** The cost parameters of scrypt (RFC 7914, 2). */
@@ -135,16 +135,10 @@ const maxWaiting = 256;
 /** The time after which a client has probably given up, in milliseconds. */
 const maxWaitMs = 30_000;
 
-interface Waiting {
-  begin(isInTime: boolean): void;
-  readonly since: number;
-}
-
+/** Runs hashes in threads. Addresses take turns, and one address has at most half of the queue. */
 class HashQueue {
   readonly #clock: Runtime["clock"];
-  readonly #waiting = new FairQueue<Waiting>({ maxWaiting });
-  readonly #maxRunning = Math.max(1, availableParallelism() - 1);
-  #running = 0;
+  readonly #turns = new Semaphore(Math.max(1, availableParallelism() - 1), maxWaiting);
 
   constructor({ clock }: Pick<Runtime, "clock">) {
     this.#clock = clock;
@@ -152,33 +146,12 @@ class HashQueue {
 
   /** Runs the work of a client when a slot is free. Rejects with a 503 if too many clients wait. */
   async run<T>(identity: string, work: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#maxRunning) await this.#turnOf(identity);
-    else this.#running++;
-    try {
-      return await work();
-    } finally {
-      this.#next();
-    }
-  }
-
-  #turnOf(identity: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const isAdded = this.#waiting.add(identity, {
-        since: this.#clock.elapsedMs(),
-        begin: (isInTime) => isInTime ? resolve() : reject(overloaded()),
-      });
-      if (!isAdded) reject(overloaded());
-    });
-  }
-
-  /** Passes the slot to the next request that has not waited too long. */
-  #next(): void {
-    for (let next; (next = this.#waiting.take()) !== undefined;) {
-      const isInTime = this.#clock.elapsedMs() - next.since <= maxWaitMs;
-      next.begin(isInTime);
-      if (isInTime) return;
-    }
-    this.#running--;
+    if (this.#turns.isFull || this.#turns.isFullFor(identity)) throw overloaded();
+    const since = this.#clock.elapsedMs();
+    return await this.#turns.run(() => {
+      if (this.#clock.elapsedMs() - since > maxWaitMs) throw overloaded();
+      return work();
+    }, identity);
   }
 }
 

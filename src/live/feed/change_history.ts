@@ -49,7 +49,7 @@ export function historyCursorAt(position: Position): HistoryCursor {
 export class ChangeHistory {
   readonly #log: ChangeLog;
   readonly #ringBuffer: RingBuffer;
-  readonly #semaphore = new Semaphore(maxReadsAtOnce, Infinity);
+  readonly #semaphore = new Semaphore(maxReadsAtOnce);
 
   /** The log and the buffer belong to the feed. */
   constructor(log: ChangeLog, ringBuffer: RingBuffer) {

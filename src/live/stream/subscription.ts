@@ -290,7 +290,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     // Many clients that catch up together would fill the queue of reads, and delay list requests.
     const waits = group.isSentByStep && changes.length > 0 && !isPaused;
     const rendered = waits
-      ? await catchUpSemaphore.run(identity, async () => await render())
+      ? await catchUpSemaphore.run(async () => await render(), identity)
       : await render();
     if (rendered === null || !this.#isCurrent(state)) return false;
     if ("text" in rendered) {

@@ -3,7 +3,7 @@ import { ChargedProblem } from "../../guard/charged_problem.ts";
 import type { StreamPart } from "../../live/stream/stream_part.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { FairSemaphore } from "../../runtime/queues/fair_semaphore.ts";
+import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { LargeReply, SerializationTurns } from "./large_reply.ts";
 
 /** The limit for all responses that their clients have not received yet, in bytes. */
@@ -30,7 +30,7 @@ export class InflightResponses {
   /** The total size of the undelivered responses of each identity, in bytes. */
   readonly #byIdentity = new Map<string, number>();
   /** Replies are serialized one at a time, because each needs memory for its data and JSON. */
-  readonly #writing = new FairSemaphore(1);
+  readonly #writing = new Semaphore(1);
 
   /** The number of bytes that further responses may have. */
   get room(): number {
@@ -64,7 +64,7 @@ export class InflightResponses {
     this.#requireRoom(held, identity);
     this.#count(identity, held);
     try {
-      const written = await this.#writing.run(identity, () => reply.write(delivery));
+      const written = await this.#writing.run(() => reply.write(delivery), identity);
       this.#holdUntilDelivered(written.bytes, delivery);
       return written.reply;
     } finally {

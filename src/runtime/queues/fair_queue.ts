@@ -22,6 +22,11 @@ export class FairQueue<Item> {
     return this.#size;
   }
 
+  /** Returns the number of waiting items of an identity. */
+  sizeOf(identity: string): number {
+    return this.#waiting.get(identity)?.size ?? 0;
+  }
+
   /** Adds an item for an identity. Returns false if too many items wait. */
   add(identity: string, item: Item): boolean {
     const ofIdentity = this.#waiting.get(identity) ?? new Set<Item>();

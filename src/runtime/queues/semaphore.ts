@@ -1,30 +1,41 @@
-/** A semaphore that runs a limited number of jobs at a time, in the order of their arrival. */
+import { FairQueue } from "./fair_queue.ts";
+
+/**
+ * A semaphore that runs a limited number of jobs at a time. Jobs may belong to identities (users or
+ * addresses), which alternate. A job waits for earlier jobs of its own identity, and does not delay
+ * the other identities. Jobs without an identity run in the order of their arrival.
+ */
 export class Semaphore {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new FairQueue<() => void>({ maxWaiting: Infinity });
   #running = 0;
 
-  constructor(maxRunning: number, maxWaiting: number) {
+  constructor(maxRunning: number, maxWaiting: number = Infinity) {
     this.#maxRunning = maxRunning;
     this.#maxWaiting = maxWaiting;
   }
 
   /** True if the queue is full. */
   get isFull(): boolean {
-    return this.#waiting.length >= this.#maxWaiting;
+    return this.#waiting.size >= this.#maxWaiting;
+  }
+
+  /** True if the jobs of an identity fill half of the queue, which leaves room for others. */
+  isFullFor(identity: string): boolean {
+    return this.#waiting.sizeOf(identity) >= this.#maxWaiting / 2;
   }
 
   /** Runs `work` when a slot is free. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>, identity: string = ""): Promise<T> {
     if (this.#running >= this.#maxRunning) {
-      // A job that ends passes its slot to the first job in the queue, not to a newcomer.
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      // A job that ends passes its slot to the next job in the queue, not to a newcomer.
+      await new Promise<void>((resolve) => this.#waiting.add(identity, resolve));
     } else this.#running++;
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
+      const next = this.#waiting.take();
       if (next === undefined) this.#running--;
       else next();
     }
