@@ -5,7 +5,11 @@
  * @module
  */
 export { type Billing, type BillingOptions, openBilling } from "../src/billing/open_billing.ts";
-export type { CheckoutRequest, UsageRequest } from "../src/billing/billing_operations.ts";
+export type {
+  BillingOperations,
+  CheckoutRequest,
+  UsageRequest,
+} from "../src/billing/billing_operations.ts";
 export type { BillingPlan } from "../src/billing/billing_plan.ts";
 export type {
   BillingEvent,

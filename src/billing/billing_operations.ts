@@ -63,127 +63,119 @@ export interface BillingOperationsOptions {
  * The billing operations at the provider. They throw a 501 `billing-unsupported` if the provider
  * does not offer them, and a 502 `billing-failed` if it refuses or does not respond.
  */
-export class BillingOperations {
-  readonly #options: BillingOperationsOptions;
-
-  /** Creates the operations without calling the provider. */
-  constructor(options: BillingOperationsOptions) {
-    this.#options = options;
-  }
-
-  /** Creates a payment page. Throws a 422 for an unknown plan or price. */
-  async checkout(request: CheckoutRequest): Promise<CheckoutSession> {
-    const { account, customerId, customerEmail, successUrl, cancelUrl } = request;
-    const { items, mode, plan } = this.#chosen(request);
-    const wrong = items.findIndex(({ quantity }) =>
-      !Number.isSafeInteger(quantity) || quantity < 1
-    );
-    if (wrong >= 0) {
-      const path = `items.${wrong}.quantity`;
-      throw invalidCheckout([{ path, message: "must be a whole number from 1 on" }]);
-    }
-    const { random, provider, codes } = this.#options;
-    const prices = pricesText(items);
-    const metadata: Record<string, string> = { ...plan?.metadata, ...request.metadata };
-    for (const name of reservedMetadata) delete metadata[name];
-    Object.assign(metadata, {
-      accountId: account,
-      ...(plan === undefined ? {} : { planKey: plan.key }),
-      prices,
-      checkoutCode: await codes.make({ accountId: account, prices, mode }),
-    });
-    const own = request.idempotencyKey ?? bytesToHex(random.bytes(16));
-    return await provider.createCheckout({
-      mode,
-      items,
-      successUrl,
-      cancelUrl,
-      customerId,
-      customerEmail,
-      accountId: account,
-      metadata,
-      // The hash ensures that one client key creates a separate checkout for each purchase.
-      idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
-    });
-  }
-
-  async listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]> {
-    return await this.#options.provider.listSubscriptions(customerId);
-  }
-
-  /** Returns a subscription by its id, or null if the id is unknown. */
-  async getSubscription(id: string): Promise<BillingSubscription | null> {
-    return await this.#options.provider.getSubscription(id);
-  }
-
-  /** Cancels a subscription when the paid period ends, or immediately if `atPeriodEnd` is false. */
-  async cancelSubscription(
-    id: string,
-    { atPeriodEnd = true }: { readonly atPeriodEnd?: boolean | undefined } = {},
-  ): Promise<BillingSubscription> {
-    return await this.#options.provider.cancelSubscription(id, { atPeriodEnd });
-  }
-
-  /** Changes a subscription to another price. */
-  async updateSubscription(
-    id: string,
-    { priceId }: { readonly priceId: string },
-  ): Promise<BillingSubscription> {
-    return await this.#options.provider.updateSubscription(id, { priceId });
-  }
-
-  async reportUsage(request: UsageRequest): Promise<void> {
-    const { provider, random } = this.#options;
-    const { subscriptionItemId, quantity, action = "increment" } = request;
-    if (provider.reportUsage === undefined) throw unsupported("report usage", provider);
-    if (!Number.isSafeInteger(quantity) || quantity < 0) {
-      throw new Problem("validation-error", "Cannot report usage: quantity is no whole number");
-    }
-    const idempotencyKey = request.idempotencyKey ?? bytesToHex(random.bytes(16));
-    await provider.reportUsage({ subscriptionItemId, quantity, action, idempotencyKey });
-  }
-
-  /** Throws a 501 if the provider has no page for managing subscriptions. */
-  requirePortal(): void {
-    const { provider } = this.#options;
-    if (provider.createPortal === undefined) throw unsupported("open a portal", provider);
-  }
-
+export interface BillingOperations {
+  /** Creates a page on which a user pays. Throws a 422 for an unknown plan or price. */
+  checkout(request: CheckoutRequest): Promise<CheckoutSession>;
   /** Creates a page at the provider on which a customer manages subscriptions. */
-  async createPortal(
-    customerId: string,
-    returnUrl?: string | undefined,
-  ): Promise<{ readonly url: string }> {
-    const { provider } = this.#options;
-    if (provider.createPortal === undefined) throw unsupported("open a portal", provider);
-    return await provider.createPortal(customerId, returnUrl);
-  }
+  createPortal(customerId: string, returnUrl?: string): Promise<{ readonly url: string }>;
+  /** Returns the subscriptions of a customer. */
+  listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
+  /** Returns a subscription by its id, or null if the id is unknown. */
+  getSubscription(id: string): Promise<BillingSubscription | null>;
+  /** Cancels a subscription when the paid period ends, or immediately if `atPeriodEnd` is false. */
+  cancelSubscription(
+    id: string,
+    options?: { readonly atPeriodEnd?: boolean | undefined },
+  ): Promise<BillingSubscription>;
+  /** Changes a subscription to another price. */
+  updateSubscription(
+    id: string,
+    options: { readonly priceId: string },
+  ): Promise<BillingSubscription>;
+  /** Reports the usage of a subscription to the provider. */
+  reportUsage(request: UsageRequest): Promise<void>;
+}
 
-  #chosen({ planKey, items, mode }: CheckoutRequest) {
-    const { plans, anyPrice } = this.#options;
-    if (items === undefined || planKey !== undefined) {
-      const plan = plans.withKey(planKey ?? "");
-      if (plan === undefined || items !== undefined) {
-        throw invalidCheckout([{ path: "planKey", message: "must be the key of a plan" }]);
+/** Creates the operations without calling the provider. */
+export function createBillingOperations(options: BillingOperationsOptions): BillingOperations {
+  const { provider, random } = options;
+  return {
+    checkout: (request) => checkout(request, options),
+    async createPortal(customerId, returnUrl) {
+      return await portalOf(provider)(customerId, returnUrl);
+    },
+    listSubscriptions: (customerId) => provider.listSubscriptions(customerId),
+    getSubscription: (id) => provider.getSubscription(id),
+    cancelSubscription: (id, { atPeriodEnd = true } = {}) =>
+      provider.cancelSubscription(id, { atPeriodEnd }),
+    updateSubscription: (id, { priceId }) => provider.updateSubscription(id, { priceId }),
+    async reportUsage({ subscriptionItemId, quantity, action = "increment", idempotencyKey }) {
+      if (provider.reportUsage === undefined) throw unsupported("report usage", provider);
+      if (!Number.isSafeInteger(quantity) || quantity < 0) {
+        throw new Problem("validation-error", "Cannot report usage: quantity is no whole number");
       }
-      if (mode !== undefined && mode !== modeOf(plan)) {
-        throw invalidCheckout([{ path: "mode", message: `is "${modeOf(plan)}" for this plan` }]);
-      }
-      return { items: [{ priceId: plan.priceId, quantity: 1 }], mode: modeOf(plan), plan };
-    }
-    const found = items.map(({ priceId }) => plans.withPrice(priceId));
-    const missing = found.findIndex((plan) => plan === undefined);
-    if (missing >= 0 && !anyPrice) {
-      const path = `items.${missing}.priceId`;
-      throw invalidCheckout([{ path, message: "must be the price of a plan" }]);
-    }
-    const [plan] = found;
-    const inferred = mode ?? (plan === undefined ? undefined : modeOf(plan));
-    if (inferred === undefined) {
-      throw invalidCheckout([{ path: "mode", message: 'must be "subscription" or "payment"' }]);
-    }
-    return { items, mode: inferred, plan };
+      const key = idempotencyKey ?? bytesToHex(random.bytes(16));
+      const report = { subscriptionItemId, quantity, action, idempotencyKey: key };
+      await provider.reportUsage(report);
+    },
+  };
+}
+
+/** Returns the function that creates a portal. Throws a 501 if the provider has no portal. */
+export function portalOf(
+  provider: BillingProvider,
+): NonNullable<BillingProvider["createPortal"]> {
+  if (provider.createPortal === undefined) throw unsupported("open a portal", provider);
+  return provider.createPortal.bind(provider);
+}
+
+async function checkout(
+  request: CheckoutRequest,
+  options: BillingOperationsOptions,
+): Promise<CheckoutSession> {
+  const { account, customerId, customerEmail, successUrl, cancelUrl } = request;
+  const { items, mode, plan } = chosenItems(request, options);
+  const wrong = items.findIndex(({ quantity }) => !Number.isSafeInteger(quantity) || quantity < 1);
+  if (wrong >= 0) {
+    const path = `items.${wrong}.quantity`;
+    throw invalidCheckout([{ path, message: "must be a whole number from 1 on" }]);
   }
+  const { random, provider, codes } = options;
+  const prices = pricesText(items);
+  const metadata: Record<string, string> = { ...plan?.metadata, ...request.metadata };
+  for (const name of reservedMetadata) delete metadata[name];
+  Object.assign(metadata, {
+    accountId: account,
+    ...(plan === undefined ? {} : { planKey: plan.key }),
+    prices,
+    checkoutCode: await codes.make({ accountId: account, prices, mode }),
+  });
+  const own = request.idempotencyKey ?? bytesToHex(random.bytes(16));
+  return await provider.createCheckout({
+    ...{ mode, items, successUrl, cancelUrl, customerId, customerEmail, metadata },
+    accountId: account,
+    // The hash ensures that one client key creates a separate checkout for each purchase.
+    idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
+  });
+}
+
+/** Returns the items, the mode and the plan of a checkout. Throws a 422 for unknown ones. */
+function chosenItems(
+  { planKey, items, mode }: CheckoutRequest,
+  { plans, anyPrice }: BillingOperationsOptions,
+) {
+  if (items === undefined || planKey !== undefined) {
+    const plan = plans.withKey(planKey ?? "");
+    if (plan === undefined || items !== undefined) {
+      throw invalidCheckout([{ path: "planKey", message: "must be the key of a plan" }]);
+    }
+    if (mode !== undefined && mode !== modeOf(plan)) {
+      throw invalidCheckout([{ path: "mode", message: `is "${modeOf(plan)}" for this plan` }]);
+    }
+    return { items: [{ priceId: plan.priceId, quantity: 1 }], mode: modeOf(plan), plan };
+  }
+  const found = items.map(({ priceId }) => plans.withPrice(priceId));
+  const missing = found.findIndex((plan) => plan === undefined);
+  if (missing >= 0 && !anyPrice) {
+    const path = `items.${missing}.priceId`;
+    throw invalidCheckout([{ path, message: "must be the price of a plan" }]);
+  }
+  const [plan] = found;
+  const inferred = mode ?? (plan === undefined ? undefined : modeOf(plan));
+  if (inferred === undefined) {
+    throw invalidCheckout([{ path: "mode", message: 'must be "subscription" or "payment"' }]);
+  }
+  return { items, mode: inferred, plan };
 }
 
 function unsupported(what: string, { name }: BillingProvider): Problem {

@@ -13,17 +13,12 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { describeSecretOption, findSecrets } from "../runtime/resolve_secrets.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { type BillingPlan, BillingPlans, plansOptionDescription } from "./billing_plan.ts";
-import type { BillingSubscription } from "./billing_event.ts";
 import { CheckoutCodes } from "./checkout_codes.ts";
-import {
-  BillingOperations,
-  type CheckoutRequest,
-  type UsageRequest,
-} from "./billing_operations.ts";
+import { type BillingOperations, createBillingOperations } from "./billing_operations.ts";
 import type { CreditsLedger } from "./ledger/credits_ledger.ts";
 import { KvLedger } from "./ledger/kv_ledger.ts";
 import { runtimeOption } from "./ledger/open_credits_ledger.ts";
-import type { BillingProvider, CheckoutSession } from "./providers/billing_provider.ts";
+import type { BillingProvider } from "./providers/billing_provider.ts";
 import {
   type BillingResolvers,
   createBillingRoutes,
@@ -111,36 +106,12 @@ export const billingOptionDescriptions = group(
   } satisfies Described<BillingOptions>,
 ).required();
 
-/**
- * The billing of a service: its routes, its operations at the provider, and the credits. Operations
- * throw a 501 `billing-unsupported` if the provider does not offer them. They throw a 502
- * `billing-failed` if the provider refuses or does not respond.
- */
-export interface Billing {
+/** The billing of a service: its routes, its operations at the provider, and the credits. */
+export interface Billing extends BillingOperations {
   /** The routes for the app: `app.hono.route("/api/billing", billing.routes)`. */
   readonly routes: Hono;
   /** The credits ledger, which is in the same store as the billing events. */
   readonly credits: CreditsLedger;
-  /** Creates a page on which a user pays. Throws a 422 for an unknown plan or price. */
-  checkout(request: CheckoutRequest): Promise<CheckoutSession>;
-  /** Creates a page at the provider on which a customer manages subscriptions. */
-  createPortal(customerId: string, returnUrl?: string): Promise<{ readonly url: string }>;
-  /** Returns the subscriptions of a customer. */
-  listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
-  /** Returns a subscription by its id, or null if the id is unknown. */
-  getSubscription(id: string): Promise<BillingSubscription | null>;
-  /** Cancels a subscription when the paid period ends, or immediately if `atPeriodEnd` is false. */
-  cancelSubscription(
-    id: string,
-    options?: { readonly atPeriodEnd?: boolean | undefined },
-  ): Promise<BillingSubscription>;
-  /** Changes a subscription to another price. */
-  updateSubscription(
-    id: string,
-    options: { readonly priceId: string },
-  ): Promise<BillingSubscription>;
-  /** Reports the usage of a subscription to the provider. */
-  reportUsage(request: UsageRequest): Promise<void>;
   /** Returns the last webhook deliveries to this process, newest first. */
   deliveries(): readonly ReceivedDelivery[];
   /** Closes the store if `openBilling` has opened it from a path or URL. */
@@ -192,7 +163,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { secret: given, resolvers, rateLimit } = read;
   const secrets = findSecrets({ given, option: "secret", variable: "SERVICE_SECRET" }, runtime);
   const codes = new CheckoutCodes({ provider: provider.name, secrets, store: kept, random });
-  const operations = new BillingOperations({ provider, plans, anyPrice, codes, random });
+  const operations = createBillingOperations({ provider, plans, anyPrice, codes, random });
   const log = new RecentDeliveries(clock);
   const webhook = new Webhook({
     provider,
@@ -210,6 +181,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   });
   const accountOf: UserResolver = resolvers.account ?? (({ id }) => id);
   const routes = createBillingRoutes({
+    provider,
     operations,
     credits,
     webhook,
@@ -230,13 +202,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   return {
     routes,
     credits,
-    checkout: (request) => operations.checkout(request),
-    createPortal: (customerId, returnUrl) => operations.createPortal(customerId, returnUrl),
-    listSubscriptions: (customerId) => operations.listSubscriptions(customerId),
-    getSubscription: (id) => operations.getSubscription(id),
-    cancelSubscription: (id, options) => operations.cancelSubscription(id, options),
-    updateSubscription: (id, options) => operations.updateSubscription(id, options),
-    reportUsage: (request) => operations.reportUsage(request),
+    ...operations,
     deliveries: () => log.deliveries,
     close,
   };

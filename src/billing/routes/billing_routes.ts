@@ -4,8 +4,9 @@ import type { RateLimiter } from "../../guard/budget/rate_limiter.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { BillingOperations } from "../billing_operations.ts";
+import { type BillingOperations, portalOf } from "../billing_operations.ts";
 import type { CreditsLedger } from "../ledger/credits_ledger.ts";
+import type { BillingProvider } from "../providers/billing_provider.ts";
 import type { Webhook } from "../webhook/webhook.ts";
 import { withRouteDescription } from "../../protocol/route_description.ts";
 import { billingDescriptions } from "./billing_descriptions.ts";
@@ -30,6 +31,7 @@ export interface BillingResolvers {
 export type ResolvedResolvers = Readonly<Record<keyof BillingResolvers, UserResolver>>;
 
 export interface BillingRoutesOptions {
+  readonly provider: BillingProvider;
   readonly operations: BillingOperations;
   readonly credits: CreditsLedger;
   readonly webhook: Webhook;
@@ -43,7 +45,7 @@ export interface BillingRoutesOptions {
 
 /** Creates the billing routes. The app that mounts the routes provides the user of a request. */
 export function createBillingRoutes(options: BillingRoutesOptions): Hono {
-  const { operations, credits, webhook, resolvers, clock } = options;
+  const { provider, operations, credits, webhook, resolvers, clock } = options;
   const routes = new Hono();
 
   routes.post(
@@ -69,7 +71,7 @@ export function createBillingRoutes(options: BillingRoutesOptions): Hono {
   routes.post(
     "/portal",
     withRouteDescription(billingDescriptions.portal, async (context: Context) => {
-      operations.requirePortal();
+      const createPortal = portalOf(provider);
       const user = await limitedUser(context, options);
       const customerId = await resolvers.customerId(user, context.req.raw);
       if (customerId === undefined) {
@@ -79,7 +81,7 @@ export function createBillingRoutes(options: BillingRoutesOptions): Hono {
         );
       }
       const [returnUrl] = options.returnOrigins ?? [];
-      return answer(context, await operations.createPortal(customerId, returnUrl));
+      return answer(context, await createPortal(customerId, returnUrl));
     }),
   );
 
