@@ -1,3 +1,6 @@
+import type { BillingSubscription, SubscriptionStatus } from "../billing_event.ts";
+import type { VendorEvent } from "./billing_provider.ts";
+
 /** Reads the fields of a provider's JSON object. A field of another type is undefined. */
 export class JsonFields {
   /** The JSON value whose fields are read. */
@@ -72,6 +75,27 @@ export class JsonFields {
       ? Reflect.get(value, name)
       : undefined;
   }
+}
+
+/** Returns the status for a provider's word. An unknown word becomes `incomplete`. */
+export function statusOf(word: string | undefined): SubscriptionStatus {
+  return statuses.get(word ?? "") ?? "incomplete";
+}
+
+const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
+  ...(["active", "trialing", "past_due", "canceled", "paused", "unpaid"] as const)
+    .map((status) => [status, status] as const),
+  ["on_trial", "trialing"],
+  ["cancelled", "canceled"],
+  ["expired", "expired"],
+  ["incomplete_expired", "expired"],
+]);
+
+/** Returns the members of an event that reports a subscription, or none without a subscription. */
+export function subscriptionFacts(
+  subscription: BillingSubscription | null,
+): Pick<VendorEvent, "subscription" | "subscriptionId"> {
+  return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
 }
 
 /**

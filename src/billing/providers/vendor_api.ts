@@ -9,7 +9,8 @@ export interface VendorApiOptions {
   /** Base URL of the API, without a trailing slash. */
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly fetch: typeof fetch;
+  /** Function that sends API calls. Default: the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
   /** Timeout of one API call, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -35,7 +36,7 @@ export class VendorApi {
   /** Sends a call and returns the response. Throws a `billing-failed` Problem on any error. */
   async send(call: VendorCall): Promise<JsonFields> {
     const answer = await this.find(call);
-    if (answer === null) throw providerProblem(this.#options.provider, new Error("status 404"));
+    if (answer === null) throw this.failed(new Error("status 404"));
     return answer;
   }
 
@@ -56,18 +57,28 @@ export class VendorApi {
       all.push(...answer.list(name));
       more = next(answer, page);
       if (all.length > maxListed || page > maxListed) {
-        throw providerProblem(this.#options.provider, new Error(`the list is over ${maxListed}`));
+        throw this.failed(new Error(`the list is over ${maxListed}`));
       }
     }
     return all;
   }
 
+  /** Returns a part that a response must contain. Throws a `billing-failed` Problem without it. */
+  expect<Part>(part: Part | null | undefined, fault: string): Part {
+    if (part !== null && part !== undefined) return part;
+    throw this.failed(new Error(fault));
+  }
+
+  failed(cause: unknown): Problem {
+    return providerProblem(this.#options.provider, cause);
+  }
+
   /** Sends a call, and returns the response's fields, or null for a 404. */
   async find({ method, path, query = {}, body }: VendorCall): Promise<JsonFields | null> {
-    const { provider, baseUrl, headers, fetch, timeoutMs } = this.#options;
+    const { baseUrl, headers, fetch: send = fetch, timeoutMs } = this.#options;
     const search = new URLSearchParams(query).toString();
     try {
-      const response = await fetch(`${baseUrl}${path}${search === "" ? "" : `?${search}`}`, {
+      const response = await send(`${baseUrl}${path}${search === "" ? "" : `?${search}`}`, {
         method,
         headers: body === undefined ? headers : { "content-type": "application/json", ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -82,10 +93,14 @@ export class VendorApi {
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
       // The network, the provider or the response caused the error, not this program.
-      throw providerProblem(provider, error);
+      throw this.failed(error);
     }
   }
 }
+
+/** The faults of responses for the operator. */
+export const noCheckout = "the answer has no checkout";
+export const noSubscription = "the answer is no subscription";
 
 /** Maximum number of elements that are read from one list of a provider. */
 export const maxListed = 1_000;

@@ -50,6 +50,36 @@ export async function verifySignature(
   if (!matches) throw refusedDelivery("no signature matches");
 }
 
+/** The header of a signature that contains its time and hexadecimal codes, such as `t=…,v1=…`. */
+export interface TimedSignatureHeader {
+  readonly header: string;
+  /** The string between two pairs of the header. */
+  readonly separator: string;
+  /** The name of the pair with the time, in seconds since 1970. */
+  readonly time: string;
+  /** The name of the pairs with codes. During a rotation there are several. */
+  readonly code: string;
+  /** The string between the time and the body in the signed text. */
+  readonly joint: string;
+}
+
+/** Verifies a signature with a time. Throws a 400 for an invalid signature. */
+export async function verifyTimedSignature(
+  delivery: WebhookDelivery,
+  { header, separator, time, code, joint }: TimedSignatureHeader,
+  rules: SignatureRules,
+): Promise<void> {
+  const pairs = pairsOf(headerOf(delivery, header), separator);
+  const valuesOf = (wanted: string) =>
+    pairs.filter(([name]) => name === wanted).map(([, value]) => value);
+  const [timestamp, ...others] = valuesOf(time);
+  if (timestamp === undefined || others.length > 0) {
+    throw refusedDelivery("there is not one timestamp");
+  }
+  const codes = decodeHexCodes(valuesOf(code));
+  await verifySignature(delivery, { prefix: `${timestamp}${joint}`, codes, timestamp }, rules);
+}
+
 const hmac = { name: "HMAC", hash: "SHA-256" };
 
 const maxCodes = 16;
@@ -72,10 +102,7 @@ export function headerOf({ headers }: WebhookDelivery, name: string): string {
 }
 
 /** Parses a header that consists of pairs `name=value`, in order. */
-export function pairsOf(
-  header: string,
-  separator: string,
-): readonly (readonly [string, string])[] {
+function pairsOf(header: string, separator: string): readonly (readonly [string, string])[] {
   return header.split(separator).map((pair) => {
     const at = pair.indexOf("=");
     return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const;

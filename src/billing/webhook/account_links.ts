@@ -30,7 +30,7 @@ export class AccountLinks {
       await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),
     );
     if (customer === undefined || !this.#isShared) return customer;
-    // Earlier versions linked a customer to every account that paid with the customer's email.
+    // The deployer may have moved the customer to another account.
     return await this.accountOf(customer) === accountId ? customer : undefined;
   }
 

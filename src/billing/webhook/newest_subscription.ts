@@ -18,8 +18,8 @@ export interface ReportedSubscription {
 }
 
 interface KeptSubscription extends ReportedSubscription {
-  /** The terms of the subscription, oldest first. Absent in records of earlier versions. */
-  readonly terms?: readonly SubscriptionTerms[];
+  /** The terms of the subscription, oldest first. */
+  readonly terms: readonly SubscriptionTerms[];
 }
 
 /** Reads a subscription's current state. Returns null if the provider does not respond. */
@@ -50,7 +50,7 @@ export class NewestSubscriptions {
   /** Returns all known terms of a subscription, oldest first. */
   async terms(id: string): Promise<readonly SubscriptionTerms[]> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
-    return knownTerms(asKept(value));
+    return asKept(value)?.terms ?? [];
   }
 
   /** Records a state that an event has reported. Returns the newest known state. */
@@ -61,7 +61,7 @@ export class NewestSubscriptions {
       const known = asKept(value);
       if (known?.deliveryId === reported.deliveryId) return known.subscription;
       const newest = known === null ? reported : await this.#newer(known, reported);
-      const before = knownTerms(known);
+      const before = known?.terms ?? [];
       const terms = addTerms(before, reportedTerms(reported));
       if (newest === known && terms === before) return newest.subscription;
       const { ok } = await this.#store.commit({
@@ -104,11 +104,6 @@ function reportedTerms(
 
 function hasEnded({ status }: BillingSubscription): boolean {
   return status === "canceled" || status === "expired";
-}
-
-function knownTerms(kept: KeptSubscription | null): readonly SubscriptionTerms[] {
-  if (kept === null) return [];
-  return kept.terms ?? [subscriptionTerms(kept.subscription, { since: kept.occurredAt })];
 }
 
 function asKept(value: unknown): KeptSubscription | null {

@@ -1,7 +1,6 @@
 import { type Described, group } from "../../../options/option.ts";
 import { flag, textLike } from "../../../options/option_kinds.ts";
 import { Problem } from "../../../problem/problem.ts";
-import type { BillingSubscription } from "../../billing_event.ts";
 import type {
   BillingProvider,
   PaidPrice,
@@ -17,7 +16,7 @@ import {
   type ProviderOptions,
   secretsOf,
 } from "../provider_options.ts";
-import { providerProblem, VendorApi } from "../vendor_api.ts";
+import { noCheckout, noSubscription, VendorApi } from "../vendor_api.ts";
 import {
   decodeHexCodes,
   headerOf,
@@ -72,19 +71,19 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
     subject: "Cannot start",
     path: "lemonSqueezy",
   });
-  const { apiKey, storeId, testMode, toleranceMs } = read;
-  const keys = hmacKeysOf(secretsOf(read.webhookSecret));
+  const { apiKey, storeId, testMode, toleranceMs, webhookSecret, ...others } = read;
+  const keys = hmacKeysOf(secretsOf(webhookSecret));
   const api = new VendorApi({
+    ...others,
     provider: lemonSqueezyName,
-    baseUrl: read.baseUrl ?? "https://api.lemonsqueezy.com",
+    baseUrl: others.baseUrl ?? "https://api.lemonsqueezy.com",
     headers: {
       accept: "application/vnd.api+json",
       "content-type": "application/vnd.api+json",
       authorization: `Bearer ${apiKey}`,
     },
-    fetch: read.fetch ?? ((...args) => fetch(...args)),
-    timeoutMs: read.timeoutMs,
   });
+  const subscriptionOf = (data: JsonFields) => subscriptionIn(data, api);
   const path = (id: string) => `/v1/subscriptions/${encodeURIComponent(id)}`;
   const provider: BillingProvider = {
     name: lemonSqueezyName,
@@ -97,9 +96,8 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
         method: "GET",
         path: `/v1/customers/${encodeURIComponent(customerId)}`,
       });
-      const url = answer.at("data").at("attributes").at("urls").text("customer_portal");
-      if (url === undefined) throw failed("the customer has no portal");
-      return { url };
+      const urls = answer.at("data").at("attributes").at("urls");
+      return { url: api.expect(urls.text("customer_portal"), "the customer has no portal") };
     },
     async listSubscriptions(customerId) {
       const path = `/v1/customers/${encodeURIComponent(customerId)}/subscriptions`;
@@ -143,13 +141,17 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
   return provider;
 }
 
+function subscriptionIn(data: JsonFields, api: VendorApi) {
+  return api.expect(lemonSqueezySubscription(data), noSubscription);
+}
+
 async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null> {
   const answer = await api.find({ method: "GET", path });
   if (answer === null) return null;
   const data = answer.at("data");
   const changedAt = utcOf(data.at("attributes").text("updated_at"));
   const itemChangedAt = lemonSqueezyItemChangedAt(data);
-  return { subscription: subscriptionOf(data), ...compact({ changedAt, itemChangedAt }) };
+  return { subscription: subscriptionIn(data, api), ...compact({ changedAt, itemChangedAt }) };
 }
 
 /** Returns the prices of the order that started a subscription, for the first invoice only. */
@@ -197,7 +199,9 @@ async function createCheckout(
   { storeId, testMode }: { readonly storeId: string; readonly testMode: boolean },
 ) {
   const [item, ...others] = items;
-  if (item === undefined || others.length > 0) throw failed("a checkout has one item");
+  if (item === undefined || others.length > 0) {
+    throw api.failed(new Error("a checkout has one item"));
+  }
   const answer = await api.send({
     method: "POST",
     path: "/v1/checkouts",
@@ -221,17 +225,8 @@ async function createCheckout(
     },
   });
   const data = answer.at("data");
-  const [id, url] = [data.id("id"), data.at("attributes").text("url")];
-  if (id === undefined || url === undefined) throw failed("the answer has no checkout");
-  return { id, url };
-}
-
-function subscriptionOf(data: JsonFields): BillingSubscription {
-  const subscription = lemonSqueezySubscription(data);
-  if (subscription === null) throw failed("the answer is no subscription");
-  return subscription;
-}
-
-function failed(reason: string) {
-  return providerProblem(lemonSqueezyName, new Error(reason));
+  return {
+    id: api.expect(data.id("id"), noCheckout),
+    url: api.expect(data.at("attributes").text("url"), noCheckout),
+  };
 }

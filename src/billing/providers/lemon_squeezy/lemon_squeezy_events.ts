@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
-import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
+import type { BillingSubscription } from "../../billing_event.ts";
 import type { VendorDelivery, VendorEvent, VendorPayment } from "../billing_provider.ts";
-import { compact, isMostlyCredit, type JsonFields, utcOf } from "../json_fields.ts";
+import {
+  compact,
+  isMostlyCredit,
+  type JsonFields,
+  statusOf,
+  subscriptionFacts,
+  utcOf,
+} from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The provider name of Lemon Squeezy in stored keys and events. */
@@ -66,15 +73,15 @@ function eventsOf(
     case "subscription_payment_failed":
       return [{ ...base, type: "payment.failed", ...invoiceFacts(object) }];
     case "subscription_created":
-      return [{ ...base, type: "subscription.created", ...subscriptionFacts(object) }];
+      return [{ ...base, type: "subscription.created", ...termsFacts(object) }];
     case "subscription_cancelled":
     case "subscription_expired":
-      return [{ ...base, type: "subscription.canceled", ...subscriptionFacts(object) }];
+      return [{ ...base, type: "subscription.canceled", ...termsFacts(object) }];
     case "subscription_updated":
     case "subscription_resumed":
     case "subscription_paused":
     case "subscription_unpaused":
-      return [{ ...base, type: "subscription.updated", ...subscriptionFacts(object) }];
+      return [{ ...base, type: "subscription.updated", ...termsFacts(object) }];
     default:
       return [{ ...base, type: "unknown" }];
   }
@@ -130,13 +137,11 @@ function amountOf(
   });
 }
 
-function subscriptionFacts(
+function termsFacts(
   { data }: EventObject,
 ): Pick<VendorEvent, "subscription" | "subscriptionId" | "itemChangedAt"> {
-  const subscription = lemonSqueezySubscription(data);
-  if (subscription === null) return {};
-  const itemChangedAt = lemonSqueezyItemChangedAt(data);
-  return { subscription, subscriptionId: subscription.id, ...compact({ itemChangedAt }) };
+  const facts = subscriptionFacts(lemonSqueezySubscription(data));
+  return { ...facts, ...compact({ itemChangedAt: lemonSqueezyItemChangedAt(data) }) };
 }
 
 /** Returns the time since which a subscription has had its variant and quantity, if reported. */
@@ -156,7 +161,7 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
     id,
     customerId,
     provider: lemonSqueezyName,
-    status: statuses.get(attributes.text("status") ?? "") ?? "incomplete",
+    status: statusOf(attributes.text("status")),
     ...compact({
       priceId: attributes.id("variant_id"),
       // An invalid quantity becomes 0, which grants nothing, because JSON cannot represent NaN.
@@ -167,13 +172,3 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
     }),
   };
 }
-
-const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
-  ["on_trial", "trialing"],
-  ["active", "active"],
-  ["paused", "paused"],
-  ["past_due", "past_due"],
-  ["unpaid", "unpaid"],
-  ["cancelled", "canceled"],
-  ["expired", "expired"],
-]);

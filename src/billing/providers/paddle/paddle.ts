@@ -1,12 +1,10 @@
 import { type Described, group } from "../../../options/option.ts";
 import { flag } from "../../../options/option_kinds.ts";
-import type { BillingSubscription } from "../../billing_event.ts";
 import type {
   BillingProvider,
   PaidPrice,
   ProviderCheckout,
   VendorEvent,
-  WebhookDelivery,
 } from "../billing_provider.ts";
 import type { JsonFields } from "../json_fields.ts";
 import {
@@ -15,17 +13,8 @@ import {
   type ProviderOptions,
   secretsOf,
 } from "../provider_options.ts";
-import { providerProblem, VendorApi } from "../vendor_api.ts";
-import {
-  decodeHexCodes,
-  headerOf,
-  hmacKeysOf,
-  pairsOf,
-  parseDelivery,
-  refusedDelivery,
-  type SignatureRules,
-  verifySignature,
-} from "../webhook_signature.ts";
+import { noCheckout, noSubscription, VendorApi } from "../vendor_api.ts";
+import { hmacKeysOf, parseDelivery, verifyTimedSignature } from "../webhook_signature.ts";
 import { paddleName, paddleSubscription, readPaddleEvent } from "./paddle_events.ts";
 
 /** Options of {@link paddle}. */
@@ -59,15 +48,15 @@ export const paddleOptionDescriptions = group(
  */
 export function paddle(options: PaddleOptions): BillingProvider {
   const read = paddleOptionDescriptions.read(options, { subject: "Cannot start", path: "paddle" });
-  const { apiKey, sandbox, toleranceMs } = read;
-  const keys = hmacKeysOf(secretsOf(read.webhookSecret));
+  const { apiKey, sandbox, toleranceMs, webhookSecret, ...others } = read;
+  const keys = hmacKeysOf(secretsOf(webhookSecret));
   const api = new VendorApi({
+    ...others,
     provider: paddleName,
-    baseUrl: read.baseUrl ?? `https://${sandbox ? "sandbox-" : ""}api.paddle.com`,
+    baseUrl: others.baseUrl ?? `https://${sandbox ? "sandbox-" : ""}api.paddle.com`,
     headers: { authorization: `Bearer ${apiKey}`, "paddle-version": "1" },
-    fetch: read.fetch ?? ((...args) => fetch(...args)),
-    timeoutMs: read.timeoutMs,
   });
+  const subscriptionOf = (data: JsonFields) => api.expect(paddleSubscription(data), noSubscription);
   const path = (id: string) => `/subscriptions/${encodeURIComponent(id)}`;
   const provider: BillingProvider = {
     name: paddleName,
@@ -103,7 +92,7 @@ export function paddle(options: PaddleOptions): BillingProvider {
       return subscriptionOf(answer.at("data"));
     },
     async readDelivery(delivery) {
-      if (keys.length > 0) await verifyPaddleSignature(delivery, { keys, toleranceMs });
+      if (keys.length > 0) await verifyTimedSignature(delivery, signature, { keys, toleranceMs });
       return readPaddleEvent(parseDelivery(delivery));
     },
     async findPrices({ subscriptionId }: VendorEvent): Promise<readonly PaidPrice[]> {
@@ -116,23 +105,13 @@ export function paddle(options: PaddleOptions): BillingProvider {
 }
 
 /**
- * Verifies `paddle-signature`: `ts=<seconds>;h1=<hex>`, with several `h1` during a rotation
- * (https://developer.paddle.com/webhooks/signature-verification). Throws a 400 for an invalid
- * signature. Paddle's library is not used: it checks only the last `h1` and accepts any future
- * time.
+ * The header `paddle-signature`: `ts=<seconds>;h1=<hex>`
+ * (https://developer.paddle.com/webhooks/signature-verification). Paddle's library is not used: it
+ * checks only the last `h1` and accepts any future time.
  */
-async function verifyPaddleSignature(
-  delivery: WebhookDelivery,
-  rules: SignatureRules,
-): Promise<void> {
-  const pairs = pairsOf(headerOf(delivery, "paddle-signature"), ";");
-  const [timestamp, ...others] = pairs.filter(([name]) => name === "ts").map(([, value]) => value);
-  if (timestamp === undefined || others.length > 0) {
-    throw refusedDelivery("there is not one timestamp");
-  }
-  const codes = decodeHexCodes(pairs.filter(([name]) => name === "h1").map(([, value]) => value));
-  await verifySignature(delivery, { prefix: `${timestamp}:`, codes, timestamp }, rules);
-}
+const signature = {
+  ...{ header: "paddle-signature", separator: ";", time: "ts", code: "h1", joint: ":" },
+} as const;
 
 async function createCheckout(api: VendorApi, { items, metadata, customerId }: ProviderCheckout) {
   const answer = await api.send({
@@ -147,17 +126,8 @@ async function createCheckout(api: VendorApi, { items, metadata, customerId }: P
     },
   });
   const data = answer.at("data");
-  const [id, url] = [data.text("id"), data.at("checkout").text("url")];
-  if (id === undefined || url === undefined) throw failed("the answer has no checkout");
-  return { id, url };
-}
-
-function subscriptionOf(data: JsonFields): BillingSubscription {
-  const subscription = paddleSubscription(data);
-  if (subscription === null) throw failed("the answer is no subscription");
-  return subscription;
-}
-
-function failed(reason: string) {
-  return providerProblem(paddleName, new Error(reason));
+  return {
+    id: api.expect(data.text("id"), noCheckout),
+    url: api.expect(data.at("checkout").text("url"), noCheckout),
+  };
 }

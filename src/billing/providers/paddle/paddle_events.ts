@@ -1,6 +1,13 @@
-import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
+import type { BillingSubscription } from "../../billing_event.ts";
 import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider.ts";
-import { compact, isMostlyCredit, type JsonFields, utcOf } from "../json_fields.ts";
+import {
+  compact,
+  isMostlyCredit,
+  type JsonFields,
+  statusOf,
+  subscriptionFacts,
+  utcOf,
+} from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The provider name of Paddle in stored keys and events. */
@@ -39,16 +46,16 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
         ...compact({ subscriptionId: data.id("subscription_id") }),
       };
     case "subscription.created":
-      return { type, ...subscriptionFacts(data) };
+      return { type, ...subscriptionFacts(paddleSubscription(data)) };
     case "subscription.canceled":
-      return { type, ...subscriptionFacts(data) };
+      return { type, ...subscriptionFacts(paddleSubscription(data)) };
     case "subscription.activated":
     case "subscription.updated":
     case "subscription.past_due":
     case "subscription.paused":
     case "subscription.resumed":
     case "subscription.trialing":
-      return { type: "subscription.updated", ...subscriptionFacts(data) };
+      return { type: "subscription.updated", ...subscriptionFacts(paddleSubscription(data)) };
     default:
       return { type: "unknown" };
   }
@@ -119,13 +126,6 @@ function linePrice(item: JsonFields): readonly PaidPrice[] {
   }];
 }
 
-function subscriptionFacts(
-  data: JsonFields,
-): Pick<VendorEvent, "subscription" | "subscriptionId"> {
-  const subscription = paddleSubscription(data);
-  return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
-}
-
 /** Converts the data of a Paddle subscription. Returns null for other data. */
 export function paddleSubscription(data: JsonFields): BillingSubscription | null {
   const [id, customerId] = [data.text("id"), data.text("customer_id")];
@@ -136,7 +136,7 @@ export function paddleSubscription(data: JsonFields): BillingSubscription | null
     id,
     customerId,
     provider: paddleName,
-    status: statuses.get(data.text("status") ?? "") ?? "incomplete",
+    status: statusOf(data.text("status")),
     metadata: data.texts("custom_data"),
     cancelAtPeriodEnd: data.at("scheduled_change").text("action") === "cancel",
     ...compact({
@@ -146,11 +146,3 @@ export function paddleSubscription(data: JsonFields): BillingSubscription | null
     }),
   };
 }
-
-const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
-  ["active", "active"],
-  ["canceled", "canceled"],
-  ["past_due", "past_due"],
-  ["paused", "paused"],
-  ["trialing", "trialing"],
-]);

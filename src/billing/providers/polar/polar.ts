@@ -2,7 +2,6 @@ import { type Described, group } from "../../../options/option.ts";
 import { oneOf, textLike } from "../../../options/option_kinds.ts";
 import { Problem } from "../../../problem/problem.ts";
 import { base64ToBytes } from "../../../protocol/byte_text.ts";
-import type { BillingSubscription } from "../../billing_event.ts";
 import type {
   BillingProvider,
   ProviderCheckout,
@@ -16,7 +15,7 @@ import {
   type ProviderOptions,
   secretsOf,
 } from "../provider_options.ts";
-import { providerProblem, VendorApi } from "../vendor_api.ts";
+import { noCheckout, noSubscription, VendorApi } from "../vendor_api.ts";
 import {
   headerOf,
   hmacKeysOf,
@@ -61,16 +60,16 @@ export const polarOptionDescriptions = group(
  */
 export function polar(options: PolarOptions): BillingProvider {
   const read = polarOptionDescriptions.read(options, { subject: "Cannot start", path: "polar" });
-  const { accessToken, server, toleranceMs, usageEvent } = read;
-  const keys = polarKeys(secretsOf(read.webhookSecret));
+  const { accessToken, server, toleranceMs, usageEvent, webhookSecret, ...others } = read;
+  const keys = polarKeys(secretsOf(webhookSecret));
   const host = server === "sandbox" ? "sandbox-api.polar.sh" : "api.polar.sh";
   const api = new VendorApi({
+    ...others,
     provider: polarName,
-    baseUrl: read.baseUrl ?? `https://${host}`,
+    baseUrl: others.baseUrl ?? `https://${host}`,
     headers: { authorization: `Bearer ${accessToken}` },
-    fetch: read.fetch ?? ((...args) => fetch(...args)),
-    timeoutMs: read.timeoutMs,
   });
+  const subscriptionOf = (data: JsonFields) => api.expect(polarSubscription(data), noSubscription);
   const path = (id: string) => `/v1/subscriptions/${encodeURIComponent(id)}`;
   const provider: BillingProvider = {
     name: polarName,
@@ -81,9 +80,7 @@ export function polar(options: PolarOptions): BillingProvider {
     async createPortal(customerId) {
       const body = { customer_id: customerId };
       const answer = await api.send({ method: "POST", path: "/v1/customer-sessions/", body });
-      const url = answer.text("customer_portal_url");
-      if (url === undefined) throw failed("the answer has no portal");
-      return { url };
+      return { url: api.expect(answer.text("customer_portal_url"), "the answer has no portal") };
     },
     async listSubscriptions(customerId) {
       const query = { customer_id: customerId, limit: "100" };
@@ -162,7 +159,9 @@ async function verifyStandardWebhook(
 
 async function createCheckout(api: VendorApi, checkout: ProviderCheckout) {
   const { items, metadata, accountId, customerId, customerEmail, successUrl } = checkout;
-  if (items.some(({ quantity }) => quantity !== 1)) throw failed("a checkout has one of a product");
+  if (items.some(({ quantity }) => quantity !== 1)) {
+    throw api.failed(new Error("a checkout has one of a product"));
+  }
   const answer = await api.send({
     method: "POST",
     path: "/v1/checkouts/",
@@ -177,9 +176,10 @@ async function createCheckout(api: VendorApi, checkout: ProviderCheckout) {
       ...(successUrl === undefined ? {} : { success_url: successUrl }),
     },
   });
-  const [id, url] = [answer.text("id"), answer.text("url")];
-  if (id === undefined || url === undefined) throw failed("the answer has no checkout");
-  return { id, url };
+  return {
+    id: api.expect(answer.text("id"), noCheckout),
+    url: api.expect(answer.text("url"), noCheckout),
+  };
 }
 
 async function reportUsage(
@@ -195,8 +195,8 @@ async function reportUsage(
       `Cannot ${action} usage: Polar's events only take action "increment"`,
     );
   }
-  const subscription = await provider.getSubscription(subscriptionItemId);
-  if (subscription === null) throw failed("there is no such subscription");
+  const found = await provider.getSubscription(subscriptionItemId);
+  const subscription = api.expect(found, "there is no such subscription");
   await api.send({
     method: "POST",
     path: "/v1/events/ingest",
@@ -209,14 +209,4 @@ async function reportUsage(
       }],
     },
   });
-}
-
-function subscriptionOf(data: JsonFields): BillingSubscription {
-  const subscription = polarSubscription(data);
-  if (subscription === null) throw failed("the answer is no subscription");
-  return subscription;
-}
-
-function failed(reason: string) {
-  return providerProblem(polarName, new Error(reason));
 }

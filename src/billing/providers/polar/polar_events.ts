@@ -1,6 +1,6 @@
-import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
+import type { BillingSubscription } from "../../billing_event.ts";
 import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider.ts";
-import { compact, type JsonFields, utcOf } from "../json_fields.ts";
+import { compact, type JsonFields, statusOf, subscriptionFacts, utcOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The provider name of Polar in stored keys and events. */
@@ -40,7 +40,7 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
     case "checkout.updated":
       return { type: data.text("status") === "succeeded" ? "checkout.completed" : "unknown" };
     case "subscription.created":
-      return { type, ...subscriptionFacts(data) };
+      return { type, ...subscriptionFacts(polarSubscription(data)) };
     case "subscription.past_due":
     case "subscription.active":
     case "subscription.updated":
@@ -50,9 +50,9 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
     case "subscription.resumed":
     // A canceled subscription ends with its period. Until then, Polar reports it as active.
     case "subscription.canceled":
-      return { type: "subscription.updated", ...subscriptionFacts(data) };
+      return { type: "subscription.updated", ...subscriptionFacts(polarSubscription(data)) };
     case "subscription.revoked":
-      return { type: "subscription.canceled", ...subscriptionFacts(data) };
+      return { type: "subscription.canceled", ...subscriptionFacts(polarSubscription(data)) };
     default:
       return { type: "unknown" };
   }
@@ -109,13 +109,6 @@ function idsOf(data: JsonFields, prices: readonly (string | undefined)[]): reado
   return [product, ...prices].filter((id) => id !== undefined);
 }
 
-function subscriptionFacts(
-  data: JsonFields,
-): Pick<VendorEvent, "subscription" | "subscriptionId"> {
-  const subscription = polarSubscription(data);
-  return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
-}
-
 /** Converts the data of a Polar subscription. Returns null for other data. */
 export function polarSubscription(data: JsonFields): BillingSubscription | null {
   const id = data.text("id");
@@ -126,7 +119,7 @@ export function polarSubscription(data: JsonFields): BillingSubscription | null 
     id,
     customerId,
     provider: polarName,
-    status: statuses.get(data.text("status") ?? "") ?? "incomplete",
+    status: statusOf(data.text("status")),
     metadata: data.texts("metadata"),
     ...compact({
       priceId,
@@ -136,14 +129,3 @@ export function polarSubscription(data: JsonFields): BillingSubscription | null 
     }),
   };
 }
-
-const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
-  ["active", "active"],
-  ["trialing", "trialing"],
-  ["past_due", "past_due"],
-  ["canceled", "canceled"],
-  ["paused", "paused"],
-  ["unpaid", "unpaid"],
-  ["incomplete", "incomplete"],
-  ["incomplete_expired", "expired"],
-]);

@@ -1,7 +1,13 @@
-import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
+import type { BillingSubscription } from "../../billing_event.ts";
 import type { PaidPrice, VendorDelivery, VendorEvent, VendorPayment } from "../billing_provider.ts";
 import { pricesIn } from "../checkout_metadata.ts";
-import { compact, type JsonFields, utcOfSeconds } from "../json_fields.ts";
+import {
+  compact,
+  type JsonFields,
+  statusOf,
+  subscriptionFacts,
+  utcOfSeconds,
+} from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The provider name of Stripe in stored keys and events. */
@@ -56,13 +62,13 @@ function eventsOf(type: string, object: JsonFields, base: EventBase): readonly V
       return [{ ...facts, type: facts.payment === undefined ? "unknown" : outcome }];
     }
     case "customer.subscription.created":
-      return [{ ...base, type: "subscription.created", ...subscriptionFacts(object) }];
+      return [{ ...base, type: "subscription.created", ...subscriptionOf(object) }];
     case "customer.subscription.updated":
     case "customer.subscription.paused":
     case "customer.subscription.resumed":
-      return [{ ...base, type: "subscription.updated", ...subscriptionFacts(object) }];
+      return [{ ...base, type: "subscription.updated", ...subscriptionOf(object) }];
     case "customer.subscription.deleted":
-      return [{ ...base, type: "subscription.canceled", ...subscriptionFacts(object) }];
+      return [{ ...base, type: "subscription.canceled", ...subscriptionOf(object) }];
     default: {
       const isMetadataOfServer = serverObjects.has(object.text("object") ?? "");
       const metadata = object.texts("metadata");
@@ -240,13 +246,9 @@ function intentFacts(intent: JsonFields): EventFacts {
   };
 }
 
-function subscriptionFacts(object: JsonFields): EventFacts & Pick<VendorEvent, "subscription"> {
-  const subscription = stripeSubscription(object);
-  return subscription === null ? {} : {
-    subscription,
-    subscriptionId: subscription.id,
-    metadata: subscription.metadata ?? {},
-  };
+function subscriptionOf(object: JsonFields): EventFacts & Pick<VendorEvent, "subscription"> {
+  const facts = subscriptionFacts(stripeSubscription(object));
+  return { ...facts, ...compact({ metadata: facts.subscription?.metadata }) };
 }
 
 /** Converts the data of a Stripe subscription. Returns null for other data. */
@@ -269,18 +271,3 @@ export function stripeSubscription(object: JsonFields): BillingSubscription | nu
     }),
   };
 }
-
-function statusOf(status: string | undefined): SubscriptionStatus {
-  return statuses.get(status ?? "") ?? "incomplete";
-}
-
-const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
-  ["active", "active"],
-  ["trialing", "trialing"],
-  ["past_due", "past_due"],
-  ["canceled", "canceled"],
-  ["paused", "paused"],
-  ["unpaid", "unpaid"],
-  ["incomplete", "incomplete"],
-  ["incomplete_expired", "expired"],
-]);
