@@ -2,11 +2,14 @@ import type { Hono } from "@hono/hono";
 import { BucketStore } from "../guard/budget/bucket_store.ts";
 import { RateLimiter } from "../guard/budget/rate_limiter.ts";
 import { fixedWindowPolicy } from "../guard/budget/token_bucket.ts";
-import type { RateLimitOptions } from "../guard/resource_protection_options.ts";
+import {
+  protectionOptionDescriptions,
+  type RateLimitOptions,
+} from "../guard/resource_protection_options.ts";
 import { keyValueOptionRule } from "../kv/key_value_option.ts";
 import { type KeyValueOption, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
-import { callback, flag, objectWith, testedValue, whole } from "../options/option_kinds.ts";
+import { callback, flag, objectWith, off, testedValue } from "../options/option_kinds.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import { envOptionDescription, isInProduction } from "../runtime/production.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -91,13 +94,8 @@ export const billingOptionDescriptions = group(
     secret: describeSecretOption(),
     allowUnsigned: flag().default(false),
     rateLimit: either(
-      testedValue<false>("false", (given) => given === false),
-      group(
-        {
-          windowMs: whole({ from: 1 }).required(),
-          maxRequests: whole({ from: 1 }).required(),
-        } satisfies Described<RateLimitOptions>,
-      ),
+      off(),
+      protectionOptionDescriptions.rateLimit,
     ).default({ windowMs: 60_000, maxRequests: 30 }),
     onEvent: callback<NonNullable<WebhookCallbacks["onEvent"]>>(),
     resolveAccount: callback<NonNullable<WebhookCallbacks["resolveAccount"]>>(),

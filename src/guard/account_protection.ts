@@ -2,7 +2,7 @@ import { type Described, either, group } from "../options/option.ts";
 import { callback, flag, whole } from "../options/option_kinds.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { anonymousClass } from "./budget/budget_options.ts";
-import { requireCaptchaAction } from "./captcha/captcha_options.ts";
+import { requireCaptchaVerifier } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import {
   type OperationProtection,
@@ -56,15 +56,7 @@ export function resolveAccountProtection(
     );
   }
   if (captcha !== null) {
-    if (abuse.captcha === null) {
-      throw new Error(
-        `${subject}: ${path}.captcha needs a verifier: set abuseProtection.captcha`,
-      );
-    }
-    const { action } = captcha;
-    if (action !== undefined) {
-      requireCaptchaAction(abuse.captcha.verifier, `${subject}: ${path}.captcha.action`);
-    }
+    requireCaptchaVerifier(captcha, abuse.captcha, `${subject}: ${path}.captcha`);
   }
   return {
     rateLimit: null,

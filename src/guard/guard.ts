@@ -11,12 +11,7 @@ import {
   defaultAccountBudget,
   resolveAccountProtection,
 } from "./account_protection.ts";
-import {
-  anonymousClass,
-  authenticatedClass,
-  type BudgetClassOptions,
-  mcpClass,
-} from "./budget/budget_options.ts";
+import { anonymousClass, authenticatedClass, mcpClass } from "./budget/budget_options.ts";
 import { createCaptchaChallenges } from "./captcha/captcha_challenges.ts";
 import { type BucketPolicy, fixedWindowPolicy, tokenBucketPolicy } from "./budget/token_bucket.ts";
 import { BucketStore } from "./budget/bucket_store.ts";
@@ -49,8 +44,6 @@ export interface Guard {
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
   /** Creates the admission of one request to an account route. */
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Returns a limiter for events of accounts or addresses. `id` names it in the store. */
-  counter(id: string, options: BudgetClassOptions): RateLimiter;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns each client's limit on the bytes of stored responses, which expire after `ttlMs`. */
   answerShares(ttlMs: number): AnswerStorageShares;
@@ -89,8 +82,7 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
   const context = {
     abuse,
     rateLimitOf(url: string, options: RateLimitOptions): RateLimiter {
-      const known = rateLimits.get(url);
-      const rateLimiter = known ??
+      const rateLimiter = rateLimits.get(url) ??
         rateLimiterOf(`rate ${url}`, fixedWindowPolicy("requests", options));
       rateLimits.set(url, rateLimiter);
       return rateLimiter;
@@ -117,7 +109,6 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
         chain(parts.budgetOf(request, user), (budget) => budget ?? own());
       return new Admission({ ...parts, budgetOf }, protection, guarded);
     },
-    counter: (id, options) => rateLimiterOf(id, tokenBucketPolicy("accounts", options)),
     admission: (protection, guarded) => new Admission(parts, protection, guarded),
     answerShares: (ttlMs) =>
       createAnswerStorageShares(ttlMs, (policy) => rateLimiterOf("answers", policy)),

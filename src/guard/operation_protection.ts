@@ -1,6 +1,6 @@
 import type { Access } from "../auth/scope.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
-import { requireCaptchaAction } from "./captcha/captcha_options.ts";
+import { requireCaptchaVerifier } from "./captcha/captcha_options.ts";
 import type { Trust } from "./pow/difficulty.ts";
 import {
   type CaptchaGateOptions,
@@ -56,7 +56,9 @@ export function resolveProtections(
   for (const kind of ["read", "create", "update", "delete"] as const) {
     requirePayableCost(`cost.${kind}`, options.cost?.[kind] ?? 1, target, context.abuse);
   }
-  checkGate(options, target, context.abuse);
+  if (options.captcha !== undefined) {
+    requireCaptchaVerifier(options.captcha, context.abuse.captcha, `${target.subject}: captcha`);
+  }
   const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
   return new Map(accesses.flatMap((access) => {
     const protection = protectionOf(access, options, target, context);
@@ -139,20 +141,5 @@ export function requirePayableCost(
     throw new Error(
       `${subject}: ${option} is ${cost}, and a budget of the class "${name}" holds ${capacity}`,
     );
-  }
-}
-
-function checkGate(
-  { captcha }: ProtectionOptions,
-  { subject }: ProtectedResource,
-  abuse: ResolvedAbuseProtection,
-): void {
-  if (captcha === undefined) return;
-  if (abuse.captcha === null) {
-    throw new Error(`${subject}: captcha needs a verifier: set abuseProtection.captcha`);
-  }
-  const { action } = captcha;
-  if (action !== undefined) {
-    requireCaptchaAction(abuse.captcha.verifier, `${subject}: captcha.action`);
   }
 }

@@ -1,5 +1,5 @@
 import { type Described, either, group, type OptionValues } from "../options/option.ts";
-import { oneOf, testedValue, whole } from "../options/option_kinds.ts";
+import { off, oneOf, whole } from "../options/option_kinds.ts";
 
 /** The options of idempotency, for requests with an `Idempotency-Key`. */
 export interface IdempotencyOptions {
@@ -20,7 +20,7 @@ const members = {
 
 /** Describes the options of idempotency. */
 export const idempotencyOptionRules = either(
-  testedValue<false>("false", (given) => given === false),
+  off(),
   group(members),
 ).default({});
 

@@ -114,6 +114,11 @@ export function objectWith<Made>(
   );
 }
 
+/** Describes an option that can only be set to `false`. */
+export function off(): Option<false | undefined> {
+  return testedValue<false>("false", (given) => given === false);
+}
+
 /** Describes any other value by a test. `takes` follows "must be" in messages. */
 export function testedValue<T>(
   takes: string,

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
-  requireCaptchaAction,
+  requireCaptchaVerifier,
   resolveCaptchaOptions,
 } from "../../src/guard/captcha/captcha_options.ts";
 import type { CaptchaQuestion, CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
@@ -347,9 +347,15 @@ Deno.test("options of a CAPTCHA that cannot work end the start", () => {
   assertThrows(() => turnstile({ siteKey: "", secret: "s" }), Error, "turnstile.siteKey");
   assertThrows(() => hcaptcha({ siteKey: "s", secret: "s\n" }), Error, "hcaptcha.secret");
   assertThrows(() => recaptcha({ ...keys, minScore: 2 }), Error, "minScore");
-  requireCaptchaAction(verifier, "Cannot serve notes: captcha.action");
+  const requireAction = (of: CaptchaVerifier) =>
+    requireCaptchaVerifier(
+      { action: "signup" },
+      resolveCaptchaOptions({ verifier: of }, false),
+      "Cannot serve notes: captcha",
+    );
+  requireAction(verifier);
   assertThrows(
-    () => requireCaptchaAction(hcaptcha(keys), "Cannot serve notes: captcha.action"),
+    () => requireAction(hcaptcha(keys)),
     Error,
     "hcaptcha knows none",
   );

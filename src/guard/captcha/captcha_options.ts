@@ -57,12 +57,18 @@ export function resolveCaptchaOptions(
   return { verifier, tokenHeader };
 }
 
-/** Throws if an option names a CAPTCHA action that the verifier cannot check. */
-export function requireCaptchaAction(
-  { provider, hasActions = true }: CaptchaVerifier,
-  subject: string,
+/** Throws if an option needs a CAPTCHA that no verifier, or not this verifier, can check. */
+export function requireCaptchaVerifier(
+  { action }: { readonly action?: string | undefined },
+  configured: ResolvedCaptchaOptions | null,
+  option: string,
 ): void {
-  if (!hasActions) throw new Error(`${subject} names an action, and ${provider} knows none`);
+  if (configured === null) {
+    throw new Error(`${option} needs a verifier: set abuseProtection.captcha`);
+  }
+  const { provider, hasActions = true } = configured.verifier;
+  if (action === undefined || hasActions) return;
+  throw new Error(`${option}.action names an action, and ${provider} knows none`);
 }
 
 /** Returns true for a verifier whose provider and site key are valid in HTTP headers. */

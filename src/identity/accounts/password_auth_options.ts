@@ -10,6 +10,7 @@ import {
   callback,
   flag,
   objectWith,
+  off,
   oneOf,
   testedValue,
   textLike,
@@ -297,15 +298,7 @@ export type ResolvedPasswordAuthOptions = NonNullable<
   ReturnType<typeof passwordAuthOptionDescriptions.read>
 >;
 
-/** The options of logins, with all defaults applied. */
-export type ResolvedLoginOptions = ResolvedPasswordAuthOptions["login"];
-
 function isTable(given: unknown): boolean {
   return typeof given === "object" && given !== null &&
     (isTableLike(given) || "byName" in given && given.byName instanceof Map);
-}
-
-/** Describes an option that is on by default and can only be set to `false`. */
-function off() {
-  return testedValue<false>("false", (given) => given === false);
 }

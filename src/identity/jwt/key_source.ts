@@ -29,20 +29,16 @@ export async function createTokenVerifier(
     return byKeySet(jwks, verify(options.algorithms ?? asymmetric), parts);
   }
   if (secret !== undefined) {
+    const accepts = verify(options.algorithms ?? ["HS256"]);
     const keys = [secret].flat().map((one) => new TextEncoder().encode(one));
-    return byAny(keys, verify(options.algorithms ?? ["HS256"]));
+    return byAny(keys.map((one) => (token: string) => accepts(token, one)));
   }
   const algorithms = options.algorithms ?? algorithmsOf(key ?? "");
   // Each algorithm needs a separate import of the key.
   const imported = await importAll(key ?? "", algorithms);
-  return async (token) => {
-    let last: Verification = refused;
-    for (const [algorithm, one] of imported) {
-      last = await verify([algorithm])(token, one);
-      if (last.kind === "verified") return last;
-    }
-    return last;
-  };
+  return byAny(
+    imported.map(([algorithm, one]) => (token: string) => verify([algorithm])(token, one)),
+  );
 }
 
 const asymmetric: readonly JwtAlgorithm[] = [
@@ -55,15 +51,12 @@ const refused: Verification = {
   reason: "it is not a token that was signed for this service",
 };
 
-/** Returns a verification that accepts a token signed with any of the secrets. */
-function byAny(
-  keys: readonly VerificationKey[],
-  verify: (token: string, key: VerificationKey) => Promise<Verification>,
-): VerifyToken {
+/** Returns a verification that accepts a token which any of these verifications accepts. */
+function byAny(verifications: readonly VerifyToken[]): VerifyToken {
   return async (token) => {
     let last: Verification = refused;
-    for (const key of keys) {
-      last = await verify(token, key);
+    for (const verify of verifications) {
+      last = await verify(token);
       if (last.kind === "verified") return last;
     }
     return last;

@@ -16,7 +16,7 @@ export type VerificationKey = Uint8Array | CryptoKey | ReturnType<typeof createL
 
 /** The outcome of the verification of a token. */
 export type Verification =
-  | { readonly kind: "verified"; readonly claims: JWTPayload; readonly keyId: string | null }
+  | { readonly kind: "verified"; readonly claims: JWTPayload }
   /** The key set contains no key with the token's key id. */
   | { readonly kind: "unknown-key" }
   /** The client receives `reason`, which reveals only facts about the token. */
@@ -52,10 +52,10 @@ export async function verifyJwt(
   };
   try {
     // jose has separate overloads for a key and for a function that returns a key.
-    const { payload, protectedHeader: { kid } } = typeof key === "function"
+    const { payload } = typeof key === "function"
       ? await jwtVerify(token, key, checks)
       : await jwtVerify(token, key, checks);
-    return { kind: "verified", claims: payload, keyId: kid ?? null };
+    return { kind: "verified", claims: payload };
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return { kind: "unknown-key" };
     return { kind: "refused", reason: reasonOf(error) };

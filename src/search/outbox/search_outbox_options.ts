@@ -1,5 +1,5 @@
 import { type Described, either, group, type OptionValues } from "../../options/option.ts";
-import { testedValue, timerMs, whole } from "../../options/option_kinds.ts";
+import { off, timerMs, whole } from "../../options/option_kinds.ts";
 
 /** The options of the search outbox: how often it is drained, and when failures are retried. */
 export interface SearchOutboxOptions {
@@ -21,7 +21,7 @@ const members = {
   maxAttempts: whole({ from: 1, to: 1_000 }).default(10),
   backoffBaseMs: timerMs().default(1_000),
   sweepIntervalMs: either(
-    testedValue<false>("false", (given) => given === false),
+    off(),
     whole({ from: 60_000 }),
   ).default(86_400_000),
 } satisfies Described<SearchOutboxOptions>;
