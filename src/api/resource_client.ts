@@ -81,13 +81,14 @@ export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
 }
 
 /** The procedures of a resource as functions. */
-export type ProceduresOf<Procedures> = {
-  readonly [Name in keyof Procedures]: ProcedureOf<Procedures[Name]>;
+export type ProceduresOf<Procedures, Options = WriteRequestOptions> = {
+  readonly [Name in keyof Procedures]: ProcedureOf<Procedures[Name], Options>;
 };
 
 /** A procedure of a resource as a function. */
-export type ProcedureOf<Procedure> = Procedure extends { input: infer Input; output: infer Output }
-  ? (input: Input, options?: WriteRequestOptions) => Promise<Output>
+export type ProcedureOf<Procedure, Options> = Procedure extends
+  { input: infer Input; output: infer Output }
+  ? (input: Input, options?: Options) => Promise<Output>
   : never;
 
 /** The requests that compute metrics of many rows. */
@@ -106,46 +107,43 @@ export interface AggregateRequests<R extends ApiResource> {
 }
 
 /** The requests that search for words. */
-export interface SearchRequests<R extends ApiResource> {
+export interface SearchRequests<R extends ApiResource, Options = SearchInput> {
   /** Returns the rows that contain the words. The best match is first. */
-  search(options: SearchInput): Promise<SearchResult<R["row"]>>;
+  search(options: Options): Promise<SearchResult<R["row"]>>;
 }
 
 /** The requests that create rows. */
-export interface CreateRequests<R extends ApiResource> {
+export interface CreateRequests<R extends ApiResource, Options = RowWriteOptions> {
   /** Creates a row. If a row has the same values of the unique key `on`, changes that row. */
-  create(
-    body: R["create"],
-    options?: RowWriteOptions & UniqueKeyOption<R>,
-  ): Promise<Tagged<R["row"]>>;
+  create(body: R["create"], options?: Options & UniqueKeyOption<R>): Promise<Tagged<R["row"]>>;
 }
 
 /** The requests that change rows. */
-export interface UpdateRequests<R extends ApiResource> {
+export interface UpdateRequests<
+  R extends ApiResource,
+  Options = ConditionalOptions<R>,
+  UpdateOptions = UpdateOptionsOf<R>,
+> {
   /** Changes the fields that the patch contains. */
   update(
     key: R["key"],
     patch: R["update"],
-    options?: UpdateOptionsOf<R>,
+    options?: UpdateOptions,
   ): Promise<Tagged<R["row"]>>;
   /** Replaces a row. Fields that the body omits get their defaults. */
-  replace(
-    key: R["key"],
-    body: ReplaceBody<R>,
-    options?: ConditionalOptions<R>,
-  ): Promise<Tagged<R["row"]>>;
+  replace(key: R["key"], body: ReplaceBody<R>, options?: Options): Promise<Tagged<R["row"]>>;
 }
 
 /** The requests that delete rows. */
-export interface DeleteRequests<R extends ApiResource> {
+export interface DeleteRequests<R extends ApiResource, Options = ConditionalOptions<R>> {
   /** Deletes a row, or marks it as deleted if the resource uses soft deletion. */
-  delete(key: R["key"], options?: ConditionalOptions<R>): Promise<void>;
+  delete(key: R["key"], options?: Options): Promise<void>;
 }
 
 /** The requests that restore rows which are marked as deleted. */
-export interface RestoreRequests<R extends ApiResource> {
+export interface RestoreRequests<R extends ApiResource, Options = ConditionalOptions<R>> {
   /** Restores a row that is marked as deleted. */
-  restore(key: R["key"], options?: ConditionalOptions<R>): Promise<Tagged<R["row"]>>;
+  restore(key: R["key"], options?: Options): Promise<Tagged<R["row"]>>;
 }
 
 /** The batches that create rows. */

@@ -1,8 +1,16 @@
 import type { AggregateOptions, GroupOf, Groups } from "../../api/aggregates.ts";
 import type { ApiResource, Has } from "../../api/api.ts";
-import type { IsWritten, OnlyWhere } from "../../api/resource_client.ts";
+import type {
+  CreateRequests,
+  DeleteRequests,
+  IsWritten,
+  OnlyWhere,
+  ProceduresOf,
+  RestoreRequests,
+  SearchRequests,
+  UpdateRequests,
+} from "../../api/resource_client.ts";
 import type { FieldOf, IncludeOf, Page, RowOf, Tagged } from "../../api/rows.ts";
-import type { SearchResult } from "../../api/search.ts";
 import type {
   BatchItem,
   ConditionalItem,
@@ -106,11 +114,14 @@ export interface TableApiResource<S, I> extends AnyApiRelations {
 export type CodeCalls<R extends ApiResource> =
   & CodeReads<R>
   & OnlyWhere<Has<R, "aggregate">, CodeAggregates<R>>
-  & OnlyWhere<Has<R, "search">, CodeSearches<R>>
-  & OnlyWhere<IsWritten<R["create"]>, CodeCreates<R>>
-  & OnlyWhere<IsWritten<R["update"]>, CodeUpdates<R>>
-  & OnlyWhere<Has<R, "delete">, CodeDeletes<R>>
-  & OnlyWhere<Has<R, "restore">, CodeRestores<R>>
+  & OnlyWhere<Has<R, "search">, SearchRequests<R, CodeSearchOptions>>
+  & OnlyWhere<IsWritten<R["create"]>, CreateRequests<R, CodeConditionalOptions<R>>>
+  & OnlyWhere<
+    IsWritten<R["update"]>,
+    UpdateRequests<R, CodeConditionalOptions<R>, CodeConditionalOptions<R>>
+  >
+  & OnlyWhere<Has<R, "delete">, DeleteRequests<R, CodeConditionalOptions<R>>>
+  & OnlyWhere<Has<R, "restore">, RestoreRequests<R, CodeConditionalOptions<R>>>
   & OnlyWhere<Has<R, "batch">, { readonly batch: CodeBatches<R> }>;
 
 /** The operations that read rows, and the procedures. */
@@ -135,16 +146,8 @@ export interface CodeReads<R extends ApiResource> {
   /** Returns the number of rows that match the filter. */
   count(options?: CodeCountOptions): Promise<number>;
   /** The procedures, by their names. */
-  readonly rpc: CodeProcedures<R["procedures"]>;
+  readonly rpc: ProceduresOf<R["procedures"], CodeCallOptions>;
 }
-
-/** The procedures of a resource as functions. */
-export type CodeProcedures<Procedures> = {
-  readonly [Name in keyof Procedures]: Procedures[Name] extends
-    { input: infer Input; output: infer Output }
-    ? (input: Input, options?: CodeCallOptions) => Promise<Output>
-    : never;
-};
 
 /** The operation that aggregates rows. */
 export interface CodeAggregates<R extends ApiResource> {
@@ -159,49 +162,6 @@ export interface CodeAggregates<R extends ApiResource> {
   >(
     options?: CodeAggregateOptions<AggregateOptions<R, Key, Count, Sum, Avg, Min, Max>>,
   ): Promise<Groups<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>>;
-}
-
-/** The operation that searches for words. */
-export interface CodeSearches<R extends ApiResource> {
-  /** Returns the rows that contain the words. The best match is first. */
-  search(options: CodeSearchOptions): Promise<SearchResult<R["row"]>>;
-}
-
-/** The operation that creates a row. */
-export interface CodeCreates<R extends ApiResource> {
-  /** Creates a row. With `on`, it changes an existing row with the same unique key instead. */
-  create(
-    values: R["create"],
-    options?: CodeConditionalOptions<R> & UniqueKeyOption<R>,
-  ): Promise<Tagged<R["row"]>>;
-}
-
-/** The operations that change a row. */
-export interface CodeUpdates<R extends ApiResource> {
-  /** Changes the fields of a row to the values in the patch. */
-  update(
-    key: R["key"],
-    patch: R["update"],
-    options?: CodeConditionalOptions<R>,
-  ): Promise<Tagged<R["row"]>>;
-  /** Replaces a row. Fields that `values` omits get their defaults. */
-  replace(
-    key: R["key"],
-    values: ReplaceBody<R>,
-    options?: CodeConditionalOptions<R>,
-  ): Promise<Tagged<R["row"]>>;
-}
-
-/** The operation that deletes a row. */
-export interface CodeDeletes<R extends ApiResource> {
-  /** Deletes a row, or marks it deleted. */
-  delete(key: R["key"], options?: CodeConditionalOptions<R>): Promise<void>;
-}
-
-/** The operation that restores a row. */
-export interface CodeRestores<R extends ApiResource> {
-  /** Restores a row that is marked deleted. */
-  restore(key: R["key"], options?: CodeConditionalOptions<R>): Promise<Tagged<R["row"]>>;
 }
 
 /** The batch operations of a resource. */

@@ -1,7 +1,8 @@
 import type { AggregateOptions } from "../../api/aggregates.ts";
 import type { ApiResource } from "../../api/api.ts";
-import type { OrderInput } from "../../api/read_options.ts";
+import type { ListOptions, OrderInput } from "../../api/read_options.ts";
 import type { FieldOf, IncludeOf } from "../../api/rows.ts";
+import type { SearchInput } from "../../api/search.ts";
 import type { TagOf } from "../../api/write_options.ts";
 import type { FilterText } from "../../filter/builders.ts";
 import type { Filter } from "../../filter/filter.ts";
@@ -31,21 +32,16 @@ export interface CodeListOptions<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
-> extends CodeRowOptions<Fields, Included> {
+> extends
+  CodeRowOptions<Fields, Included>,
+  Pick<
+    ListOptions<R, Fields, Included>,
+    "limit" | "cursor" | "offset" | "totalCount" | "withDeleted"
+  > {
   /** The filter of the listed rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
   /** The order of the rows. Default: by the key. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | string | undefined;
-  /** The maximum number of rows in a page. */
-  readonly limit?: number | undefined;
-  /** The `nextCursor` of the previous page, which may come from an HTTP response. */
-  readonly cursor?: string | null | undefined;
-  /** The number of rows to skip, instead of a cursor. Maximum: 10,000. */
-  readonly offset?: number | undefined;
-  /** True to count all matching rows, or `estimated` to estimate their number. */
-  readonly totalCount?: boolean | "estimated" | undefined;
-  /** True to include rows that are marked deleted. Default: false. */
-  readonly withDeleted?: boolean | undefined;
 }
 
 /** The options of a read of one row. */
@@ -85,17 +81,10 @@ export interface CodeGroupOptions extends CodeCallOptions {
 }
 
 /** The options of a search. */
-export interface CodeSearchOptions extends CodeCallOptions {
-  /** The words that a row must contain. The last word may be only the beginning of a word. */
-  readonly q: string;
+export interface CodeSearchOptions
+  extends CodeCallOptions, Pick<SearchInput, "q" | "limit" | "offset" | "highlight"> {
   /** The filter of the searched rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
-  /** The maximum number of rows of the page. Default: 20. */
-  readonly limit?: number | undefined;
-  /** The number of rows to skip. */
-  readonly offset?: number | undefined;
-  /** True to return `highlights`. Default: false. */
-  readonly highlight?: boolean | undefined;
 }
 
 /** The options of a write of one row. */
