@@ -22,7 +22,7 @@ import {
 } from "../write/transaction/in_transaction.ts";
 import { newRowValues } from "../write/values/new_row_values.ts";
 import type { Operation, OperationCall, WriteCall } from "../model/operation.ts";
-import { loggedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { loggedId, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
@@ -40,10 +40,9 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   takesBody: true,
 
   parse(request, resource) {
-    const id = request.header(optimisticIdHeader);
     return {
       body: parseNestedRows([{ body: request.body, bodyPath: wholeBody }], resource),
-      optimisticId: id === null ? null : parseOptimisticId(id),
+      optimisticId: parseOptimisticId(request),
     };
   },
 

@@ -1,5 +1,5 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation } from "../model/operation.ts";
 import { deleteRow } from "../write/delete_rows.ts";
 import { expectedVersion } from "../write/row_version.ts";
@@ -14,26 +14,27 @@ import {
 } from "../write/row_target.ts";
 import { beforeDelete } from "../write/run_hooks.ts";
 
-interface DeleteIntent {
+/** The row in the path of a write without a body. */
+export interface PathWriteIntent {
   readonly named: PathRow;
   readonly optimisticId: string | null;
 }
 
-interface DeletePlan {
+/** The plan of a write of the row in the path. */
+export interface PathWritePlan {
   readonly target: RowTarget;
   readonly optimisticId: string | null;
   readonly grant: Grant;
 }
 
 /** `DELETE /:id`: deletes one row, or marks it deleted. */
-export const deleteOperation: Operation<DeleteIntent, DeletePlan, void> = {
+export const deleteOperation: Operation<PathWriteIntent, PathWritePlan, void> = {
   name: "delete",
   access: "delete",
   takesBody: false,
 
   parse(request, resource) {
-    const id = request.header(optimisticIdHeader);
-    const optimisticId = id === null ? null : parseOptimisticId(id);
+    const optimisticId = parseOptimisticId(request);
     return { named: parsePathRow(request, resource), optimisticId };
   },
 

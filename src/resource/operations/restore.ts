@@ -1,4 +1,3 @@
-import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
 import { rowMatches } from "../../filter/match/row_matches.ts";
@@ -9,48 +8,27 @@ import type { SoftDelete } from "../model/soft_delete.ts";
 import { requireSameOrigin } from "../http/same_origin.ts";
 import { rowReply } from "../shape/output.ts";
 import { requirePrecondition } from "../http/etag.ts";
-import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation, WriteCall } from "../model/operation.ts";
 import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
 import { writeRecordingId, type WrittenRow } from "../write/record_ids.ts";
-import {
-  lockRow,
-  parsePathRow,
-  type PathRow,
-  planTarget,
-  type RowTarget,
-} from "../write/row_target.ts";
+import { lockRow, type RowTarget } from "../write/row_target.ts";
 import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateSameVersion } from "../write/update_row.ts";
-
-interface RestoreIntent {
-  readonly named: PathRow;
-  readonly optimisticId: string | null;
-}
-
-interface RestorePlan {
-  readonly target: RowTarget;
-  readonly optimisticId: string | null;
-  readonly grant: Grant;
-}
+import { deleteOperation, type PathWriteIntent, type PathWritePlan } from "./delete.ts";
 
 /** `POST /:id/restore`: restores a soft-deleted row. */
-export const restore: Operation<RestoreIntent, RestorePlan, WrittenRow> = {
+export const restore: Operation<PathWriteIntent, PathWritePlan, WrittenRow> = {
   name: "restore",
   access: "update",
   takesBody: false,
 
   parse(request, resource) {
     requireSameOrigin(request);
-    const id = request.header(optimisticIdHeader);
-    const optimisticId = id === null ? null : parseOptimisticId(id);
-    return { named: parsePathRow(request, resource), optimisticId };
+    return deleteOperation.parse(request, resource);
   },
 
-  plan({ named, optimisticId }, grant, resource) {
-    return { target: planTarget(named, resource), optimisticId, grant };
-  },
+  plan: deleteOperation.plan,
 
   async execute({ target, optimisticId, grant }, call) {
     const write = { ...call, grant };

@@ -5,7 +5,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { hasUnchangedInput, plainValues } from "../../plan/given_value.ts";
 import { resolveUnchanged } from "../write/values/unchanged_input.ts";
 import { noneIncluded, rowReply } from "../shape/output.ts";
-import { loggedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { loggedId, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { noRelatedWrites, noResources } from "../rights/related_grants.ts";
 import { wholeBody } from "../write/values/body_path.ts";
@@ -102,8 +102,7 @@ export function parseUpdate(
     ? parseNestedChanges(body, resource, complete)
     : null;
   const values = nested?.rows[0]?.given ?? complete(parseRowChanges(body, resource));
-  const id = request.header(optimisticIdHeader);
-  const optimisticId = id === null ? null : parseOptimisticId(id);
+  const optimisticId = parseOptimisticId(request);
   return { named: parsePathRow(request, resource), values, optimisticId, nested };
 }
 

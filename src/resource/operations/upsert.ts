@@ -2,7 +2,7 @@ import { keyId, keyOf } from "../../plan/key.ts";
 import { parsePrecondition } from "../http/etag.ts";
 import { rowReply } from "../shape/output.ts";
 import { locationOf } from "../shape/location.ts";
-import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation } from "../model/operation.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_fields.ts";
@@ -26,7 +26,6 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
     const body = requireObject(request.body);
     const key = parseKeyFields(body, resource, by);
     const ifMatch = request.header("if-match");
-    const id = request.header(optimisticIdHeader);
     const item = {
       index: 0,
       bodyPath: wholeBody,
@@ -34,7 +33,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       values: parseRow(body, resource),
       // An existing row may require a precondition, but it is not known yet whether the row exists.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
-      optimisticId: id === null ? null : parseOptimisticId(id),
+      optimisticId: parseOptimisticId(request),
     };
     return { by, items: [item] };
   },

@@ -8,6 +8,7 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
+import { readPlan } from "./read_rows_to_write.ts";
 import { slicesOf } from "./slices.ts";
 import { lockTarget, type RowTarget, targetNotWritten, writableTarget } from "./row_target.ts";
 import { expectedVersion, sameVersion } from "./row_version.ts";
@@ -82,10 +83,8 @@ async function readRows(
   { table, reader }: Resource,
   connection: Connection,
 ): Promise<readonly Row[]> {
-  const { columns, primaryKey } = table;
-  const order = primaryKey.map((column) => ({ column, descending: false }));
-  const plan = { kind: "read" as const, table, columns, where, order, after: null, limit: null };
-  return (await fetchRows(connection, { ...plan, lock: true }, reader)).rows;
+  const plan = { ...readPlan(table, table.columns, where), lock: true as const };
+  return (await fetchRows(connection, plan, reader)).rows;
 }
 
 function deletePlan(

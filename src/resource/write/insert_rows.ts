@@ -10,7 +10,7 @@ import { failedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
 import { UnorderedKeysError, type WriteConnection } from "./transaction/in_transaction.ts";
 import { requireWithinScope, scopeOfStatement, scopeProblem } from "./row_target.ts";
-import { afterCreate } from "./run_hooks.ts";
+import { afterWrite } from "./run_hooks.ts";
 
 /**
  * Inserts rows, checks them against the scope and runs the after-hooks. Returns the rows in the
@@ -50,7 +50,10 @@ export async function insertRows(
   connection.noteWritten(keys, write.resource, areFinal ? inserted : null);
   if (hooks.onAfterCreate === undefined) return inserted;
   for (const [index, row] of inserted.entries()) {
-    await atPathAsync(bodyPaths[index] ?? wholeBody, () => afterCreate(row, write, connection));
+    await atPathAsync(
+      bodyPaths[index] ?? wholeBody,
+      () => afterWrite("onAfterCreate", row, write, connection),
+    );
   }
   return inserted;
 }

@@ -19,7 +19,7 @@ import {
 import type { BodyPath, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import { atBodyPath, wholeBody } from "./values/body_path.ts";
-import { InvalidFields } from "./values/parse_fields.ts";
+import { invalidField } from "./values/parse_fields.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
 /** The row that a request addresses in its path. `key` is null for an invalid id. */
@@ -58,7 +58,7 @@ export function withoutKey(
   table.primaryKey.forEach((column, index) => {
     if (!rest.has(column)) return;
     if (!isSameKeyValue(rest.get(column), key[index], column)) {
-      throw new InvalidFields([{ path: column.name, message }]);
+      throw invalidField(message, column.name);
     }
     rest.delete(column);
   });

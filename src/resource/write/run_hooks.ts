@@ -87,34 +87,16 @@ function withCurrent(context: HookContext, current: ReadCurrent): StoredRowConte
   return { ...context, current: async () => await current() };
 }
 
-/** Runs the after-hook of a created row in its transaction, with a copy of the row. */
-export async function afterCreate(
+/** Runs the after-hook of a created, updated or restored row in its transaction, with a copy. */
+export async function afterWrite(
+  name: "onAfterCreate" | "onAfterUpdate",
   row: Row,
   write: WriteCall,
   connection: WriteConnection,
 ): Promise<void> {
   const { hooks } = write.resource;
-  if (hooks.onAfterCreate === undefined) return;
-  await runAfterHook(
-    write,
-    connection,
-    (context) => hooks.onAfterCreate?.(context, copied(row)),
-  );
-}
-
-/** Runs the after-hook of an updated or restored row in its transaction. */
-export async function afterUpdate(
-  row: Row,
-  write: WriteCall,
-  connection: WriteConnection,
-): Promise<void> {
-  const { hooks } = write.resource;
-  if (hooks.onAfterUpdate === undefined) return;
-  await runAfterHook(
-    write,
-    connection,
-    (context) => hooks.onAfterUpdate?.(context, copied(row)),
-  );
+  if (hooks[name] === undefined) return;
+  await runAfterHook(write, connection, (context) => hooks[name]?.(context, copied(row)));
 }
 
 /** Runs the after-hook of a deleted or marked row in its transaction. */

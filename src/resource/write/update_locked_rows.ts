@@ -3,7 +3,7 @@ import { allRows } from "../../filter/filter.ts";
 import { type Key, keyFilter, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import { type Assignments, incrementedValue } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import { catching } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { type KeyedItem, mapItemsInTurn } from "./values/batch_items.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
@@ -18,12 +18,12 @@ import {
   resolveUnchanged,
 } from "./values/unchanged_input.ts";
 import { patchPath } from "./values/body_path.ts";
-import { type FailedRow, failedWrite } from "./refused/failed_write.ts";
+import { failedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../model/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
 import type { LockedRow } from "./write_matching_rows.ts";
 import { requireWithinScope } from "./row_target.ts";
-import { afterUpdate } from "./run_hooks.ts";
+import { afterWrite } from "./run_hooks.ts";
 import { updateReturning } from "./update_row.ts";
 
 /** The update of one locked row: its stored state and its new values. */
@@ -67,7 +67,7 @@ export async function updateLockedRows(
   connection.noteWritten(keys, resource);
   for (const key of keys) {
     const row = changed.get(keyId(key, table));
-    if (row !== undefined) await afterUpdate(row, write, connection);
+    if (row !== undefined) await afterWrite("onAfterUpdate", row, write, connection);
   }
   return count;
 }
@@ -107,7 +107,7 @@ export async function updateItems(
   const keys = items.map(({ key }) => key);
   await requireWithinScope(write, keys, connection, bodyPaths);
   connection.noteWritten(keys, resource);
-  for (const row of changed) await afterUpdate(row, write, connection);
+  for (const row of changed) await afterWrite("onAfterUpdate", row, write, connection);
   return changed;
 }
 
@@ -193,26 +193,15 @@ async function updateSome(
     return { count: keys.length, rows };
   }
   const plan = { kind: "update" as const, table, set, where: keysFilter(keys, table), returning };
-  const { rows, changed } = await refusable(
+  const { rows, changed } = await catching(
     () => connection.query(reader.compile(plan)),
-    resource,
-    { ...bodyPath, values: set },
+    (error) => {
+      throw failedWrite(error, resource, () => [{ ...bodyPath, values: set }]);
+    },
   );
   const named = returning.length === 0 ? [] : reader.toRows(rows, returning);
   return {
     count: changed,
     rows: new Map(named.map((row) => [keyId(keyOf(row, table), table), row])),
   };
-}
-
-async function refusable<Result>(
-  work: () => MaybePromise<Result>,
-  resource: Resource,
-  row: FailedRow,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw failedWrite(error, resource, () => [row]);
-  }
 }

@@ -21,7 +21,7 @@ import {
   writableTarget,
 } from "./row_target.ts";
 import { sameVersion, withNextVersion } from "./row_version.ts";
-import { afterUpdate } from "./run_hooks.ts";
+import { afterWrite } from "./run_hooks.ts";
 
 /** The update of the row that a request addresses. */
 export interface PathUpdate {
@@ -71,7 +71,7 @@ export async function updateSameVersion(
   if (scope.within === undefined) await requireWithinScope(write, [target.key], connection);
   const isFinal = resource.hooks.onAfterUpdate === undefined;
   connection.noteWritten([target.key], resource, isFinal ? [row] : null);
-  await afterUpdate(row, write, connection);
+  await afterWrite("onAfterUpdate", row, write, connection);
   return row;
 }
 

@@ -5,7 +5,7 @@ import { type Key, keyId } from "../../../plan/key.ts";
 import type { Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { atBodyPath } from "../values/body_path.ts";
-import { InvalidFields } from "../values/parse_fields.ts";
+import { invalidField } from "../values/parse_fields.ts";
 import { readByKeys } from "../read_rows_to_write.ts";
 import type { NestedRow } from "./nested_rows.ts";
 
@@ -27,7 +27,7 @@ export async function findRows(
   return rows.map(({ bodyPath }, index) => {
     const row = found.get(keyId(keys[index] ?? [], table));
     if (row !== undefined) return row;
-    throw atBodyPath(new InvalidFields([{ path: "", message: "names no row" }]), bodyPath);
+    throw atBodyPath(invalidField("names no row"), bodyPath);
   });
 }
 

@@ -7,7 +7,7 @@ import { kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired, type Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { atBodyPath } from "../values/body_path.ts";
-import { InvalidFields, mayWrite } from "../values/parse_fields.ts";
+import { invalidField, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
 /**
@@ -51,10 +51,7 @@ export function foreignKeysOf(
   rowOf: (row: NestedRow) => Row,
 ): ReadonlyMap<ColumnInfo, unknown> {
   const unrelated = (message: string) =>
-    atBodyPath(
-      new InvalidFields([{ path: "", message: `cannot be related: ${message}` }]),
-      bodyPath,
-    );
+    atBodyPath(invalidField(`cannot be related: ${message}`), bodyPath);
   const filled = new Map<ColumnInfo, unknown>();
   for (const { column, from, source } of foreignKeySources) {
     const stored = rowOf(from)[source.name];

@@ -5,7 +5,7 @@ import { atBodyPath } from "../values/body_path.ts";
 import { resolveUnchanged } from "../values/unchanged_input.ts";
 import type { WriteConnection } from "../transaction/in_transaction.ts";
 import { insertRows } from "../insert_rows.ts";
-import { InvalidFields } from "../values/parse_fields.ts";
+import { invalidField } from "../values/parse_fields.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 import { lockTarget, writableTarget } from "../row_target.ts";
 import { updateSameVersion } from "../update_row.ts";
@@ -87,7 +87,7 @@ async function updateNamed(
   const foreignKeys = foreignKeysOf(row, (from) => storedRow(from, written));
   for (const { column, from, isFixed } of row.foreignKeySources) {
     if (isFixed !== true || hasValue(current, column, foreignKeys.get(column))) continue;
-    throw atBodyPath(new InvalidFields([{ path: "", message: fixedKeyMessage }]), from.bodyPath);
+    throw atBodyPath(invalidField(fixedKeyMessage), from.bodyPath);
   }
   const values = new Map([
     ...prepared.values.get(row) ?? new Map(),

@@ -9,7 +9,7 @@ import type { Resource } from "../../model/resource.ts";
 import { parsePrecondition, preconditionFailed, requirePrecondition } from "../../http/etag.ts";
 import { type KeyedItem, mapItemsInTurn } from "../values/batch_items.ts";
 import { resolveUnchanged, valuesForNewRow } from "../values/unchanged_input.ts";
-import { InvalidFields, withoutImmutable } from "../values/parse_fields.ts";
+import { invalidField, withoutImmutable } from "../values/parse_fields.ts";
 import { RowsChanged } from "../rows_changed.ts";
 import { readByKeys, type RowsByKey } from "../read_rows_to_write.ts";
 import type { ItemUpdate } from "../update_locked_rows.ts";
@@ -147,6 +147,5 @@ function requireCreatable({ precondition }: KeyedItem, by: KeyColumns): void {
   if (precondition !== null) throw preconditionFailed(null);
   const column = by.primaryKey.find(({ generated }) => generated);
   if (column === undefined) return;
-  const message = "names no row, and only the database gives new rows their key";
-  throw new InvalidFields([{ path: column.name, message }]);
+  throw invalidField("names no row, and only the database gives new rows their key", column.name);
 }

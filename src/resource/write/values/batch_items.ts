@@ -4,7 +4,7 @@ import { type Key, type KeyColumns, keyId } from "../../../plan/key.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { Problem } from "../../../problem/problem.ts";
 import {
-  InvalidFields,
+  invalidField,
   ownMember,
   parseChanges,
   type ParseFields,
@@ -36,12 +36,12 @@ export interface KeyedItem {
 export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
   if (!Array.isArray(items)) {
-    throw new InvalidFields([{ path: "items", message: "must be a list of objects" }]);
+    throw invalidField("must be a list of objects", "items");
   }
   if (items.length > limit) throw batchTooLarge(limit, "it holds more items");
   return mapItems(items, (item: unknown) => {
     if (typeof item === "object" && item !== null && !Array.isArray(item)) return item;
-    throw new InvalidFields([{ path: "", message: "must be an object" }]);
+    throw invalidField("must be an object");
   });
 }
 
@@ -79,7 +79,7 @@ export function parseKeyedItems(
     const id = keyId(key, by);
     const earlier = seen.get(id);
     if (earlier !== undefined) {
-      throw new InvalidFields([{ path: "", message: `names the same row as items.${earlier}` }]);
+      throw invalidField(`names the same row as items.${earlier}`);
     }
     seen.set(id, index);
     const precondition = parseCondition(ownMember(item, "_ifMatch") ?? null, resource);
@@ -115,12 +115,12 @@ export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<Colum
   const patch = member(body, "patch");
   return atPath(patchPath, () => {
     if (typeof patch !== "object" || patch === null || Array.isArray(patch)) {
-      throw new InvalidFields([{ path: "", message: "must be an object" }]);
+      throw invalidField("must be an object");
     }
     const values = parseChanges(patch, resource);
     const key = resource.table.primaryKey.find((column) => values.has(column));
     if (key === undefined) return values;
-    throw new InvalidFields([{ path: key.name, message: "cannot be changed" }]);
+    throw invalidField("cannot be changed", key.name);
   });
 }
 
@@ -146,7 +146,7 @@ export async function mapItemsInTurn<T extends Pick<KeyedItem, "bodyPath">, Resu
 
 function parseCondition(condition: unknown, { etag }: Resource): Precondition {
   if (condition !== null && typeof condition !== "string") {
-    throw new InvalidFields([{ path: "_ifMatch", message: "must be a string, like If-Match" }]);
+    throw invalidField("must be a string, like If-Match", "_ifMatch");
   }
   return etag === null ? null : condition;
 }

@@ -1,16 +1,15 @@
 import { Problem } from "../../../problem/problem.ts";
+import type { ResourceRequest } from "../../model/operation.ts";
 import type { Resource } from "../../model/resource.ts";
-import { InvalidFields, ownMember } from "./parse_fields.ts";
+import { invalidField, ownMember } from "./parse_fields.ts";
 
 /**
- * The header with the optimistic id of a write. A client chooses the id to recognize its own write
- * among the events of a live stream.
+ * Parses the optimistic id in the header of a write, or returns null without one. A client chooses
+ * the id to recognize its own write among the events of a live stream. Throws a 400.
  */
-export const optimisticIdHeader = "service-optimistic-id";
-
-/** Parses the value of {@link optimisticIdHeader}. Throws a 400 if the value is invalid. */
-export function parseOptimisticId(id: string): string {
-  if (isOptimisticId(id)) return id;
+export function parseOptimisticId({ header }: Pick<ResourceRequest, "header">): string | null {
+  const id = header("service-optimistic-id");
+  if (id === null || isOptimisticId(id)) return id;
   throw new Problem(
     "invalid-parameter",
     "Cannot use this Service-Optimistic-Id: it must be 1 to 200 printable ASCII characters",
@@ -21,10 +20,7 @@ export function parseOptimisticId(id: string): string {
 export function parseItemOptimisticId(item: object): string | null {
   const id = ownMember(item, "_optimisticId") ?? null;
   if (id === null || (typeof id === "string" && isOptimisticId(id))) return id;
-  throw new InvalidFields([{
-    path: "_optimisticId",
-    message: "must be 1 to 200 printable ASCII characters",
-  }]);
+  throw invalidField("must be 1 to 200 printable ASCII characters", "_optimisticId");
 }
 
 /** Returns an optimistic id that the change log records, or null if the resource has no streams. */

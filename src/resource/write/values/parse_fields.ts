@@ -34,6 +34,11 @@ export class InvalidFields extends Problem {
   }
 }
 
+/** Returns the 422 for one field, or with an empty path for the body as a whole. */
+export function invalidField(message: string, path: string = ""): InvalidFields {
+  return new InvalidFields([{ path, message }]);
+}
+
 /** The maximum number of listed errors, because a body may consist of errors only. */
 const maxErrors = 100;
 

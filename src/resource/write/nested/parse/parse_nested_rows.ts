@@ -5,7 +5,7 @@ import type { Resource } from "../../../model/resource.ts";
 import { batchTooLarge } from "../../values/batch_items.ts";
 import { atBodyPath, atPath, wholeBody } from "../../values/body_path.ts";
 import {
-  InvalidFields,
+  invalidField,
   ownMember,
   parseColumns,
   parseRowChanges,
@@ -110,7 +110,9 @@ function draftOf(
   const nested = nestedIn(body, resource);
   const given = parseColumns(body, resource, nested);
   for (const { column } of foreignKeySources) {
-    if (given.has(column)) throw fault(column.name, "follows from the row around: leave it out");
+    if (given.has(column)) {
+      throw invalidField("follows from the row around: leave it out", column.name);
+    }
   }
   return {
     bodyPath,
@@ -150,7 +152,7 @@ function parseRelation(
     const words = target === null
       ? "cannot be embedded: its rows are not created here"
       : `is embedded too deep: ${maxLevels} levels are allowed`;
-    throw atBodyPath(fault(relation.name, words), first.bodyPath);
+    throw atBodyPath(invalidField(words, relation.name), first.bodyPath);
   }
   const asked: RelationRequests = {
     relation,
@@ -206,9 +208,5 @@ function parseCreatedRows(
   const [first] = sources;
   if (first === undefined) return [];
   if (target.capabilities.enableCreate) return parseLevel(sources, target, state);
-  throw atBodyPath(fault("", "cannot be created here"), first.bodyPath);
-}
-
-function fault(path: string, message: string): InvalidFields {
-  return new InvalidFields([{ path, message }]);
+  throw atBodyPath(invalidField("cannot be created here"), first.bodyPath);
 }

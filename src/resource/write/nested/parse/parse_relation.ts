@@ -3,7 +3,7 @@ import type { Relation } from "../../../../schema/relation.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { batchTooLarge } from "../../values/batch_items.ts";
 import { pathInside } from "../../values/body_path.ts";
-import { InvalidFields, ownMember } from "../../values/parse_fields.ts";
+import { invalidField, ownMember } from "../../values/parse_fields.ts";
 import { isKeyObject, isPlainObject } from "./parse_row_id.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
@@ -46,13 +46,16 @@ export function parseRelationRequest(value: unknown, place: RelationContext): Re
   const { relation, isNew } = place;
   if (isNew && !isMembers(value, place)) return parsePlain(value, place);
   if (!isPlainObject(value)) {
-    throw fault(relation.name, `must be an object with ${listed(membersFor(place))}`);
+    throw invalidField(`must be an object with ${listed(membersFor(place))}`, relation.name);
   }
   const members = membersFor(place);
   for (const name of Object.keys(value)) {
     if (members.includes(name)) continue;
     const hint = didYouMean(name, members);
-    throw fault(`${relation.name}.${name}`.slice(0, 100), `is none of ${listed(members)}${hint}`);
+    throw invalidField(
+      `is none of ${listed(members)}${hint}`,
+      `${relation.name}.${name}`.slice(0, 100),
+    );
   }
   return relation.toMany ? parseMany(value, place) : parseOne(value, place);
 }
@@ -119,10 +122,10 @@ function parseOne(value: object, place: RelationContext): RelationRequest {
   // In a `hasOne`, the old row may prevent a new one, so one body may disconnect and create.
   const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
   if (Object.keys(value).length !== 1 && !mayReplace) {
-    throw fault(name, `must hold one of ${listed(membersFor(place))}`);
+    throw invalidField(`must hold one of ${listed(membersFor(place))}`, name);
   }
   if (has("disconnect") && ownMember(value, "disconnect") !== true) {
-    throw fault(`${name}.disconnect`, "must be true");
+    throw invalidField("must be true", `${name}.disconnect`);
   }
   const at = (member: string) => pathInside(bodyPath, `${name}.${member}`);
   const wanted: RowToRelate[] = [];
@@ -138,7 +141,7 @@ function parseOne(value: object, place: RelationContext): RelationRequest {
 }
 
 function created(body: unknown, path: string, { bodyPath }: RelationContext): RowToRelate {
-  if (!isPlainObject(body)) throw fault(path, "must be an object");
+  if (!isPlainObject(body)) throw invalidField("must be an object", path);
   return { kind: "create", body, bodyPath: pathInside(bodyPath, path) };
 }
 
@@ -148,15 +151,11 @@ function listOf(
   { target: { batch } }: RelationContext,
   what: string,
 ): readonly unknown[] {
-  if (!Array.isArray(value)) throw fault(path, `must be ${what}`);
+  if (!Array.isArray(value)) throw invalidField(`must be ${what}`, path);
   if (value.length > batch.create) throw batchTooLarge(batch.create, `${path} holds more rows`);
   return value;
 }
 
 function listed(names: readonly string[]): string {
   return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
-
-function fault(path: string, message: string): InvalidFields {
-  return new InvalidFields([{ path, message }]);
 }

@@ -1,6 +1,6 @@
 import type { Key } from "../../../../plan/key.ts";
 import type { Resource } from "../../../model/resource.ts";
-import { InvalidFields, parseKeyFields } from "../../values/parse_fields.ts";
+import { invalidField, InvalidFields, parseKeyFields } from "../../values/parse_fields.ts";
 
 /**
  * Parses how a body identifies an existing row: by the value of its key, by a list of the values of
@@ -9,7 +9,7 @@ import { InvalidFields, parseKeyFields } from "../../values/parse_fields.ts";
 export function parseRowId(value: unknown, resource: Resource): Key {
   const { primaryKey } = resource.table;
   const [only, another] = primaryKey;
-  if (only === undefined) throw fault("has no key to be named by");
+  if (only === undefined) throw invalidField("has no key to be named by");
   if (isKeyObject(value, resource)) return parseKeyFields(value, resource);
   if (another === undefined) {
     if (isPlainObject(value) && only.kind !== "json") throw notExactly(resource);
@@ -47,13 +47,9 @@ function parseValues(values: readonly unknown[], resource: Resource): Key {
 
 function notExactly({ table: { primaryKey } }: Resource): InvalidFields {
   const names = primaryKey.map(({ name }) => name).join(", ");
-  return fault(
+  return invalidField(
     primaryKey.length === 1
       ? `must be the ${names} of a row`
       : `must be the key of a row: a list of its values, or an object of ${names}`,
   );
-}
-
-function fault(message: string): InvalidFields {
-  return new InvalidFields([{ path: "", message }]);
 }

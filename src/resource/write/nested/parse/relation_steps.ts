@@ -3,7 +3,7 @@ import type { Relation } from "../../../../schema/relation.ts";
 import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { atBodyPath, atPath } from "../../values/body_path.ts";
-import { InvalidFields } from "../../values/parse_fields.ts";
+import { invalidField } from "../../values/parse_fields.ts";
 import type { DraftRow, RowSource } from "./draft_row.ts";
 import {
   clearedColumns,
@@ -55,7 +55,10 @@ export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
     if (request.removesOthers === null) continue;
     const cleared = clearedColumns(step.own, owner);
     if (cleared.length === 0) {
-      throw atBodyPath(fault("cannot be removed: the row must have one"), request.removesOthers);
+      throw atBodyPath(
+        invalidField("cannot be removed: the row must have one"),
+        request.removesOthers,
+      );
     }
     for (const column of cleared) around.given.set(column, null);
   }
@@ -195,7 +198,7 @@ function listOf({ path }: BodyPath): string {
 }
 
 function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
-  return atBodyPath(fault(`names the same row as ${earlier.path}`), bodyPath);
+  return atBodyPath(invalidField(`names the same row as ${earlier.path}`), bodyPath);
 }
 
 /** Throws a 422 if a foreign key of the enclosing row is also set elsewhere, or cannot change. */
@@ -208,13 +211,13 @@ function requireOpen(
   const { given, foreignKeySources } = around;
   for (const column of columns) {
     if (isFixed(column, around, owner)) continue;
-    if (given.has(column)) throw fault(`follows from ${name}: leave it out`, column.name);
+    if (given.has(column)) throw invalidField(`follows from ${name}: leave it out`, column.name);
     if (foreignKeySources.some((source) => source.column === column)) {
-      throw fault("follows from another row of the body: leave it out", name);
+      throw invalidField("follows from another row of the body: leave it out", name);
     }
   }
   if (columns.every((column) => isFixed(column, around, owner))) {
-    throw fault("cannot be changed: no body may change its foreign key", name);
+    throw invalidField("cannot be changed: no body may change its foreign key", name);
   }
 }
 
@@ -228,13 +231,15 @@ function requireWritableChildren(
 ): void {
   const columns = relation.steps[0].other;
   const place = placeOf(change);
-  if (!target.capabilities.enableUpdate) throw atBodyPath(fault("cannot be changed here"), place);
+  if (!target.capabilities.enableUpdate) {
+    throw atBodyPath(invalidField("cannot be changed here"), place);
+  }
   if (!columns.some((column) => mayChange(column, target))) {
-    throw atBodyPath(fault("cannot be changed: no body may change its foreign key"), place);
+    throw atBodyPath(invalidField("cannot be changed: no body may change its foreign key"), place);
   }
   const [removed] = change.disconnect;
   if (removed === undefined || clearedColumns(columns, target).length > 0) return;
-  throw atBodyPath(fault(neverNullMessage), removed.bodyPath);
+  throw atBodyPath(invalidField(neverNullMessage), removed.bodyPath);
 }
 
 /** Throws a 422 if several rows of a batch are to be related to the same child. */
@@ -253,17 +258,16 @@ function requireWritableLinks(change: RelationChange, link: Resource | undefined
   const { capabilities: { enableCreate, enableDelete } } = link;
   const [connected] = change.connect;
   if (connected !== undefined && !enableCreate) {
-    throw atBodyPath(fault("cannot be linked: no links are created here"), connected.bodyPath);
+    throw atBodyPath(
+      invalidField("cannot be linked: no links are created here"),
+      connected.bodyPath,
+    );
   }
   const removed = change.disconnect[0]?.bodyPath ?? change.removesOthers;
   if (removed === null || enableDelete) return;
-  throw atBodyPath(fault("cannot be unlinked: no links are deleted here"), removed);
+  throw atBodyPath(invalidField("cannot be unlinked: no links are deleted here"), removed);
 }
 
 function placeOf({ connect, disconnect, removesOthers, around }: RelationChange): BodyPath {
   return connect[0]?.bodyPath ?? disconnect[0]?.bodyPath ?? removesOthers ?? around.bodyPath;
-}
-
-function fault(message: string, path = ""): InvalidFields {
-  return new InvalidFields([{ path, message }]);
 }

@@ -10,7 +10,7 @@ import type { WriteConnection } from "../../transaction/in_transaction.ts";
 import { insertRows } from "../../insert_rows.ts";
 import { requireWithinScope } from "../../row_target.ts";
 import { RowsChanged } from "../../rows_changed.ts";
-import { afterUpdate } from "../../run_hooks.ts";
+import { afterWrite } from "../../run_hooks.ts";
 import { groupSharedUpdates, updateByKeys } from "../../update_locked_rows.ts";
 import { slicesOf } from "../../slices.ts";
 import { commonBodyPath } from "../common_path.ts";
@@ -107,7 +107,7 @@ async function updateChildren(
     if (one === undefined) continue;
     if (row !== null) written.set(row, one);
     noteSelf(one, target, plan, written);
-    await atPathAsync(bodyPath, () => afterUpdate(one, write, connection));
+    await atPathAsync(bodyPath, () => afterWrite("onAfterUpdate", one, write, connection));
   }
 }
 

@@ -7,7 +7,7 @@ import type { Row } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { batchTooLarge } from "../../values/batch_items.ts";
 import { atBodyPath } from "../../values/body_path.ts";
-import { InvalidFields } from "../../values/parse_fields.ts";
+import { invalidField } from "../../values/parse_fields.ts";
 import { readByKeys, readPlan, type RowsByKey } from "../../read_rows_to_write.ts";
 import { keyOfExistingRow } from "../find_rows.ts";
 import {
@@ -180,5 +180,5 @@ async function requireNone(
 }
 
 function fault(message: string, bodyPath: BodyPath): unknown {
-  return atBodyPath(new InvalidFields([{ path: "", message }]), bodyPath);
+  return atBodyPath(invalidField(message), bodyPath);
 }
