@@ -54,7 +54,11 @@ export const goneNames: readonly GoneWord[] = [
     instead: "cost, debit",
     below: ["src"],
     // There it is about money.
-    except: ["src/billing/", "src/runtime/observations/billing_observation.ts"],
+    except: [
+      "src/billing/",
+      "src/runtime/observations/billing_observation.ts",
+      "src/runtime/console_observer.ts",
+    ],
   },
   { pattern: /^#?anew(?![a-z])|Anew/, instead: "fresh start" },
   { pattern: /[Mm]isfit/, instead: "invalid stored value", below: ["src"] },

@@ -21,8 +21,9 @@ import {
   type WriteConnection,
 } from "../write/transaction/in_transaction.ts";
 import { newRowValues } from "../write/values/new_row_values.ts";
+import { optimisticIdOf } from "../write/row_target.ts";
 import type { Operation, OperationCall, WriteCall } from "../model/operation.ts";
-import { loggedId, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { loggedId } from "../write/values/optimistic_id.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
@@ -42,7 +43,7 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   parse(request, resource) {
     return {
       body: parseNestedRows([{ body: request.body, bodyPath: wholeBody }], resource),
-      optimisticId: parseOptimisticId(request),
+      optimisticId: optimisticIdOf(request),
     };
   },
 

@@ -1,5 +1,4 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation } from "../model/operation.ts";
 import { deleteRow } from "../write/delete_rows.ts";
 import { expectedVersion } from "../write/row_version.ts";
@@ -7,6 +6,7 @@ import { inTransaction, isAutocommit } from "../write/transaction/in_transaction
 import { idsOfItems, writeRecordingIds } from "../write/record_ids.ts";
 import {
   lockTarget,
+  optimisticIdOf,
   parsePathRow,
   type PathRow,
   planTarget,
@@ -34,7 +34,7 @@ export const deleteOperation: Operation<PathWriteIntent, PathWritePlan, void> = 
   takesBody: false,
 
   parse(request, resource) {
-    const optimisticId = parseOptimisticId(request);
+    const optimisticId = optimisticIdOf(request);
     return { named: parsePathRow(request, resource), optimisticId };
   },
 

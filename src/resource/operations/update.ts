@@ -5,7 +5,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { hasUnchangedInput, plainValues } from "../../plan/given_value.ts";
 import { resolveUnchanged } from "../write/values/unchanged_input.ts";
 import { noneIncluded, rowReply } from "../shape/output.ts";
-import { loggedId, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { loggedId } from "../write/values/optimistic_id.ts";
 import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { noRelatedWrites, noResources } from "../rights/related_grants.ts";
 import { wholeBody } from "../write/values/body_path.ts";
@@ -27,6 +27,7 @@ import {
 import { writeRecordingId } from "../write/record_ids.ts";
 import {
   lockTarget,
+  optimisticIdOf,
   parsePathRow,
   type PathRow,
   planTarget,
@@ -102,7 +103,7 @@ export function parseUpdate(
     ? parseNestedChanges(body, resource, complete)
     : null;
   const values = nested?.rows[0]?.given ?? complete(parseRowChanges(body, resource));
-  const optimisticId = parseOptimisticId(request);
+  const optimisticId = optimisticIdOf(request);
   return { named: parsePathRow(request, resource), values, optimisticId, nested };
 }
 

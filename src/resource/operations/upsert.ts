@@ -2,7 +2,7 @@ import { keyId, keyOf } from "../../plan/key.ts";
 import { parsePrecondition } from "../http/etag.ts";
 import { rowReply } from "../shape/output.ts";
 import { locationOf } from "../shape/location.ts";
-import { parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { optimisticIdOf } from "../write/row_target.ts";
 import type { Operation } from "../model/operation.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_fields.ts";
@@ -33,7 +33,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       values: parseRow(body, resource),
       // An existing row may require a precondition, but it is not known yet whether the row exists.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
-      optimisticId: parseOptimisticId(request),
+      optimisticId: optimisticIdOf(request),
     };
     return { by, items: [item] };
   },

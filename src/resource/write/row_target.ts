@@ -19,6 +19,7 @@ import {
 import type { BodyPath, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import { atBodyPath, wholeBody } from "./values/body_path.ts";
+import { parseOptimisticId } from "./values/optimistic_id.ts";
 import { invalidField } from "./values/parse_fields.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
@@ -39,6 +40,15 @@ export interface RowTarget {
 
 export function parsePathRow({ segment, header }: ResourceRequest, { table }: Resource): PathRow {
   return { segment, key: parseKey(segment, table), ifMatch: header("if-match") };
+}
+
+/**
+ * Returns the optimistic id in the header of a write, or null without one. A client chooses the id
+ * to recognize its own write among the events of a live stream. Throws a 400 for an invalid id.
+ */
+export function optimisticIdOf({ header }: ResourceRequest): string | null {
+  const id = header("service-optimistic-id");
+  return id === null ? null : parseOptimisticId(id);
 }
 
 /** Returns the row to write. Throws 404 for an invalid id, 428 if `If-Match` is required. */

@@ -1,15 +1,10 @@
 import { Problem } from "../../../problem/problem.ts";
-import type { ResourceRequest } from "../../model/operation.ts";
 import type { Resource } from "../../model/resource.ts";
 import { invalidField, ownMember } from "./parse_fields.ts";
 
-/**
- * Parses the optimistic id in the header of a write, or returns null without one. A client chooses
- * the id to recognize its own write among the events of a live stream. Throws a 400.
- */
-export function parseOptimisticId({ header }: Pick<ResourceRequest, "header">): string | null {
-  const id = header("service-optimistic-id");
-  if (id === null || isOptimisticId(id)) return id;
+/** Parses the optimistic id in the header of a write. Throws a 400 if it is invalid. */
+export function parseOptimisticId(id: string): string {
+  if (isOptimisticId(id)) return id;
   throw new Problem(
     "invalid-parameter",
     "Cannot use this Service-Optimistic-Id: it must be 1 to 200 printable ASCII characters",
