@@ -1,6 +1,11 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import type { Driver } from "../../src/db/driver.ts";
 import { readPolicyBypasses, readRoleLimits } from "../../src/db/tables/role_rights.ts";
+import { createApp } from "../../src/app/app.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { boolean, integer } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/table.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { RowPolicyTables } from "../../src/engines/postgres/changes/row_policy_tables.ts";
@@ -231,6 +236,15 @@ Deno.test("pglite: what policies hide from a role that the session has", async (
     await setUp(db.driver, "", "member");
     await runScript(db.driver, "SET ROLE member");
     await requireNotices(db.driver, ofRestricted);
+    const docs = table("docs", { id: integer().primaryKey(), ok: boolean() });
+    const resources = [resource(docs, { id: docs.id, auth: { public: true } })];
+    const runtime = { ...systemRuntime(() => {}), cron: undefined };
+    await assertRejects(
+      () => createApp({ db, resources, runtime }),
+      Error,
+      'Cannot serve "docs": live streams would send rows that row level security hides from the ' +
+        'role "member".',
+    );
   } finally {
     await remove();
   }

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { tableChanges } from "../../src/cli/reopen/described_tables.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { rsql } from "../../src/filter/builders.ts";
 import type { EventStream } from "../support/event_stream.ts";
@@ -136,3 +137,19 @@ testWithRole("the command line names no view in its line of streams", async (wor
   assertStringIncludes(streams, "Live streams: not of docs, because row level security applies");
   assertEquals((await started.get("/shown?totalCount=true")).body.includes('"totalCount":1'), true);
 });
+
+testWithRole(
+  "the command line reads the schema again when policies begin to apply",
+  async (world) => {
+    await world.run(`${tables} ${secured} ${owned}
+    CREATE VIEW shown WITH (security_invoker) AS SELECT * FROM docs; GRANT SELECT ON shown TO ROLE_`);
+    await using started = await startCommand(world);
+    const before = await started.describe?.();
+    await world.run("ALTER TABLE docs FORCE ROW LEVEL SECURITY");
+    const after = await started.describe?.();
+    assert(before !== undefined && after !== undefined);
+    assertEquals(tableChanges(before, after).changed, [
+      ...["docs (row level security changed)", "shown (row level security changed)"],
+    ]);
+  },
+);

@@ -1,6 +1,7 @@
 /** Services over tables with row level security, as roles that the tests create. */
 import { type App, createApp } from "../../src/app/app.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
+import type { CliService } from "../../src/cli/cli_service.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import type { AppConfig } from "../../src/app/config.ts";
 import type { Database } from "../../src/db/database.ts";
@@ -108,14 +109,16 @@ export async function startApp(
   };
 }
 
-export async function startCommand(world: World): Promise<Started & { readonly streams?: string }> {
+export async function startCommand(
+  world: World,
+): Promise<Started & Pick<CliService, "streams" | "describe">> {
   const facts = { host: "127.0.0.1", public: false, writable: true };
-  const { config, streams } = await serveDatabase(world.url, {
+  const { config, streams, describe } = await serveDatabase(world.url, {
     ...{ rights: decideCliRights(facts, "t_token"), runtime: systemRuntime(() => {}) },
     ...{ recording: { triggers: true, schema: null }, isSearched: true, schemas: null },
     ...{ kv: undefined, accountsIn: undefined },
   });
   const { runtime: _, ...given } = config;
   const started = await startApp(world, { ...given, adminUI: { authorize: () => true } });
-  return { ...started, ...streams === undefined ? {} : { streams } };
+  return { ...started, streams, describe };
 }

@@ -31,7 +31,8 @@ const reachedSql = `asked AS (
     SELECT t.place, c.oid FROM json_array_elements_text($1::json) WITH ORDINALITY AS t(name, place)
     JOIN pg_class c ON c.oid = to_regclass(t.name)),
   reached AS (
-    SELECT place, oid, ${actingRole} AS role, NULL::text AS why, false AS is_stored FROM asked
+    SELECT place, oid, ${actingRole} AS role, NULL::text AS why, false AS is_stored,
+      true AS is_named FROM asked
     UNION
     SELECT r.place, d.refobjid,
       CASE WHEN r.is_stored THEN r.role WHEN v.is_invoker THEN ${actingRole} ELSE v.relowner END,
@@ -39,7 +40,7 @@ const reachedSql = `asked AS (
         WHEN v.relkind = 'm' THEN 'a materialized view contains the rows that its owner could read'
         WHEN NOT v.is_invoker
         THEN 'a view has the rights of its owner, unless it is security_invoker' END,
-      r.is_stored OR v.relkind = 'm'
+      r.is_stored OR v.relkind = 'm', false
     FROM reached r
     JOIN (SELECT *, coalesce((SELECT option_value::boolean FROM pg_options_to_table(reloptions)
       WHERE option_name = 'security_invoker'), false) AS is_invoker FROM pg_class) v
@@ -56,9 +57,10 @@ const kinSql = `kin AS (
     SELECT r.place, r.oid, up.is_up FROM reached r
     JOIN pg_class c ON c.oid = r.oid AND NOT c.relrowsecurity, (VALUES (true), (false)) AS up(is_up)
     UNION
-    SELECT k.place, CASE WHEN is_up THEN inhparent ELSE inhrelid END, is_up
-    FROM kin k
-    JOIN pg_inherits i ON CASE WHEN is_up THEN i.inhrelid ELSE i.inhparent END = k.oid)`;
+    SELECT k.place, e.other, e.is_up FROM kin k JOIN (
+      SELECT inhrelid AS one, inhparent AS other, true AS is_up FROM pg_inherits
+      UNION ALL SELECT inhparent, inhrelid, false FROM pg_inherits
+    ) e ON e.one = k.oid AND e.is_up = k.is_up)`;
 
 /** The table expression `remote`: the tables of foreign servers, which may have policies. */
 const remoteSql = `remote AS (
@@ -77,24 +79,27 @@ export async function readPostgresRoleLimits(
       place: "a.place",
       role: "current_user",
       // The name of the role whose policies hide rows. In a view, it may be the owner of the view.
-      restricted: `(SELECT min(o.rolname) FROM reached r JOIN pg_class c ON c.oid = r.oid
-        JOIN pg_roles o ON o.oid = r.role
-        WHERE r.place = a.place AND NOT r.is_stored AND ${policiesApplySql("r.role")})`,
-      remote:
-        "EXISTS (SELECT FROM reached r JOIN remote f ON f.oid = r.oid WHERE r.place = a.place)",
+      restricted: "s.restricted",
+      isRemote: "s.is_remote",
       unreadable: `(SELECT json_agg(t.attname) FROM pg_attribute t WHERE t.attrelid = a.oid
         AND t.attnum > 0 AND NOT t.attisdropped
         AND NOT has_column_privilege(a.oid, t.attnum, 'SELECT'))`,
     },
     `${reachedSql}, ${remoteSql}`,
-    "FROM asked a",
+    `FROM asked a JOIN (SELECT r.place,
+        min(o.rolname) FILTER (WHERE NOT r.is_stored AND ${
+      policiesApplySql("o.oid")
+    }) AS restricted,
+        bool_or(f.oid IS NOT NULL) AS is_remote
+      FROM reached r JOIN pg_class c ON c.oid = r.oid JOIN pg_roles o ON o.oid = r.role
+      LEFT JOIN remote f ON f.oid = r.oid GROUP BY r.place) s ON s.place = a.place`,
   );
-  return new Map(rows.map(([table, { role, restricted, remote, unreadable }]) => {
+  return new Map(rows.map(([table, { role, restricted, isRemote, unreadable }]) => {
     const names: readonly string[] = JSON.parse(String(unreadable ?? "[]"));
     return [table, {
       role: String(restricted ?? role),
       hidesRows: restricted !== null,
-      mayEstimate: restricted === null && remote === "f",
+      mayEstimate: restricted === null && isRemote === "f",
       unreadable: table.columns.filter(({ dbName }) => names.includes(dbName)),
     }];
   }));
@@ -114,7 +119,7 @@ export async function readPostgresPolicyBypasses(
     { place: "f.place", role: "current_user", of: tableLabelSql, why: "f.why" },
     `${reachedSql}, ${kinSql}, found AS (
       SELECT place, oid, CASE WHEN is_stored OR role <> ${actingRole} THEN why
-        WHEN oid <> (SELECT a.oid FROM asked a WHERE a.place = r.place)
+        WHEN NOT is_named
         THEN 'policies do not apply to this role' END AS why
       FROM reached r
       WHERE role <> ${actingRole}
