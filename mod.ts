@@ -50,6 +50,7 @@ export {
 export { type Column, type Table, table } from "./src/schema/table.ts";
 export { check, foreignKey, formerly, index, unique } from "./src/compile/table_parts.ts";
 export type { ResourceOptions } from "./src/resource/model/resource_options.ts";
+export { relations, type RelationTo } from "./src/resource/define/relations.ts";
 export type { InferApi } from "./src/app/infer_api.ts";
 export { resource, type ResourceDefinition } from "./src/resource/define/resource_definition.ts";
 export {
@@ -59,7 +60,9 @@ export {
 } from "./src/resource/model/procedure.ts";
 export type { HookContext, Hooks } from "./src/resource/model/hooks.ts";
 export type { User } from "./src/auth/user.ts";
-export { and, type Filter, or } from "./src/filter/filter.ts";
+export { type Policy, policy } from "./src/auth/policy.ts";
+export type { Filter } from "./src/filter/filter.ts";
+export { and, not, or } from "./src/filter/rule.ts";
 export {
   all,
   eq,
@@ -76,7 +79,7 @@ export {
   lte,
   ne,
   none,
-  rsql,
 } from "./src/filter/builders.ts";
+export { rsql } from "./src/filter/filter_text.ts";
 export { Problem } from "./src/problem/problem.ts";
 export type { AppEnv, Middleware } from "./src/service/middleware.ts";

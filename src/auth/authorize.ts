@@ -81,11 +81,14 @@ function grantedRows(
   { publicScopes, scopes, resolve }: AccessPolicy,
 ): MaybePromise<Filter> {
   const publicScope = publicScopes.get(access);
-  const open = publicScope === undefined ? noRows : chain(toMaybePromise(publicScope()), resolve);
+  const open = publicScope === undefined ? noRows : chain(
+    toMaybePromise(publicScope()),
+    (rows) => resolve(rows, `auth.public.${access}`),
+  );
   const scope = user === null ? undefined : scopes.get(access);
   return chain(open, (rows) => {
     if (user === null || scope === undefined || rows.kind === "all") return rows;
-    return chain(toMaybePromise(scope(user)), (own) => or(rows, resolve(own)));
+    return chain(toMaybePromise(scope(user)), (own) => or(rows, resolve(own, `auth.${access}`)));
   });
 }
 

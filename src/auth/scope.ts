@@ -1,5 +1,5 @@
 import type { Filter } from "../filter/filter.ts";
-import type { FilterText } from "../filter/builders.ts";
+import type { Rule } from "../filter/rule.ts";
 import type { AnyTable } from "../schema/table_like.ts";
 import type { User } from "./user.ts";
 
@@ -7,10 +7,10 @@ import type { User } from "./user.ts";
 export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 
 /**
- * The result of a scope: a filter from a builder such as `eq(notes.ownerId, user.id)`, or from
- * `rsql`. In both, values are data and never syntax.
+ * The result of a scope: a filter from a builder such as `eq(notes.ownerId, user.id)`, a template of
+ * `rsql`, or a combination with policies and quantifiers. In all, values are data and never syntax.
  */
-export type ScopeResult<Of = AnyTable> = Filter<Of> | FilterText | ScopeText;
+export type ScopeResult<Of = AnyTable> = Rule<Of> | ScopeText;
 
 /**
  * A scope's filter as a concatenated string. An empty string denies access, and so does a
@@ -66,8 +66,8 @@ export interface AccessPolicy {
   /** The accesses that are public for some rows, with the functions that return their filters. */
   readonly publicScopes: ReadonlyMap<Access, PublicScopeFunction>;
   readonly scopes: ReadonlyMap<Access, ScopeFunction>;
-  /** Converts a scope's result to a filter over the resource's table. */
-  resolve(result: ScopeResult): Filter;
+  /** Converts the result of a scope, such as `auth.read`, to a filter over the resource's table. */
+  resolve(result: ScopeResult, name: string): Filter;
 }
 
 /** Resolves the scopes and the public accesses of a resource, once, at start. */

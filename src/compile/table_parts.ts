@@ -151,6 +151,8 @@ function requirePlain(filter: Filter): void {
       );
     case "related":
       throw new Error("Cannot declare a condition on related rows");
+    case "not":
+      throw new Error("Cannot declare a condition by not(): write it in SQL");
     case "all":
     case "none":
       throw new Error(

@@ -1,4 +1,4 @@
-import type { Filter, Related } from "../filter/filter.ts";
+import { type Filter, type Related, termsOf } from "../filter/filter.ts";
 import { pathComparisonSql } from "../filter/operators/path_comparison.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -49,6 +49,12 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
     }
     case "related":
       return compileRelated(filter, context, depth);
+    case "not": {
+      const term = compileAt(filter.term, context, depth);
+      return isNeverUnknown(filter.term, context)
+        ? sql`NOT (${term})`
+        : sql`((${term}) IS NOT TRUE)`;
+    }
     case "compare":
       return filter.path === undefined
         ? filter.operator.toSql(filter.column, filter.values, context.dialect)
@@ -56,6 +62,22 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
     default:
       return unreachable(filter);
   }
+}
+
+/**
+ * Returns true if the condition of a filter is never unknown. Postgres makes an anti-join only of
+ * NOT EXISTS. A list of keys is unknown if it contains NULL.
+ */
+function isNeverUnknown(filter: Filter, context: Context): boolean {
+  if (filter.kind === "compare") return false;
+  return filter.kind === "related"
+    ? !isListed(filter, context)
+    : termsOf(filter).every((term) => isNeverUnknown(term, context));
+}
+
+/** Returns true if the keys of the matching rows are found once, as a list. */
+function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolean {
+  return once === true && !isForFewRows && !dialect.plansSemiJoins;
 }
 
 /**
@@ -67,12 +89,13 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
  * that is independent of the row. The database computes the list once.
  */
 function compileRelated(
-  { relation, filter, links, once }: Related,
+  related: Related,
   context: Context,
   depth: number,
 ): Fragment {
-  const { dialect, isForFewRows } = context;
-  const isOnce = once === true && !isForFewRows && !dialect.plansSemiJoins;
+  const { relation, filter, links } = related;
+  const { dialect } = context;
+  const isOnce = isListed(related, context);
   const rowName = (level: number) =>
     level === 0 ? identifier(relation.owner.name) : rawSql(`"_r${level}"`);
   const last = relation.steps.length - 1;

@@ -102,7 +102,7 @@ export function inList<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
 ): Filter<Of> {
-  return build(inOperator, column, values ?? []);
+  return build(inOperator, column, values ?? [undefined]);
 }
 
 /**
@@ -130,7 +130,7 @@ export function hasAny<T, Of = AnyTable>(
   column: ColumnLike<readonly T[], Of>,
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
 ): Filter<Of> {
-  return build(hasAnyOperator, column, values ?? []);
+  return build(hasAnyOperator, column, values ?? [undefined]);
 }
 
 /** Builds a filter from code: the rows whose list contains every one of the values. */
@@ -138,7 +138,7 @@ export function hasAll<T, Of = AnyTable>(
   column: ColumnLike<readonly T[], Of>,
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
 ): Filter<Of> {
-  return build(hasAllOperator, column, values ?? []);
+  return build(hasAllOperator, column, values ?? [undefined]);
 }
 
 /** Builds a filter from code: the rows whose column is NULL. */
@@ -160,48 +160,6 @@ export function like<Of = AnyTable>(
   pattern: FilterValue<string>,
 ): Filter<Of> {
   return build(likeOperator, column, [pattern]);
-}
-
-/**
- * A filter that code builds as a string, with separate values. The string is resolved for the table
- * that the filter is used with.
- */
-export interface FilterText {
-  /** Distinguishes a filter text from a resolved filter. */
-  readonly kind: "text";
-  /** The string. Each value is replaced by its index between two {@link placeholder} characters. */
-  readonly text: string;
-  /** The values of the placeholders, by index. */
-  readonly values: readonly unknown[];
-}
-
-/**
- * Marks the place of a value in a filter that code builds as a string. The mark is a Unicode
- * noncharacter, which is reserved for internal use, so no exchanged string contains it.
- */
-export const placeholder = "\ufdd0";
-
-/**
- * Builds a scope from a template of a filter. Interpolated values are never parsed as syntax. An
- * array becomes the list of `=in=`. Undefined and null match nothing. `=isnull=true` tests for
- * NULL.
- *
- * @example
- * ```ts
- * const scope = (user: { id: string; teams: string[] }) =>
- *   rsql`ownerId==${user.id},team=in=${user.teams}`;
- * ```
- */
-export function rsql(strings: TemplateStringsArray, ...values: readonly unknown[]): FilterText {
-  const [first = "", ...rest] = strings;
-  if (strings.some((part) => part.includes(placeholder))) {
-    throw new Error("Cannot build the filter: its text holds the noncharacter U+FDD0");
-  }
-  const text = rest.reduce(
-    (before, part, index) => `${before}${placeholder}${index}${placeholder}${part}`,
-    first,
-  );
-  return { kind: "text", text, values };
 }
 
 function build(

@@ -29,6 +29,8 @@ export function canonicalFilterText(filter: Filter): string {
       const [links, rows] = [canonicalFilterText(filter.links), canonicalFilterText(filter.filter)];
       return `${JSON.stringify(filter.relation.name)}.(${links})(${rows})`;
     }
+    case "not":
+      return `not(${canonicalFilterText(filter.term)})`;
     case "compare":
       return comparisonKey(filter);
     default:

@@ -20,6 +20,7 @@ export type Filter<Of = AnyTable> =
     | { readonly kind: "or"; readonly terms: readonly Filter[] }
     | Comparison
     | Related
+    | Not
   )
   // Exists only for the type checker of TypeScript.
   & { readonly tableName?: Of };
@@ -64,10 +65,28 @@ export interface Related {
   readonly once?: boolean;
 }
 
+/**
+ * A node of a filter that inverts its term. It matches every row that does not match the term. If
+ * the term is unknown for a row because of NULL, the row does not match the term.
+ */
+export interface Not {
+  /** Distinguishes this node from other filters. */
+  readonly kind: "not";
+  /** The inverted filter. */
+  readonly term: Filter;
+}
+
 /** The filter that every row passes. */
 export const allRows: Filter<never> = Object.freeze({ kind: "all" });
 /** The filter that no row passes. */
 export const noRows: Filter<never> = Object.freeze({ kind: "none" });
+
+/**
+ * The filter of a comparison with a missing value. No row passes it, and no row passes a negation of
+ * a filter that contains it. So a missing user id never grants access. The functions of this file
+ * distinguish this object from {@link noRows}.
+ */
+export const missingRows: Filter<never> = Object.freeze({ kind: "none" });
 
 /** Returns a comparison whose values already have the types that the operator takes. */
 export function comparison(
@@ -81,32 +100,6 @@ export function comparison(
 /**
  * Returns a filter for the rows that pass every one of its terms. If one term is `none`, the result
  * is `none`. Terms that are `all` are left out.
- *
- * @example The builders of filters, in the scopes of a resource
- * ```ts
- * import {
- *   all, and, gt, gte, inList, integer, isNotNull, like, lt, lte, ne, none, or, resource, table, text,
- *   type User,
- * } from "@svc/resource-api";
- *
- * const books = table("books", {
- *   id: integer().primaryKey(),
- *   title: text().notNull(),
- *   pages: integer(),
- *   ownerId: text(),
- * });
- * const isShort = or(lt(books.pages, 100), lte(books.pages, 120));
- * const isLong = and(gt(books.pages, 500), gte(books.pages, 600), isNotNull(books.ownerId));
- * resource(books, {
- *   id: books.id,
- *   auth: {
- *     read: () => all(), // every row
- *     create: ({ id }: User) => and(ne(books.title, ""), inList(books.ownerId, [id])),
- *     update: () => or(isShort, isLong, like(books.title, "A %")),
- *     delete: () => none(), // no row
- *   },
- * });
- * ```
  */
 export function and<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of> {
   return combine("and", filters, "none", "all");
@@ -120,6 +113,66 @@ export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of>
   return combine("or", filters, "all", "none");
 }
 
+/**
+ * Returns a filter for the rows that do not match a filter, including rows for which it is unknown
+ * because of NULL. The negation of a comparison with a missing value matches no row.
+ */
+export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
+  if (hasMissing(filter)) return missingRows;
+  switch (filter.kind) {
+    case "all":
+      return noRows;
+    case "none":
+      return allRows;
+    case "not":
+      return filter.term;
+    default:
+      return { kind: "not", term: filter };
+  }
+}
+
+/** Returns a filter without marks of missing values. A complete scope is not negated later. */
+export function withoutMissing(filter: Filter): Filter {
+  if (!hasMissing(filter)) return filter;
+  switch (filter.kind) {
+    case "and":
+      return and(...filter.terms.map(withoutMissing));
+    case "or":
+      return or(...filter.terms.map(withoutMissing));
+    case "related": {
+      const inner = withoutMissing(filter.filter);
+      return inner.kind === "none" ? noRows : { ...filter, filter: inner };
+    }
+    default:
+      return noRows;
+  }
+}
+
+/** Returns true for a filter. A value from JSON is never a filter, and so never a condition. */
+export function isFilter(value: unknown): value is Filter {
+  if (value === allRows || value === noRows || value === missingRows) return true;
+  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
+  if ("terms" in value && Array.isArray(value.terms)) {
+    return value.terms.length > 0 && value.terms.every(isFilter);
+  }
+  if (value.kind === "related" && "filter" in value) return isFilter(value.filter);
+  if (value.kind === "not" && "term" in value) return isFilter(value.term);
+  return value.kind === "compare" && "operator" in value && typeof value.operator === "object" &&
+    value.operator !== null && "toSql" in value.operator &&
+    typeof value.operator.toSql === "function";
+}
+
+/** Returns the direct terms of a filter that examine the same row as the filter. */
+export function termsOf(filter: Filter): readonly Filter[] {
+  if (filter.kind === "and" || filter.kind === "or") return filter.terms;
+  return filter.kind === "not" ? [filter.term] : [];
+}
+
+function hasMissing(filter: Filter): boolean {
+  if (filter === missingRows) return true;
+  return filter.kind === "related" ? hasMissing(filter.filter) : termsOf(filter).some(hasMissing);
+}
+
 function combine(
   kind: "and" | "or",
   filters: readonly Filter[],
@@ -129,8 +182,8 @@ function combine(
   let only: Filter | null = null;
   let isSeveral = false;
   for (const filter of filters) {
-    if (filter.kind === absorbing) return filter;
-    if (filter.kind === neutral) continue;
+    if (filter.kind === absorbing) return absorbed(filter, filters);
+    if (isNeutral(filter, neutral)) continue;
     isSeveral = only !== null;
     if (isSeveral) break;
     only = filter;
@@ -139,9 +192,20 @@ function combine(
   if (!isSeveral) return only ?? (neutral === "all" ? allRows : noRows);
   const terms: Filter[] = [];
   for (const filter of filters) {
-    if (filter.kind === absorbing) return filter;
+    if (filter.kind === absorbing) return absorbed(filter, filters);
     if (filter.kind === kind) terms.push(...filter.terms);
-    else if (filter.kind !== neutral) terms.push(filter);
+    else if (!isNeutral(filter, neutral)) terms.push(filter);
   }
   return { kind, terms };
+}
+
+/** A missing value is kept among the terms, because a negation must find it. */
+function isNeutral(filter: Filter, neutral: "all" | "none"): boolean {
+  return filter.kind === neutral && filter !== missingRows;
+}
+
+/** Returns the result of a group with a term that decides it, if no other term is missing. */
+function absorbed(term: Filter, terms: readonly Filter[]): Filter {
+  if (!terms.some(hasMissing)) return term;
+  return term.kind === "none" ? missingRows : { kind: "or", terms };
 }

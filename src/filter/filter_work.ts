@@ -1,4 +1,4 @@
-import type { Comparison, Filter } from "./filter.ts";
+import { type Comparison, type Filter, termsOf } from "./filter.ts";
 
 /**
  * Returns the approximate number of steps of a filter for each character of the compared strings. A
@@ -6,15 +6,12 @@ import type { Comparison, Filter } from "./filter.ts";
  */
 export function filterWork(filter: Filter): number {
   switch (filter.kind) {
-    case "and":
-    case "or":
-      return filter.terms.reduce((sum, term) => sum + filterWork(term), 0);
     case "related":
       return filterWork(filter.filter) + filterWork(filter.links);
     case "compare":
       return comparisonWork(filter);
     default:
-      return 0;
+      return termsOf(filter).reduce((sum, term) => sum + filterWork(term), 0);
   }
 }
 

@@ -1,10 +1,9 @@
 import { showValue } from "../problem/show_value.ts";
-import type { FilterText } from "./builders.ts";
-import type { Filter } from "./filter.ts";
-import { type FilterContext, resolveFilterWith, unknownField } from "./resolve_filter.ts";
-import { createPlaceholderResolver } from "./resolve_scope_filter.ts";
+import { type Filter, termsOf, withoutMissing } from "./filter.ts";
+import { type FilterContext, unknownField } from "./resolve_filter.ts";
+import { resolveRule, resolveTemplate } from "./resolve_rule.ts";
+import type { Rule } from "./rule.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
-import { parseTemplate } from "./template_syntax.ts";
 
 /**
  * Resolves a filter that code has built for a user, who may filter by the same fields as in a
@@ -13,17 +12,17 @@ import { parseTemplate } from "./template_syntax.ts";
  * a value that is not a filter.
  */
 export function resolveCodeFilter(
-  given: Filter | FilterText,
+  given: Rule,
   context: FilterContext,
   filters: CachingFilterParser,
 ): Filter | null {
-  if (given.kind !== "text") {
-    requireAllowed(given, context);
-    return given;
-  }
-  const syntax = parseTemplate(given, filters);
-  if (syntax === null) return null;
-  return resolveFilterWith(syntax, context, createPlaceholderResolver(given.values));
+  const resolve = (rule: Rule, there: FilterContext) => resolveRule(rule, there, filters);
+  const filter = given.kind === "text"
+    ? resolveTemplate(given, context, filters, { resolve })
+    : resolve(given, context);
+  if (filter === null) return null;
+  requireAllowed(filter, context);
+  return withoutMissing(filter);
 }
 
 function requireAllowed(filter: Filter, context: FilterContext): void {
@@ -34,7 +33,8 @@ function requireAllowed(filter: Filter, context: FilterContext): void {
       return;
     case "and":
     case "or":
-      for (const term of filter.terms) requireAllowed(term, context);
+    case "not":
+      for (const term of termsOf(filter)) requireAllowed(term, context);
       return;
     case "compare": {
       const { column } = filter;

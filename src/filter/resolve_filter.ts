@@ -4,12 +4,13 @@ import type { Relation } from "../schema/relation.ts";
 import { isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { isJsonIndex, type JsonPath } from "../sql/json_path_dialect.ts";
-import { allRows, and, type Filter, noRows, or } from "./filter.ts";
+import { and, type Filter, not, or } from "./filter.ts";
 import { countedPatternCharacters } from "./operators/like_pattern.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { OperatorRegistry } from "./operators/operator_registry.ts";
 import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
 import { excerptOf, filterError, filterTooLarge } from "./syntax/filter_error.ts";
+import { quantified, someRelated } from "./quantifier.ts";
 import { type ComparisonSyntax, filterLimits, type FilterSyntax } from "./syntax/filter_syntax.ts";
 import { quotePath } from "./syntax/quoted_name.ts";
 
@@ -65,19 +66,72 @@ export type ResolveComparison = (
   operator: Operator,
 ) => Filter;
 
-/** Resolves a parsed filter like {@link resolveFilter}, with a custom resolution of comparisons. */
+/** Resolves the rule that a template contains in the place of a term, by its index. */
+export type ResolveInserted = (index: number, context: FilterContext) => Filter;
+
+/**
+ * Resolves a parsed filter like {@link resolveFilter}, with a custom resolution of comparisons, and
+ * of the rules of a template. Without `insert`, a rule in the place of a term is an error.
+ */
 export function resolveFilterWith(
   syntax: FilterSyntax,
   context: FilterContext,
   toFilter: ResolveComparison,
+  insert?: ResolveInserted,
 ): Filter {
-  if (syntax.kind === "compare") {
-    const { walk, field, operators } = findField(syntax, context);
-    const filter = toFilter(syntax, field, findOperator(syntax, operators));
-    return walk.reduceRight<Filter>((inner, relation) => related(relation, inner), filter);
+  const resolved = (term: FilterSyntax, there = context) =>
+    resolveFilterWith(term, there, toFilter, insert);
+  switch (syntax.kind) {
+    case "compare": {
+      const { walk, field, operators } = findField(syntax, context);
+      return someRelated(walk, toFilter(syntax, field, findOperator(syntax, operators)));
+    }
+    case "and":
+      return and(...syntax.terms.map((term) => resolved(term)));
+    case "or":
+      return or(...syntax.terms.map((term) => resolved(term)));
+    case "not":
+      return not(resolved(syntax.term));
+    case "some":
+    case "none":
+    case "every": {
+      const { walk, target } = followPath(syntax.path, context, syntax.pathAt);
+      return quantified(syntax.kind, walk, resolved(syntax.term, target));
+    }
+    case "inserted":
+      if (insert !== undefined) return insert(syntax.index, context);
+      throw filterError(
+        syntax.at,
+        "a field",
+        `Cannot read the filter at ${syntax.at}: expected a field`,
+      );
   }
-  const terms = syntax.terms.map((term) => resolveFilterWith(term, context, toFilter));
-  return syntax.kind === "and" ? and(...terms) : or(...terms);
+}
+
+/** Follows the relations of a quantifier. Throws a 400 at the first unknown or forbidden name. */
+function followPath(
+  path: readonly string[],
+  context: FilterContext,
+  position: number,
+): { readonly walk: readonly Relation[]; readonly target: FilterContext } {
+  const walk: Relation[] = [];
+  let target = context;
+  for (const [index, name] of path.entries()) {
+    const next = target.follow?.(name) ?? null;
+    if (next === null) {
+      const near = nearestField(name, target.relationNames?.() ?? []);
+      const hint = near === null ? "" : `. Did you mean ${shownPath(path.with(index, near))}?`;
+      throw filterError(
+        position,
+        "a relation that may be filtered by",
+        `Cannot filter by ${excerptOf(path.join("."))} at ${position}: there is no relation of ` +
+          `this name to filter by${hint}`,
+      );
+    }
+    walk.push(next.relation);
+    target = next.target;
+  }
+  return { walk, target };
 }
 
 interface FoundField {
@@ -176,11 +230,6 @@ function ownColumn(
   const column = table.byName.get(name);
   if (column === undefined || !mayFilter(column)) return null;
   return { walk, field: { column, path: null, safeNumbers }, operators };
-}
-
-/** Returns a filter along a relation. With `all`, a row passes if it has any related row. */
-function related(relation: Relation, filter: Filter): Filter {
-  return filter.kind === "none" ? noRows : { kind: "related", relation, filter, links: allRows };
 }
 
 function findOperator(

@@ -1,8 +1,14 @@
 import { Problem } from "../problem/problem.ts";
-import { type FilterText, placeholder } from "./builders.ts";
+import { type FilterText, placeholder } from "./filter_text.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import { excerptOf, filterError } from "./syntax/filter_error.ts";
-import type { FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
+import { isRule } from "./rule.ts";
+import {
+  type FilterSyntax,
+  type InsertedSyntax,
+  type Literal,
+  termsOfSyntax,
+} from "./syntax/filter_syntax.ts";
 
 /** Matches the marker of a value in a filter's string, even if an excerpt truncates the marker. */
 const marker = new RegExp(`${placeholder}\\d*${placeholder}?`, "g");
@@ -10,7 +16,8 @@ const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
 
 /**
  * Parses a filter that `rsql` has built. Returns null for a blank filter. Each marker must be a
- * complete value of the syntax tree. For a marker in another place, such as a quoted name of a
+ * complete value or a complete term of the syntax tree. A rule must be a term, and any other value
+ * must be a value. For a marker in another place, such as a quoted name of a
  * path, the function throws a plain Error, because the filter would be a different one. The message
  * of a parse error shows `${…}` for each value.
  */
@@ -21,7 +28,12 @@ export function parseTemplate(
   const syntax = parseReadably(text, filters);
   if (syntax === null) return null;
   const literals = literalsOf(syntax);
-  const places = new Set(literals.filter(isValue).map(({ at }) => at));
+  const inserted = insertedIn(syntax);
+  const wrong = literals.find((one) => isRule(values[templateValueIndex(one) ?? -1]));
+  if (wrong !== undefined) throw misplaced(templateValueIndex(wrong) ?? 0, "a filter", "a value");
+  const bare = inserted.find(({ index }) => !isRule(values[index]));
+  if (bare !== undefined) throw misplaced(bare.index, "a value", "a filter");
+  const places = new Set([...literals.filter(isValue), ...inserted].map(({ at }) => at));
   // A template has one marker for each value, so every marker was a complete value.
   if (places.size === values.length) return syntax;
   for (const [index, { 0: mark, index: at }] of [...text.matchAll(marker)].entries()) {
@@ -52,7 +64,17 @@ function whereIn(literal: Literal | undefined): string {
 }
 
 function literalsOf(syntax: FilterSyntax): readonly Literal[] {
-  return syntax.kind === "compare" ? syntax.values : syntax.terms.flatMap(literalsOf);
+  return syntax.kind === "compare" ? syntax.values : termsOfSyntax(syntax).flatMap(literalsOf);
+}
+
+function insertedIn(syntax: FilterSyntax): readonly InsertedSyntax[] {
+  return syntax.kind === "inserted" ? [syntax] : termsOfSyntax(syntax).flatMap(insertedIn);
+}
+
+function misplaced(index: number, found: string, wanted: string): Error {
+  return new Error(
+    `Cannot build the filter: value ${index + 1} is ${found} in the place of ${wanted}`,
+  );
 }
 
 function parseReadably(text: string, filters: CachingFilterParser): FilterSyntax | null {

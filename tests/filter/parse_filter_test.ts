@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import type { FilterSyntax } from "../../src/filter/syntax/filter_syntax.ts";
+import { type FilterSyntax, termsOfSyntax } from "../../src/filter/syntax/filter_syntax.ts";
 import { invalidFilters, validFilters } from "./filter_cases.ts";
 import { filterOf, problemOf, show, tableOf } from "./support.ts";
 
@@ -134,7 +134,7 @@ Deno.test("any text is parsed, or refused at a position within it", () => {
 });
 
 function terms(syntax: FilterSyntax | null): number {
-  return syntax === null || syntax.kind === "compare" ? 0 : syntax.terms.length;
+  return syntax === null ? 0 : termsOfSyntax(syntax).length;
 }
 
 function positionOf(text: string): unknown {

@@ -2,7 +2,11 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import { printFilter, printSyntax } from "../../src/filter/syntax/print_filter.ts";
-import type { ComparisonSyntax, FilterSyntax } from "../../src/filter/syntax/filter_syntax.ts";
+import {
+  type ComparisonSyntax,
+  type FilterSyntax,
+  termsOfSyntax,
+} from "../../src/filter/syntax/filter_syntax.ts";
 import { all, none } from "../../src/filter/builders.ts";
 import { validFilters } from "./filter_cases.ts";
 import { filterOf, problemOf, show, tableOf } from "./support.ts";
@@ -31,6 +35,16 @@ const { tree } = fc.letrec<{ tree: FilterSyntax }>((tie) => ({
     fc.record({
       kind: fc.constantFrom("and" as const, "or" as const),
       terms: fc.array(tie("tree"), { minLength: 2, maxLength: 3 }),
+    }),
+    fc.record({ kind: fc.constant("not" as const), term: tie("tree") }),
+    fc.record({
+      kind: fc.constantFrom("some" as const, "none" as const, "every" as const),
+      path: fc.array(fc.constantFrom("members", "a b", "some", "x.y"), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+      pathAt: fc.constant(0),
+      term: tie("tree"),
     }),
   ),
 }));
@@ -76,7 +90,8 @@ Deno.test("all prints as the empty text, none as a text that does not parse", ()
 
 function withoutPlaces(syntax: FilterSyntax): unknown {
   if (syntax.kind !== "compare") {
-    return { kind: syntax.kind, terms: syntax.terms.map(withoutPlaces) };
+    const path = "path" in syntax ? syntax.path : [];
+    return { kind: syntax.kind, path, terms: termsOfSyntax(syntax).map(withoutPlaces) };
   }
   const { field, operator, list, values } = syntax;
   return { field, operator, list, values: values.map(({ text, quoted }) => [text, quoted]) };

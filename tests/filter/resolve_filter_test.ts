@@ -2,7 +2,6 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   all,
   eq,
-  type FilterText,
   gt,
   gte,
   has,
@@ -14,8 +13,8 @@ import {
   lte,
   ne,
   none,
-  rsql,
 } from "../../src/filter/builders.ts";
+import { type FilterText, rsql } from "../../src/filter/filter_text.ts";
 import { and, type Filter, or } from "../../src/filter/filter.ts";
 import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
@@ -343,7 +342,7 @@ Deno.test("a scope that returns no filter throws an Error that names its table",
     const error = assertThrows(() => scope(answer as Filter), Error);
     assertEquals([error.name, error.message], [
       "Error",
-      `Cannot use the scope of "notes": it answered ${told}, not a filter`,
+      `Cannot use a scope of "notes": it answered ${told}, not a filter`,
     ]);
   }
 });
@@ -358,7 +357,7 @@ function scope(result: Parameters<typeof resolveScopeFilter>[0]): Filter {
     table: tableInfoOf(notes),
     operators: createOperatorRegistry({}),
     filters: createCachingFilterParser(),
-    relation: () => undefined,
+    relationsOf: () => new Map(),
   });
 }
 

@@ -2,7 +2,11 @@ import { resolveFilter } from "../../src/filter/resolve_filter.ts";
 import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import type { Filter } from "../../src/filter/filter.ts";
-import type { FilterSyntax, Literal } from "../../src/filter/syntax/filter_syntax.ts";
+import {
+  type FilterSyntax,
+  type Literal,
+  termsOfSyntax,
+} from "../../src/filter/syntax/filter_syntax.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import {
   type ColumnInfo,
@@ -42,7 +46,11 @@ export function filterOf(text: string, table: TableInfo): Filter {
 /** A tree as a text in prefix form: `(and (== a #1) (>= b "x"))`, with operators' first symbols. */
 export function show(syntax: FilterSyntax | null): string {
   if (syntax === null) return "∅";
-  if (syntax.kind !== "compare") return `(${syntax.kind} ${syntax.terms.map(show).join(" ")})`;
+  if (syntax.kind !== "compare") {
+    return `(${[...("path" in syntax ? syntax.path : []), syntax.kind].join(".")} ${
+      termsOfSyntax(syntax).map(show).join(" ")
+    })`;
+  }
   const name = createOperatorRegistry({}).get(syntax.operator)?.symbols[0] ?? syntax.operator;
   return `(${[name, syntax.field, ...syntax.values.map(showLiteral)].join(" ")})`;
 }

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { all, rsql } from "../../src/filter/builders.ts";
+import { all } from "../../src/filter/builders.ts";
+import { rsql } from "../../src/filter/filter_text.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import {
   bigint,

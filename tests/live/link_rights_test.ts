@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { ScopeFunction, ScopeResult } from "../../src/auth/scope.ts";
-import { all, eq, rsql } from "../../src/filter/builders.ts";
+import { all, eq } from "../../src/filter/builders.ts";
+import { rsql } from "../../src/filter/filter_text.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { boolean, integer, text } from "../../src/schema/column_builder.ts";

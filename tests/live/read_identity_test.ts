@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Connection, ReadLimits } from "../../src/db/driver.ts";
-import { rsql } from "../../src/filter/builders.ts";
+import { rsql } from "../../src/filter/filter_text.ts";
 import { Semaphore } from "../../src/runtime/queues/semaphore.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { albums, artists, withShop } from "../http/include_support.ts";

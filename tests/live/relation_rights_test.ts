@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { all, rsql } from "../../src/filter/builders.ts";
+import { all } from "../../src/filter/builders.ts";
+import { rsql } from "../../src/filter/filter_text.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

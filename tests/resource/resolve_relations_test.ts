@@ -2,7 +2,8 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import type { Introspection } from "../../src/db/introspection.ts";
-import { eq, rsql } from "../../src/filter/builders.ts";
+import { eq } from "../../src/filter/builders.ts";
+import { rsql } from "../../src/filter/filter_text.ts";
 import {
   requireTableInfo,
   resource,

@@ -1,5 +1,5 @@
 import { compileFiltersOnImages } from "../../compile/filters_on_images.ts";
-import type { Filter } from "../../filter/filter.ts";
+import { type Filter, termsOf } from "../../filter/filter.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
 import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
@@ -72,7 +72,8 @@ function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
       return true;
     case "and":
     case "or":
-      return filter.terms.every((term) => collect(term, used));
+    case "not":
+      return termsOf(filter).every((term) => collect(term, used));
     case "related": {
       for (const column of filter.relation.steps[0].own) used.add(column);
       return true;
@@ -150,14 +151,11 @@ const valuesOfPath = 32;
 
 function countValues(filter: Filter): number {
   switch (filter.kind) {
-    case "and":
-    case "or":
-      return filter.terms.reduce((count, term) => count + countValues(term), 0);
     case "related":
       return countValues(filter.filter);
     case "compare":
       return filter.values.length + (filter.path === undefined ? 0 : valuesOfPath);
     default:
-      return 0;
+      return termsOf(filter).reduce((count, term) => count + countValues(term), 0);
   }
 }

@@ -1,4 +1,4 @@
-import { allRows, type Filter, noRows } from "../../filter/filter.ts";
+import { type Filter, isFilter } from "../../filter/filter.ts";
 import { ColumnBuilder } from "../../schema/column_builder.ts";
 import {
   type ColumnInfo,
@@ -199,19 +199,6 @@ function partOf(value: unknown, position: number): SqlPart {
 
 function isTable(value: object): value is TableLike<unknown, unknown> | TableInfo {
   return isTableLike(value) || ("byName" in value && value.byName instanceof Map);
-}
-
-/** Returns true for a filter. A value from JSON is never a filter, and so never a condition. */
-function isFilter(value: unknown): value is Filter {
-  if (value === allRows || value === noRows) return true;
-  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
-  if ("terms" in value && Array.isArray(value.terms)) {
-    return value.terms.length > 0 && value.terms.every(isFilter);
-  }
-  if (value.kind === "related" && "filter" in value) return isFilter(value.filter);
-  return value.kind === "compare" && "operator" in value && typeof value.operator === "object" &&
-    value.operator !== null && "toSql" in value.operator &&
-    typeof value.operator.toSql === "function";
 }
 
 /** Returns a result column that belongs to no table, as `timestamp().as("latest")` declares it. */

@@ -39,6 +39,7 @@ function termsOf(
 ): readonly EqualityTerm[] | null {
   switch (filter.kind) {
     case "all":
+    case "not":
     case "related":
       return null;
     case "none":

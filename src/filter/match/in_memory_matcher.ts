@@ -1,7 +1,7 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { kindTest } from "../../schema/kinds/fits_kind.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
-import type { Comparison, Filter } from "../filter.ts";
+import { type Comparison, type Filter, termsOf } from "../filter.ts";
 import { comparisonWork, unlimitedWork, type WorkAllowance } from "../filter_work.ts";
 import { columnValue } from "./row_matches.ts";
 import { type RowImage, storedForm } from "./row_image.ts";
@@ -33,6 +33,13 @@ export function createInMemoryMatcher(
       return decideTerms(filter.terms.map(compiled), true);
     case "related":
       return undecided;
+    case "not": {
+      const decide = compiled(filter.term);
+      return (image) => {
+        const decided = decide(image);
+        return decided === null ? null : !decided;
+      };
+    }
     case "compare":
       return certification.isCertain(filter) ? decideComparison(filter, allowance) : undecided;
     default:
@@ -48,7 +55,8 @@ export function isDecidableInMemory(filter: Filter, certification: CertifiedComp
       return true;
     case "and":
     case "or":
-      return filter.terms.every((term) => isDecidableInMemory(term, certification));
+    case "not":
+      return termsOf(filter).every((term) => isDecidableInMemory(term, certification));
     case "related":
       return false;
     case "compare":

@@ -4,8 +4,7 @@ import type { Comparison, Filter } from "../filter.ts";
 
 /**
  * Returns true if a row passes the filter, in memory. The result is the same as in the database.
- * The result "unknown", which most operators have for NULL, counts as false. The language has no
- * negation that could invert it.
+ * The result "unknown", which most operators have for NULL, counts as false, so its negation is true.
  */
 export function rowMatches(filter: Filter, row: Row): boolean {
   switch (filter.kind) {
@@ -17,6 +16,8 @@ export function rowMatches(filter: Filter, row: Row): boolean {
       return filter.terms.every((term) => rowMatches(term, row));
     case "or":
       return filter.terms.some((term) => rowMatches(term, row));
+    case "not":
+      return !rowMatches(filter.term, row);
     case "related":
       // A row in memory does not contain its related rows, so the result "false" could be wrong.
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);

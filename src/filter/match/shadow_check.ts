@@ -1,7 +1,7 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import { createInMemoryMatcher } from "./in_memory_matcher.ts";
-import type { Comparison, Filter } from "../filter.ts";
+import { type Comparison, type Filter, termsOf } from "../filter.ts";
 import { unlimitedWork, type WorkAllowance } from "../filter_work.ts";
 import type { RowImage } from "./row_image.ts";
 
@@ -21,12 +21,11 @@ export function comparisonsToCheck(
   certification: CertifiedComparisons,
   allowance: WorkAllowance = unlimitedWork,
 ): readonly DecidedComparison[] {
-  if (filter.kind === "and" || filter.kind === "or") {
-    return filter.terms.flatMap((term) =>
+  if (filter.kind !== "compare") {
+    return termsOf(filter).flatMap((term) =>
       comparisonsToCheck(term, image, certification, allowance)
     );
   }
-  if (filter.kind !== "compare") return [];
   const passes = createInMemoryMatcher(filter, certification, allowance)(image);
   return passes === null ? [] : [{ comparison: filter, passes }];
 }

@@ -5,7 +5,7 @@ import { elementOf, kindOfColumn } from "../../schema/structured/kind_of_column.
 import { parseSafeNumber } from "../../schema/safe_numbers.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { comparison, type Filter, noRows } from "../filter.ts";
+import { comparison, type Filter, missingRows, noRows } from "../filter.ts";
 import { type JsonOperand, toJsonOperand } from "../json_operand.ts";
 import type { JsonPath } from "../../sql/json_path_dialect.ts";
 import { pathOperandFault } from "./path_comparison.ts";
@@ -14,8 +14,8 @@ import type { Operator, OperatorTakes } from "./operator.ts";
 
 /**
  * Returns a comparison that fails closed, for values from code, which are data and never syntax.
- * Undefined, null, NaN, an empty list, and a value that the column cannot store result in `none`,
- * so a missing user id never grants access. `nullTest` tests for NULL. Throws a TypeError for a
+ * Undefined, null, NaN and a value that the column cannot store result in {@link missingRows}, so a
+ * missing user id never grants access. An empty list matches no row. `nullTest` tests for NULL. Throws a TypeError for a
  * whole number beyond 2^53, which JavaScript may have rounded, except for a column of reals.
  */
 export function failClosedComparison(
@@ -26,7 +26,8 @@ export function failClosedComparison(
 ): Filter {
   const count = operator.takes === "pair" ? 2 : 1;
   const isOpenEnded = ["list", "items", "texts"].includes(operator.takes);
-  if (isOpenEnded ? values.length === 0 : values.length !== count) return noRows;
+  if (isOpenEnded && values.length === 0) return noRows;
+  if (!isOpenEnded && values.length !== count) return missingRows;
   try {
     const toOperand = (value: unknown) =>
       path === null ? ofColumn(parseSafeNumber(value), column) : ofDocument(parseSafeNumber(value));
@@ -39,9 +40,9 @@ export function failClosedComparison(
     const isTyped = operator.takes === "value" || operator.takes === "pair";
     // A value in a document was converted to an operand above.
     const fault = isTyped ? pathOperandFault(operator, operands as readonly JsonOperand[]) : null;
-    return fault === null ? { ...comparison(operator, column, operands), path } : noRows;
+    return fault === null ? { ...comparison(operator, column, operands), path } : missingRows;
   } catch (error) {
-    if (error instanceof InvalidValue) return noRows;
+    if (error instanceof InvalidValue) return missingRows;
     throw error;
   }
 }

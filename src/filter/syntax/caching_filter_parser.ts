@@ -1,6 +1,6 @@
 import { TextMemo } from "../../runtime/bounded_map.ts";
 import { parseFilter } from "./parse_filter.ts";
-import type { FilterSyntax } from "./filter_syntax.ts";
+import { type FilterSyntax, termsOfSyntax } from "./filter_syntax.ts";
 
 /** Parses filters, and caches recent results. */
 export interface CachingFilterParser {
@@ -41,9 +41,8 @@ function deepFreeze(syntax: FilterSyntax): FilterSyntax {
     if (syntax.path !== undefined) Object.freeze(syntax.path);
     syntax.values.forEach(Object.freeze);
     Object.freeze(syntax.values);
-  } else {
-    syntax.terms.forEach(deepFreeze);
-    Object.freeze(syntax.terms);
   }
+  if ("terms" in syntax) Object.freeze(syntax.terms);
+  termsOfSyntax(syntax).forEach(deepFreeze);
   return Object.freeze(syntax);
 }

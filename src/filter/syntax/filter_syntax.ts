@@ -1,3 +1,5 @@
+import type { Quantifier } from "../quantifier.ts";
+
 /**
  * The limits of a filter's syntax tree and string. A filter that exceeds a limit is a parse error
  * at the first position after the limit.
@@ -30,9 +32,45 @@ export const filterLimits = {
 } as const;
 
 /** The syntax tree of a filter as written. Names are not resolved yet, and values have no type. */
-export type FilterSyntax = ComparisonSyntax | GroupSyntax;
+export type FilterSyntax =
+  | ComparisonSyntax
+  | GroupSyntax
+  | QuantifiedSyntax
+  | NotSyntax
+  | InsertedSyntax;
 
-/** A group of terms in a filter's syntax tree. `a;b;c` is one group, parentheses create another. */
+/** A quantifier in a filter's syntax tree: `members.some(userId==7;role==admin)`. */
+export interface QuantifiedSyntax {
+  readonly kind: Quantifier;
+  /** The names of the relations that lead to the rows. There is at least one. */
+  readonly path: readonly string[];
+  readonly pathAt: number;
+  readonly term: FilterSyntax;
+}
+
+/** A negation in a filter's syntax tree: `not(status==open)`. */
+export interface NotSyntax {
+  readonly kind: "not";
+  readonly term: FilterSyntax;
+}
+
+/** A rule that code has inserted in the place of a term, by its index in a template's values. */
+export interface InsertedSyntax {
+  readonly kind: "inserted";
+  readonly index: number;
+  readonly at: number;
+}
+
+/** Returns the direct terms of a node of a syntax tree. */
+export function termsOfSyntax(syntax: FilterSyntax): readonly FilterSyntax[] {
+  if ("terms" in syntax) return syntax.terms;
+  return "term" in syntax ? [syntax.term] : [];
+}
+
+/**
+ * A group of terms in a filter's syntax tree. `a;b;c` is one group, parentheses create another. Only
+ * the group of a quantifier with empty parentheses has no terms.
+ */
 export interface GroupSyntax {
   /** The connective between the terms. */
   readonly kind: "and" | "or";

@@ -1,3 +1,5 @@
+import { placeholder } from "../filter_text.ts";
+import { quantifiers } from "../quantifier.ts";
 import { filterTooLarge } from "./filter_error.ts";
 import {
   isSpace,
@@ -59,8 +61,54 @@ function parseChain(state: State, kind: GroupSyntax["kind"]): FilterSyntax {
 function parseTerm(state: State): FilterSyntax {
   skipSpace(state);
   if (state.at === state.text.length) throw unexpectedCharacter(state, "a comparison");
-  return peekCode(state) === openParenthesis ? parseParentheses(state) : parseComparison(state);
+  const code = peekCode(state);
+  if (code === openParenthesis) return parseParentheses(state);
+  return code === placeholderCode ? parseInserted(state) : parseFieldTerm(state);
 }
+
+/** Parses the marker of a rule that a template contains in the place of a term. */
+function parseInserted(state: State): FilterSyntax {
+  const { text, at } = state;
+  const end = text.indexOf(placeholder, at + 1);
+  const digits = text.slice(at + 1, Math.max(at, end));
+  const isTerm = /^\d{1,4}$/.test(digits) && /^[\s;,)&|]?$/.test(text.charAt(end + 1));
+  if (!isTerm) throw unexpectedCharacter(state, "a field");
+  state.at = end + 1;
+  return { kind: "inserted", index: Number(digits), at };
+}
+
+/** Parses a term that begins with a field or a word: a comparison, a quantifier or `not(…)`. */
+function parseFieldTerm(state: State): FilterSyntax {
+  const at = state.at;
+  const { field, path } = scanField(state);
+  if (field === "not" || field === "NOT") {
+    skipSpace(state);
+    if (peekCode(state) === openParenthesis) return { kind: "not", term: parseParentheses(state) };
+  }
+  const isQuantified = peekCode(state) === openParenthesis &&
+    state.text.charCodeAt(state.at - 1) !== doubleQuote;
+  const word = isQuantified ? path?.at(-1) ?? field.slice(field.lastIndexOf(".") + 1) : null;
+  const kind = quantifiers.find((one) => one === word);
+  const relations = kind === undefined ? [] : (path ?? field.split(".")).slice(0, -1);
+  if (kind === undefined || relations.length === 0) return parseComparison(state, at, field, path);
+  return { kind, path: relations, pathAt: at, term: parseQuantified(state) };
+}
+
+/** Parses the parentheses of a quantifier. Empty parentheses match every related row. */
+function parseQuantified(state: State): FilterSyntax {
+  const opened = state.at;
+  state.at++;
+  skipSpace(state);
+  if (peekCode(state) !== closeParenthesis) {
+    state.at = opened;
+    return parseParentheses(state);
+  }
+  state.at++;
+  skipSpace(state);
+  return everyRow;
+}
+
+const everyRow: FilterSyntax = Object.freeze({ kind: "and", terms: Object.freeze([]) });
 
 /** Parses a group in parentheses, the only recursion. {@link filterLimits} bounds its depth. */
 function parseParentheses(state: State): FilterSyntax {
@@ -80,12 +128,15 @@ function parseParentheses(state: State): FilterSyntax {
   return syntax;
 }
 
-function parseComparison(state: State): ComparisonSyntax {
-  const fieldAt = state.at;
+function parseComparison(
+  state: State,
+  fieldAt: number,
+  field: string,
+  path: readonly string[] | null,
+): ComparisonSyntax {
   if (++state.comparisons > filterLimits.comparisons) {
     throw filterTooLarge(fieldAt, `${filterLimits.comparisons} comparisons`);
   }
-  const { field, path } = scanField(state);
   skipSpace(state);
   const operatorAt = state.at;
   const operator = scanOperator(state);
@@ -154,6 +205,8 @@ function wordWidth(text: string, at: number, lower: string, upper: string): numb
     : 0;
 }
 
+const placeholderCode = placeholder.charCodeAt(0);
+const doubleQuote = 0x22;
 const openParenthesis = 0x28;
 const closeParenthesis = 0x29;
 const openBracket = 0x5b;

@@ -1,7 +1,8 @@
 import { unreachable } from "../../problem/unreachable.ts";
-import type { Comparison, Filter } from "../filter.ts";
-import type { FilterSyntax } from "./filter_syntax.ts";
-import { quoteName, quotePath } from "./quoted_name.ts";
+import type { Comparison, Filter, Related } from "../filter.ts";
+import { placeholder } from "../filter_text.ts";
+import type { ComparisonSyntax, FilterSyntax } from "./filter_syntax.ts";
+import { quotePath } from "./quoted_name.ts";
 
 /**
  * Returns a resolved filter as a string that parses to the same filter. The filter `all` is the
@@ -18,8 +19,9 @@ export function printFilter(filter: Filter): string {
     case "or":
       return printTerms(filter, printFilter);
     case "related":
-      // The parentheses show that all conditions hold for the same related row.
-      return `${quoteName(filter.relation.name)}.(${printFilter(filter.filter)})`;
+      return printRelated(filter);
+    case "not":
+      return `not(${printFilter(filter.term)})`;
     case "compare":
       return printComparison(filter);
     default:
@@ -29,7 +31,35 @@ export function printFilter(filter: Filter): string {
 
 /** Returns a filter's syntax tree as a string that parses to the same tree except for positions. */
 export function printSyntax(syntax: FilterSyntax): string {
-  if (syntax.kind !== "compare") return printTerms(syntax, printSyntax);
+  switch (syntax.kind) {
+    case "and":
+    case "or":
+      return printTerms(syntax, printSyntax);
+    case "some":
+    case "none":
+    case "every":
+      return `${quotePath(syntax.path)}.${syntax.kind}(${printSyntax(syntax.term)})`;
+    case "not":
+      return `not(${printSyntax(syntax.term)})`;
+    case "inserted":
+      return `${placeholder}${syntax.index}${placeholder}`;
+    case "compare":
+      return printComparisonSyntax(syntax);
+  }
+}
+
+/**
+ * Returns a chain of relations as one path, because each parenthesis counts towards the depth of a
+ * filter. The filter `all` has no syntax. It becomes a condition that every row passes.
+ */
+function printRelated(related: Related): string {
+  const path = [related.relation.name];
+  let inner = related.filter;
+  for (; inner.kind === "related"; inner = inner.filter) path.push(inner.relation.name);
+  return `${quotePath(path)}.some(${printFilter(inner)})`;
+}
+
+function printComparisonSyntax(syntax: ComparisonSyntax): string {
   const values = syntax.values.map(({ text, quoted }) => quoted ? quote(text) : text);
   const list = syntax.list ? `(${values.join(",")})` : values.join();
   return `${syntax.field}${syntax.operator}${list}`;
@@ -46,8 +76,8 @@ function printTerms<Term extends { readonly kind: string }>(
   print: (term: Term) => string,
 ): string {
   const texts = group.terms.map((term) => {
-    const isBare = term.kind === "compare" || (term.kind === "and" && group.kind === "or");
-    return isBare ? print(term) : `(${print(term)})`;
+    const isGroup = term.kind === "or" || (term.kind === "and" && group.kind === "and");
+    return isGroup ? `(${print(term)})` : print(term);
   });
   return texts.join(group.kind === "and" ? ";" : ",");
 }

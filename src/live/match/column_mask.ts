@@ -1,6 +1,6 @@
 import { storedForm } from "../../filter/match/row_image.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
-import type { Filter } from "../../filter/filter.ts";
+import { type Filter, termsOf } from "../../filter/filter.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 
@@ -20,7 +20,8 @@ export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
       return 0;
     case "and":
     case "or":
-      return filter.terms.reduce((bits, term) => bits | columnsReadBy(term, table), 0);
+    case "not":
+      return termsOf(filter).reduce((bits, term) => bits | columnsReadBy(term, table), 0);
     case "compare":
       return bitAt(table.columns.indexOf(filter.column));
     case "related":

@@ -1,4 +1,4 @@
-import type { Filter } from "../../filter/filter.ts";
+import { type Filter, termsOf } from "../../filter/filter.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -47,9 +47,6 @@ function unrecorded(
 /** Returns all columns that a filter reads, including the key columns of its relations. */
 function columnsOf(filter: Filter): readonly ColumnInfo[] {
   switch (filter.kind) {
-    case "and":
-    case "or":
-      return filter.terms.flatMap(columnsOf);
     case "compare":
       return [filter.column];
     case "related":
@@ -59,7 +56,7 @@ function columnsOf(filter: Filter): readonly ColumnInfo[] {
         ...columnsOf(filter.links),
       ];
     default:
-      return [];
+      return termsOf(filter).flatMap(columnsOf);
   }
 }
 

@@ -1,5 +1,4 @@
-import type { FilterText } from "../../filter/builders.ts";
-import type { Filter } from "../../filter/filter.ts";
+import type { Rule } from "../../filter/rule.ts";
 import { quoteName } from "../../filter/syntax/quoted_name.ts";
 import { nearestName } from "../../problem/nearest_name.ts";
 import { showValue } from "../../problem/show_value.ts";
@@ -69,12 +68,12 @@ export function queryOf(
  * Returns the filter of a call: a string, or the result of the builders. Throws a TypeError for any
  * other value, because ignoring it would select every row.
  */
-export function filterOf(given: unknown): string | Filter | FilterText {
+export function filterOf(given: unknown): string | Rule {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {
     if ("filter" in given && typeof given.filter === "string") return given.filter;
     // Only the filter's kind is checked here. Its other members are checked later.
-    if ("kind" in given && typeof given.kind === "string") return given as Filter | FilterText;
+    if ("kind" in given && typeof given.kind === "string") return given as Rule;
   }
   throw new TypeError(`Cannot use ${showValue(given)} as a filter`);
 }

@@ -97,8 +97,8 @@ export function resolveResource(
   const relations: Relations = context.relations.get(definition) ?? new Map();
   // A path of relations can lead through other tables. The relations of another table are those of
   // the resource that serves it.
-  const relation = (from: TableInfo, name: string) =>
-    (from === table ? relations : served.get(from)?.relations)?.get(name);
+  const relationsOf = (from: TableInfo): Relations =>
+    (from === table ? relations : served.get(from)?.relations) ?? new Map();
   checkKey(options.id, table, find);
   const softDelete = options.softDelete === undefined
     ? null
@@ -155,7 +155,7 @@ export function resolveResource(
     reader,
     policy: {
       ...resolveScopes(options.auth ?? {}),
-      resolve: createScopeResolver({ table, operators, filters, relation }, runtime.observe),
+      resolve: createScopeResolver({ table, operators, filters, relationsOf }, runtime.observe),
     },
     fields,
     fieldsOf: ofCaller === null

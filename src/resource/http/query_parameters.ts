@@ -1,12 +1,11 @@
-import type { FilterText } from "../../filter/builders.ts";
-import type { Filter } from "../../filter/filter.ts";
+import type { Rule } from "../../filter/rule.ts";
 import { namesByNormalForm, nearMissOf, normalFormOf } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 
 /** The known and decoded query parameters of a URL, or of a call by server-side code. */
 export interface Query extends ReadonlyMap<string, string> {
   /** The filter of a call by server-side code, unless the filter is a string. */
-  readonly codeFilter?: Filter | FilterText;
+  readonly codeFilter?: Rule;
 }
 
 const knownParameters: ReadonlySet<string> = new Set([

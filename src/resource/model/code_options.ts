@@ -4,14 +4,13 @@ import type { ListOptions, OrderInput } from "../../api/read_options.ts";
 import type { FieldOf, IncludeOf } from "../../api/rows.ts";
 import type { SearchInput } from "../../api/search.ts";
 import type { TagOf } from "../../api/write_options.ts";
-import type { FilterText } from "../../filter/builders.ts";
-import type { Filter } from "../../filter/filter.ts";
+import type { Rule } from "../../filter/rule.ts";
 
 /**
- * A filter in code: from the builders, such as `eq(notes.status, "open")`, from `rsql`, or a string
- * in the filter language. The user needs the right to filter by each field.
+ * A filter in code: from the builders, such as `eq(notes.status, "open")`, from `rsql`, a policy's
+ * result, or a string in the filter language. The user needs the right to filter by each field.
  */
-export type CodeFilter = Filter | FilterText | string | { readonly filter: string };
+export type CodeFilter = Rule | string | { readonly filter: string };
 
 /** The options of every call in code. */
 export interface CodeCallOptions {

@@ -1,8 +1,17 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { allRows, and, type Comparison, type Filter, noRows, or } from "../../filter/filter.ts";
+import {
+  allRows,
+  and,
+  type Comparison,
+  type Filter,
+  noRows,
+  not,
+  or,
+  termsOf,
+} from "../../filter/filter.ts";
 import { filterTooLarge } from "../../filter/syntax/filter_error.ts";
 import { resolveComparison } from "../../filter/resolve_comparison.ts";
-import type { FilterText } from "../../filter/builders.ts";
+import type { Rule } from "../../filter/rule.ts";
 import { resolveCodeFilter } from "../../filter/resolve_code_filter.ts";
 import {
   type FilterContext,
@@ -13,6 +22,7 @@ import {
   type ComparisonSyntax,
   filterLimits,
   type FilterSyntax,
+  termsOfSyntax,
 } from "../../filter/syntax/filter_syntax.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
@@ -33,7 +43,7 @@ export function parseUserFilter(text: string | undefined, resource: Resource): F
 }
 
 /** Resolves a filter that code has built, with the same checks as {@link parseUserFilter}. */
-export function resolveBuiltFilter(given: Filter | FilterText, resource: Resource): Filter | null {
+export function resolveBuiltFilter(given: Rule, resource: Resource): Filter | null {
   return resolveCodeFilter(given, ownColumns(resource), resource.filters);
 }
 
@@ -122,28 +132,35 @@ function columnsInReach(resource: Resource, steps: number): FilterContext {
 }
 
 function collectReached(filter: Filter, resource: Resource, reached: Set<Resource>): void {
-  if (filter.kind === "and" || filter.kind === "or") {
-    for (const term of filter.terms) collectReached(term, resource, reached);
-  } else if (filter.kind === "related") {
-    const target = targetOf(filter.relation, resource);
-    for (const one of resourcesReadByRelation(filter.relation, resource)) reached.add(one);
-    collectReached(filter.filter, target, reached);
-  }
+  for (const term of termsOf(filter)) collectReached(term, resource, reached);
+  if (filter.kind !== "related") return;
+  for (const one of resourcesReadByRelation(filter.relation, resource)) reached.add(one);
+  collectReached(filter.filter, targetOf(filter.relation, resource), reached);
 }
 
-function requireFewWalks(syntax: FilterSyntax, { table, relations }: Resource): void {
-  const walks = comparisonsIn(syntax).filter(({ field, path }) =>
-    path === undefined
-      ? !table.byName.has(field) && relations.has(field.split(".", 1).join())
-      : path.length > 1 && relations.has(path[0] ?? "")
-  );
-  const excess = walks[filterLimits.walks];
+function requireFewWalks(syntax: FilterSyntax, resource: Resource): void {
+  const excess = walksIn(syntax, resource)[filterLimits.walks];
   if (excess === undefined) return;
-  throw filterTooLarge(excess.fieldAt, `${filterLimits.walks} comparisons that walk relations`);
+  throw filterTooLarge(excess, `${filterLimits.walks} comparisons that walk relations`);
 }
 
-function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
-  return syntax.kind === "compare" ? [syntax] : syntax.terms.flatMap(comparisonsIn);
+/** Returns the positions of the comparisons and quantifiers that follow relations. */
+function walksIn(syntax: FilterSyntax, resource: Resource | undefined): readonly number[] {
+  if ("path" in syntax && "term" in syntax) {
+    const target = syntax.path.reduce<Resource | undefined>((here, name) => {
+      const relation = here?.relations.get(name);
+      return relation === undefined ? undefined : here?.served.get(relation.target);
+    }, resource);
+    return [syntax.pathAt, ...walksIn(syntax.term, target)];
+  }
+  if (syntax.kind !== "compare") {
+    return termsOfSyntax(syntax).flatMap((term) => walksIn(term, resource));
+  }
+  const { field, path, fieldAt } = syntax;
+  const isWalk = path === undefined
+    ? !resource?.table.byName.has(field) && resource?.relations.has(field.split(".", 1).join())
+    : path.length > 1 && resource?.relations.has(path[0] ?? "");
+  return isWalk === true ? [fieldAt] : [];
 }
 
 /** The resource whose rows a part of a filter compares, and the grants to read related rows. */
@@ -164,6 +181,8 @@ function restricted(filter: Filter, place: Place): Filter {
       return and(...filter.terms.map((term) => restricted(term, place)));
     case "or":
       return or(...filter.terms.map((term) => restricted(term, place)));
+    case "not":
+      return not(restricted(filter.term, place));
     case "related": {
       const { resource, related } = place;
       const { relation } = filter;

@@ -19,6 +19,8 @@ export function displayedFilter(
       case "and":
       case "or":
         return { kind: filter.kind, terms: filter.terms.map((term) => masked(term, table)) };
+      case "not":
+        return { kind: "not", term: masked(filter.term, table) };
       case "related":
         return { ...filter, filter: masked(filter.filter, filter.relation.target) };
       case "compare":

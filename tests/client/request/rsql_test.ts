@@ -1,3 +1,4 @@
+import { termsOfSyntax } from "../../../src/filter/syntax/filter_syntax.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { type FilterExpression, rsql, ServiceError } from "../../../exports/client.ts";
@@ -40,7 +41,7 @@ Deno.test("whatever text stands in a filter, the service's parser reads that tex
           ? []
           : syntax.kind === "compare"
           ? syntax.values.map(({ text, quoted }) => [syntax.field, text, quoted])
-          : [syntax.kind, ...syntax.terms.map(values)];
+          : [syntax.kind, ...termsOfSyntax(syntax).map(values)];
       assertEquals(values(tree), [
         "and",
         [["a", one, true]],

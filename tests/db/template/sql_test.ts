@@ -1,7 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../../src/db/database_error.ts";
 import { and, or } from "../../../src/filter/filter.ts";
-import { all, eq, gt, inList, rsql } from "../../../src/filter/builders.ts";
+import { all, eq, gt, inList } from "../../../src/filter/builders.ts";
+import { rsql } from "../../../src/filter/filter_text.ts";
 import {
   boolean,
   bytes,

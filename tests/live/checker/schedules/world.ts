@@ -1,4 +1,5 @@
-import { all, eq, inList, isNull, rsql } from "../../../../src/filter/builders.ts";
+import { all, eq, inList, isNull } from "../../../../src/filter/builders.ts";
+import { rsql } from "../../../../src/filter/filter_text.ts";
 import { type Filter, or } from "../../../../src/filter/filter.ts";
 import {
   resource,

@@ -2,7 +2,8 @@ import { assert } from "@std/assert";
 import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
 import type { RowChange, Transition } from "../../../../src/live/match/row_change.ts";
 import { RelatedFilterDispatch } from "../../../../src/live/dispatch/related_filter_dispatch.ts";
-import { all, rsql } from "../../../../src/filter/builders.ts";
+import { all } from "../../../../src/filter/builders.ts";
+import { rsql } from "../../../../src/filter/filter_text.ts";
 import {
   resource,
   type ResourceDefinition,

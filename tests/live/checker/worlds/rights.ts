@@ -1,4 +1,5 @@
-import { all, rsql } from "../../../../src/filter/builders.ts";
+import { all } from "../../../../src/filter/builders.ts";
+import { rsql } from "../../../../src/filter/filter_text.ts";
 import { procedure } from "../../../../src/resource/model/procedure.ts";
 import {
   resource,

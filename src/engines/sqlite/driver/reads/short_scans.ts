@@ -1,4 +1,4 @@
-import type { Filter } from "../../../../filter/filter.ts";
+import { type Filter, termsOf } from "../../../../filter/filter.ts";
 import type { AggregatePlan, CountPlan } from "../../../../plan/plan.ts";
 import type { Clock } from "../../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../../schema/table_info.ts";
@@ -90,13 +90,10 @@ function valuesOfFilter(filter: Filter): number {
   switch (filter.kind) {
     case "compare":
       return filter.values.length;
-    case "and":
-    case "or":
-      return filter.terms.reduce((sum, term) => sum + valuesOfFilter(term), 0);
     case "related":
       return Infinity;
     default:
-      return 0;
+      return termsOf(filter).reduce((sum, term) => sum + valuesOfFilter(term), 0);
   }
 }
 

@@ -1,0 +1,113 @@
+import type { FilterContext } from "../filter/resolve_filter.ts";
+import { ScopeFault } from "../filter/resolve_scope_filter.ts";
+import { isRule, type Rule } from "../filter/rule.ts";
+import { showValue } from "../problem/show_value.ts";
+import { Problem } from "../problem/problem.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import { type AnyTable, isTableInfo, tableInfoOf, type TableLike } from "../schema/table_like.ts";
+import type { User } from "./user.ts";
+
+/**
+ * A named rule about the rows of a table that a user may access. A policy is a scope, and its result
+ * is a rule, which other policies and scopes can combine.
+ */
+export interface Policy<U extends User = User, Of = AnyTable> {
+  /** Returns the rule for a user. */
+  (user: U): Rule<Of>;
+  /** The name of the policy, for messages and the dashboard. */
+  readonly policyName: string;
+  /** The users with which the policy is tried when the service starts. */
+  readonly samples: readonly U[];
+  /** True if the caller of {@link policy} set the samples. */
+  readonly hasSamples: boolean;
+}
+
+/** The options of {@link policy}. */
+export interface PolicyOptions<U extends User = User> {
+  /**
+   * The users with which the service tries the policy when it starts. A function with branches needs
+   * a user for each branch. Default: `[{ id: "sample" }]`.
+   */
+  readonly samples?: readonly U[] | undefined;
+}
+
+/**
+ * Names a rule about the rows of a table. The service tries each policy that is a scope when it
+ * starts: the function, the names of relations and columns, the operators, the values and the SQL.
+ * A fault ends the start. `rows` must be synchronous and must depend only on the user.
+ *
+ * @param table The table whose rows the policy describes, or the name of an introspected table.
+ * @param name The name for messages and for the dashboard, such as `admin of the team`.
+ * @param rows Returns the rule for a user.
+ * @throws {Error} If the name is empty, or the table is not a table.
+ *
+ * @example
+ * ```ts
+ * import { and, eq, policy, relations, resource, table, text, type User } from "@svc/resource-api";
+ *
+ * const teams = table("teams", { id: text().primaryKey(), name: text().notNull() });
+ * const members = table("members", {
+ *   id: text().primaryKey(),
+ *   teamId: text().notNull(),
+ *   userId: text().notNull(),
+ *   role: text().notNull(),
+ * });
+ * const ofTeams = relations(teams, {
+ *   members: { type: "hasMany", resource: members, foreignKey: members.teamId },
+ * });
+ * const teamAdmin = policy(teams, "admin of the team", (user: User) =>
+ *   ofTeams.members.some(and(eq(members.userId, user.id), eq(members.role, "admin"))));
+ * resource(teams, { id: teams.id, relations: ofTeams, auth: { delete: teamAdmin } });
+ * ```
+ */
+export function policy<U extends User = User, Of = AnyTable>(
+  table: TableLike<unknown, unknown, Of> | TableInfo | string,
+  name: string,
+  rows: (user: U) => Rule<NoInfer<Of>>,
+  { samples }: PolicyOptions<U> = {},
+): Policy<U, Of> {
+  if (typeof name !== "string" || name.trim() === "") {
+    throw new Error(`Cannot make a policy: its name is ${showValue(name)}, not a text`);
+  }
+  const owner = typeof table === "string" || isTableInfo(table) ? table : tableInfoOf(table);
+  const named = ({ message }: Error) => `policy "${name}": ${message}`;
+  const describe = (user: U): Rule<Of> => ({
+    kind: "draft",
+    toFilter(context, resolve) {
+      try {
+        requireTable(context, owner);
+        return resolve(requireRule(rows(user)), context);
+      } catch (cause) {
+        if (cause instanceof Problem) throw new Problem(cause.slug, named(cause), cause);
+        throw cause instanceof ScopeFault ? new ScopeFault(named(cause), { cause }) : cause;
+      }
+    },
+  });
+  // The cast is safe: without the option, a policy is tried with a user that has only an id.
+  const sampleUsers = samples ?? [{ id: "sample" } as U];
+  return Object.assign(describe, {
+    policyName: name,
+    samples: sampleUsers,
+    hasSamples: samples !== undefined,
+  });
+}
+
+/** Returns true if a scope is a policy. */
+export function isPolicy(scope: unknown): scope is Policy {
+  return typeof scope === "function" && "policyName" in scope;
+}
+
+function requireTable({ table }: FilterContext, owner: TableInfo | string): void {
+  if (owner === table || owner === table.label) return;
+  const name = typeof owner === "string" ? owner : owner.label;
+  throw new ScopeFault(`it is about "${name}", not about "${table.label}"`);
+}
+
+function requireRule(result: unknown): Rule {
+  if (isRule(result)) return result;
+  if (result instanceof Promise) {
+    result.catch(() => {});
+    throw new ScopeFault("it must return a filter, not a promise");
+  }
+  throw new ScopeFault(`it answered ${showValue(result)}, not a filter`);
+}

@@ -1,0 +1,48 @@
+import type { FilterText } from "./filter_text.ts";
+import { type Filter, missingRows } from "./filter.ts";
+import { type FilterContext, resolveFilterWith } from "./resolve_filter.ts";
+import { createPlaceholderResolver } from "./resolve_placeholders.ts";
+import { isResolved, type Rule } from "./rule.ts";
+import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
+import type { FilterSyntax } from "./syntax/filter_syntax.ts";
+import { parseTemplate } from "./template_syntax.ts";
+
+/** Observes the syntax tree of each template of a rule, with the context of its names. */
+export type OnTemplate = (syntax: FilterSyntax, context: FilterContext, text: string) => void;
+
+/**
+ * Resolves a rule that code has built, to a filter of the table of the context. A blank template
+ * matches no row. The function does not check filters of the builders, which may use any column.
+ */
+export function resolveRule(
+  rule: Rule,
+  context: FilterContext,
+  filters: CachingFilterParser,
+  onTemplate: OnTemplate = () => {},
+): Filter {
+  const resolve = (inner: Rule, there: FilterContext) =>
+    resolveRule(inner, there, filters, onTemplate);
+  if (isResolved(rule)) return rule;
+  if (rule.kind === "draft") return rule.toFilter(context, resolve);
+  return resolveTemplate(rule, context, filters, { resolve, onTemplate }) ?? missingRows;
+}
+
+/** Resolves a template. Returns null for a blank template. */
+export function resolveTemplate(
+  template: FilterText,
+  context: FilterContext,
+  filters: CachingFilterParser,
+  { resolve, onTemplate }: {
+    readonly resolve: (rule: Rule, context: FilterContext) => Filter;
+    readonly onTemplate?: OnTemplate;
+  },
+): Filter | null {
+  const { values } = template;
+  const syntax = parseTemplate(template, filters);
+  if (syntax === null) return null;
+  onTemplate?.(syntax, context, template.text);
+  return resolveFilterWith(syntax, context, createPlaceholderResolver(values), (index, there) => {
+    // The cast is safe: `parseTemplate` requires that a value in the place of a term is a rule.
+    return resolve(values[index] as Rule, there);
+  });
+}

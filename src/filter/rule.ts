@@ -1,0 +1,117 @@
+import type { AnyTable } from "../schema/table_like.ts";
+import { type FilterText, templateMark } from "./filter_text.ts";
+import {
+  and as andFilters,
+  type Filter,
+  isFilter,
+  not as notFilter,
+  or as orFilters,
+} from "./filter.ts";
+import type { FilterContext } from "./resolve_filter.ts";
+
+/**
+ * A condition on the rows of a table, as code writes it: a filter of the builders, a template of
+ * `rsql`, a policy's result, a quantifier of `relations`, or a combination of them.
+ */
+export type Rule<Of = AnyTable> = Filter<Of> | FilterText | Draft<Of>;
+
+/** A rule that depends on the relations of the service. It is resolved where the rule is used. */
+export interface Draft<Of = AnyTable> {
+  /** Distinguishes a draft from a filter. */
+  readonly kind: "draft";
+  /** Returns the filter. `resolve` resolves another rule in a context. */
+  readonly toFilter: (context: FilterContext, resolve: ResolveRule) => Filter;
+  /** Exists only for the type checker of TypeScript. */
+  readonly tableName?: Of;
+}
+
+/** Resolves a rule to a filter of the table of a context. */
+export type ResolveRule = (rule: Rule, context: FilterContext) => Filter;
+
+/**
+ * Returns the rule for the rows that pass every one of the rules. If one of them is `none()`, no row
+ * passes. Without rules, every row passes.
+ *
+ * @example The builders of filters, in the scopes of a resource
+ * ```ts
+ * import {
+ *   all, and, gt, gte, inList, integer, isNotNull, like, lt, lte, ne, none, or, resource, table, text,
+ *   type User,
+ * } from "@svc/resource-api";
+ *
+ * const books = table("books", {
+ *   id: integer().primaryKey(),
+ *   title: text().notNull(),
+ *   pages: integer(),
+ *   ownerId: text(),
+ * });
+ * const isShort = or(lt(books.pages, 100), lte(books.pages, 120));
+ * const isLong = and(gt(books.pages, 500), gte(books.pages, 600), isNotNull(books.ownerId));
+ * resource(books, {
+ *   id: books.id,
+ *   auth: {
+ *     read: () => all(), // every row
+ *     create: ({ id }: User) => and(ne(books.title, ""), inList(books.ownerId, [id])),
+ *     update: () => or(isShort, isLong, like(books.title, "A %")),
+ *     delete: () => none(), // no row
+ *   },
+ * });
+ * ```
+ */
+export function and<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
+export function and<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
+export function and<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
+  return combined(rules, andFilters);
+}
+
+/**
+ * Returns the rule for the rows that pass any of the rules. If one of them is `all()`, every row
+ * passes. Without rules, no row passes.
+ */
+export function or<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
+export function or<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
+export function or<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
+  return combined(rules, orFilters);
+}
+
+/**
+ * Returns the rule for the rows that do not pass a rule, including rows for which it is unknown
+ * because of NULL. A rule that compares with a missing value, such as `eq(column, undefined)`,
+ * matches no row, and neither does its negation.
+ *
+ * @example
+ * ```ts
+ * import { eq, not, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: text().primaryKey(), status: text() });
+ * const isOpen = not(eq(notes.status, "closed")); // also the notes without a status
+ * ```
+ */
+export function not<Of = AnyTable>(rule: Filter<Of>): Filter<Of>;
+export function not<Of = AnyTable>(rule: Rule<Of>): Rule<Of>;
+export function not<Of = AnyTable>(rule: Rule<Of>): Rule<Of> {
+  return combined([rule], (...[filter]) => notFilter(filter!));
+}
+
+/** Returns true for a filter, false for a rule that still has to be resolved. */
+export function isResolved<Of>(rule: Rule<Of>): rule is Filter<Of> {
+  return rule?.kind !== "draft" && rule?.kind !== "text";
+}
+
+/** Returns true for a rule. A value from JSON is never a rule, so users cannot insert one. */
+export function isRule(value: unknown): value is Rule {
+  if (isFilter(value)) return true;
+  if (typeof value !== "object" || value === null) return false;
+  return templateMark in value || "toFilter" in value && typeof value.toFilter === "function";
+}
+
+function combined<Of>(
+  rules: readonly Rule<Of>[],
+  combine: (...filters: readonly Filter[]) => Filter,
+): Rule<Of> {
+  if (rules.every(isResolved)) return combine(...rules) as Filter<Of>;
+  return {
+    kind: "draft",
+    toFilter: (context, resolve) => combine(...rules.map((rule) => resolve(rule, context))),
+  };
+}

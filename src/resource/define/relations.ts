@@ -1,0 +1,116 @@
+import { quantified, type Quantifier } from "../../filter/quantifier.ts";
+import type { FilterableRelation, FilterContext } from "../../filter/resolve_filter.ts";
+import { ScopeFault } from "../../filter/resolve_scope_filter.ts";
+import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
+import { all } from "../../filter/builders.ts";
+import type { Draft, Rule } from "../../filter/rule.ts";
+import type { Relation } from "../../schema/relation.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { AnyTable, TableLike } from "../../schema/table_like.ts";
+import type { RelationOptions } from "../model/resource_options.ts";
+import { requireTableInfo } from "./resource_definition.ts";
+
+/** A declared relation, along which rules can test related rows. */
+export interface RelationTo<Of, Target> {
+  /** Returns the rule for the rows that have at least one matching related row. Default: any row. */
+  some(rule?: Rule<Target>): Draft<Of>;
+  /** Returns the rule for the rows that have no matching related row. Default: no related row. */
+  none(rule?: Rule<Target>): Draft<Of>;
+  /**
+   * Returns the rule for the rows whose related rows all match, or that have no related rows. A
+   * related row for which the rule is unknown because of NULL does not match.
+   */
+  every(rule: Rule<Target>): Draft<Of>;
+}
+
+/** The name of a table as a type, as far as the compiler knows it. */
+export type NameOf<T> = T extends { readonly $inferName?: infer Name } ? NonNullable<Name>
+  : T extends { readonly _?: { readonly name?: infer Name } } ? NonNullable<Name>
+  : AnyTable;
+
+/**
+ * Declares the relations of a table, for the option `relations` of its resource and for rules. Each
+ * relation has the methods `some`, `none` and `every`. A rule inside them is about the related row.
+ *
+ * @throws {Error} If the table was not made by `table()` or Drizzle.
+ *
+ * @example The rows of teams that the user is an admin of
+ * ```ts
+ * import { and, eq, relations, table, text } from "@svc/resource-api";
+ *
+ * const teams = table("teams", { id: text().primaryKey() });
+ * const members = table("members", {
+ *   id: text().primaryKey(),
+ *   teamId: text().notNull(),
+ *   userId: text().notNull(),
+ *   role: text().notNull(),
+ * });
+ * const ofTeams = relations(teams, {
+ *   members: { type: "hasMany", resource: members, foreignKey: members.teamId },
+ * });
+ * const administered = (user: { id: string }) =>
+ *   ofTeams.members.some(and(eq(members.userId, user.id), eq(members.role, "admin")));
+ * ```
+ */
+export function relations<
+  Of,
+  const R extends Record<string, { readonly resource: unknown; readonly type: Relation["type"] }>,
+>(
+  table: TableLike<unknown, unknown, Of> | TableInfo,
+  declared:
+    & R
+    & {
+      readonly [K in keyof R]: RelationOptions<Of, NameOf<R[K]["resource"]>, R[K]["type"]>;
+    },
+): { readonly [K in keyof R]: R[K] & RelationTo<Of, NameOf<R[K]["resource"]>> } {
+  const owner = requireTableInfo(table);
+  const entries = Object.entries<RelationOptions>(declared).map(([name, options]) => {
+    const quantify = (quantifier: Quantifier) => (rule: Rule = all()): Draft => ({
+      kind: "draft",
+      toFilter(context, resolve) {
+        const { relation, target } = follow(name, options, owner, context);
+        return quantified(quantifier, [relation], resolve(rule, target));
+      },
+    });
+    // The methods are not enumerable, because the option `relations` lists its known members.
+    const methods = (["some", "none", "every"] as const).map((one) => [one, {
+      value: quantify(one),
+    }]);
+    return [name, Object.defineProperties({ ...options }, Object.fromEntries(methods))] as const;
+  });
+  // The cast is safe: each member of `declared` got the three methods above.
+  return Object.fromEntries(entries) as never;
+}
+
+function follow(
+  name: string,
+  options: RelationOptions,
+  owner: TableInfo,
+  context: FilterContext,
+): FilterableRelation {
+  if (context.table !== owner) {
+    throw new ScopeFault(
+      `"${name}" is a relation of "${owner.label}", not of "${context.table.label}"`,
+    );
+  }
+  const found = context.follow?.(name) ?? null;
+  if (found === null) {
+    throw filterError(
+      0,
+      "a relation that may be filtered by",
+      `Cannot filter by ${
+        excerptOf(name)
+      }: the resource "${owner.label}" has no relation of this ` +
+        "name to filter by",
+    );
+  }
+  const { resource } = options;
+  const { target } = found.relation;
+  const isSame = typeof resource === "string"
+    ? resource === target.label
+    : requireTableInfo(resource) === target;
+  if (isSame) return found;
+  throw new ScopeFault(
+    `relations.${name} of the resource "${owner.label}" leads to "${target.label}" instead`,
+  );
+}
