@@ -48,6 +48,7 @@ import { createAppRoutes } from "./app_routes.ts";
 import { serveMcp } from "./serve_mcp.ts";
 import { resolveResources } from "./resolve_resources.ts";
 import { emptyTableFacts, readTables } from "./read_tables.ts";
+import { tryScopes } from "./try_scopes.ts";
 
 /**
  * The assembled app of a service, without a listener. `Api` contains the types of the resources,
@@ -210,6 +211,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, runtime };
   const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
   await readTables(resources, { ...known, roleRights }, runtime.observe);
+  await tryScopes(resources, resolved.samples, runtime.observe);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
   const authRoutes = authRoutersOf(routers, resolved, table);

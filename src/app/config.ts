@@ -1,4 +1,5 @@
 import type { Authenticator, AuthenticatorDefinition, Router } from "../auth/authenticator.ts";
+import type { User } from "../auth/user.ts";
 import type { ChangesOptions } from "../db/changes/changes_options.ts";
 import type { DrizzleDatabase } from "../db/drizzle/drizzle_database.ts";
 import type { AbuseProtectionOptions } from "../guard/abuse_protection_options.ts";
@@ -132,6 +133,11 @@ export interface AuthOptions {
    * app contains the variables of the service's app, such as `user`.
    */
   readonly routes?: Router | undefined;
+  /**
+   * The users with which the service tries scopes that are plain functions when it starts. A fault
+   * ends the start. Policies have samples of their own. Default: none.
+   */
+  readonly samples?: readonly User[] | undefined;
   /** Middleware that sets the user with `c.set("user", { id })`. Runs after the authenticators. */
   readonly middleware?: Middleware | undefined;
 }

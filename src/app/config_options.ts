@@ -1,4 +1,5 @@
 import type { Authenticator, Router } from "../auth/authenticator.ts";
+import { parseUser, type User } from "../auth/user.ts";
 import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
 import { changesOptionDescriptions } from "../db/changes/changes_options.ts";
 import { appDatabaseOption } from "../db/require_database.ts";
@@ -52,6 +53,10 @@ export const serviceOptionDescriptions = group(
         use: listOf("authenticators, like jwtAuth(…)", authenticatorOption()).default([]),
         recheckMs: timerMs().default(5_000),
         routes: objectWith<Router>("a Hono app, or an object with a fetch", "fetch"),
+        samples: listOf(
+          'users, like { id: "ann" }',
+          testedValue<User>("a user with an id", (given) => parseUser(given) !== null),
+        ).default([]),
         middleware: callback<Middleware>(),
       } satisfies Described<AuthOptions>,
     ).advising((given) =>

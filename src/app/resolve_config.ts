@@ -1,3 +1,4 @@
+import type { User } from "../auth/user.ts";
 import type { AppConfig } from "./config.ts";
 import { serviceOptionDescriptions } from "./config_options.ts";
 import type { ChangesOptions } from "../db/changes/changes_options.ts";
@@ -56,6 +57,8 @@ export interface ResolvedConfig {
   readonly middleware: readonly Middleware[];
   /** How long the service trusts a credential that it has read, in milliseconds. */
   readonly recheckMs: number;
+  /** The users with which plain scope functions are tried at start. */
+  readonly samples: readonly User[];
   /** The origins whose pages may send cookies. */
   readonly trustedOrigins: ReadonlySet<string>;
   readonly isProduction: boolean;
@@ -98,6 +101,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     cors: cors === false ? null : corsMiddleware(cors, read.abuseProtection.captcha?.tokenHeader),
     middleware: read.middleware,
     recheckMs: read.auth.recheckMs,
+    samples: read.auth.samples,
     trustedOrigins: new Set(
       typeof cors === "object" && cors.credentials ? [cors.origin].flat() : [],
     ),

@@ -1,6 +1,6 @@
 import type { FilterContext } from "../filter/resolve_filter.ts";
-import { ScopeFault } from "../filter/resolve_scope_filter.ts";
 import { isRule, type Rule } from "../filter/rule.ts";
+import { RuleFault } from "../filter/rule_fault.ts";
 import { showValue } from "../problem/show_value.ts";
 import { Problem } from "../problem/problem.ts";
 import type { TableInfo } from "../schema/table_info.ts";
@@ -79,7 +79,7 @@ export function policy<U extends User = User, Of = AnyTable>(
         return resolve(requireRule(rows(user)), context);
       } catch (cause) {
         if (cause instanceof Problem) throw new Problem(cause.slug, named(cause), cause);
-        throw cause instanceof ScopeFault ? new ScopeFault(named(cause), { cause }) : cause;
+        throw cause instanceof RuleFault ? new RuleFault(named(cause), { cause }) : cause;
       }
     },
   });
@@ -100,14 +100,14 @@ export function isPolicy(scope: unknown): scope is Policy {
 function requireTable({ table }: FilterContext, owner: TableInfo | string): void {
   if (owner === table || owner === table.label) return;
   const name = typeof owner === "string" ? owner : owner.label;
-  throw new ScopeFault(`it is about "${name}", not about "${table.label}"`);
+  throw new RuleFault(`it is about "${name}", not about "${table.label}"`);
 }
 
 function requireRule(result: unknown): Rule {
   if (isRule(result)) return result;
   if (result instanceof Promise) {
     result.catch(() => {});
-    throw new ScopeFault("it must return a filter, not a promise");
+    throw new RuleFault("it must return a filter, not a promise");
   }
-  throw new ScopeFault(`it answered ${showValue(result)}, not a filter`);
+  throw new RuleFault(`it answered ${showValue(result)}, not a filter`);
 }

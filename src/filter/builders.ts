@@ -9,6 +9,7 @@ import { nullTest } from "./operators/null_operators.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
 import { hasAllOperator, hasAnyOperator, hasOperator } from "./operators/list_operators.ts";
 import type { Operator } from "./operators/operator.ts";
+import { RuleFault } from "./rule_fault.ts";
 import { likeOperator } from "./operators/text_operators.ts";
 import {
   equalOperator,
@@ -170,7 +171,7 @@ function build(
   const info = columnInfoOf(column);
   const [symbol] = operator.symbols;
   if (!operator.accepts(info)) {
-    throw new Error(
+    throw new RuleFault(
       `Cannot filter by "${info.name}": ${symbol} does not fit the kind ${info.kind}`,
     );
   }

@@ -1,3 +1,5 @@
+import { RuleFault } from "./rule_fault.ts";
+
 /**
  * Marks the place of a value in a filter that code builds as a string. The mark is a Unicode
  * noncharacter, which is reserved for internal use, so no exchanged string contains it.
@@ -37,7 +39,7 @@ export interface FilterText {
 export function rsql(strings: TemplateStringsArray, ...values: readonly unknown[]): FilterText {
   const [first = "", ...rest] = strings;
   if (strings.some((part) => part.includes(placeholder))) {
-    throw new Error("Cannot build the filter: its text holds the noncharacter U+FDD0");
+    throw new RuleFault("Cannot build the filter: its text holds the noncharacter U+FDD0");
   }
   const text = rest.reduce(
     (before, part, index) => `${before}${placeholder}${index}${placeholder}${part}`,

@@ -9,6 +9,7 @@ import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
 import { type FilterContext, resolveFilterWith } from "./resolve_filter.ts";
 import { type OnTemplate, resolveRule } from "./resolve_rule.ts";
 import type { Rule } from "./rule.ts";
+import { RuleFault } from "./rule_fault.ts";
 import { separateRows } from "./separate_rows.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
@@ -52,9 +53,6 @@ export function createScopeResolver(context: ScopeContext, observe: Observer): S
 /** The maximum number of templates of a table that are examined, because the set is kept. */
 const maxExamined = 200;
 
-/** A scope that cannot be resolved, because of a mistake in the configuration. */
-export class ScopeFault extends Error {}
-
 /**
  * Resolves the result of a scope function to a filter. An empty string matches nothing. Throws a
  * plain Error, because the mistake is in the configuration, for a string that does not parse, for
@@ -78,8 +76,8 @@ export function resolveScopeFilter(
     requireFilter(filter, table);
     return withoutMissing(filter);
   } catch (cause) {
-    if (!(cause instanceof Problem || cause instanceof ScopeFault)) throw cause;
-    throw new ScopeFault(`Cannot use a scope of "${table.label}": ${cause.message}`, { cause });
+    if (!(cause instanceof Problem || cause instanceof RuleFault)) throw cause;
+    throw new RuleFault(`Cannot use a scope of "${table.label}": ${cause.message}`, { cause });
   }
 }
 
@@ -125,16 +123,16 @@ function requireFilter(filter: Filter, table: TableInfo): void {
     case "compare": {
       const { name } = filter.column;
       if (table.columns.includes(filter.column)) return;
-      throw new ScopeFault(`"${name}" is another table's column`);
+      throw new RuleFault(`"${name}" is another table's column`);
     }
     case "related":
       if (filter.relation.owner === table) {
         return requireFilter(filter.filter, filter.relation.target);
       }
-      throw new ScopeFault(`"${filter.relation.name}" is another table's relation`);
+      throw new RuleFault(`"${filter.relation.name}" is another table's relation`);
     default: {
       const never: never = filter;
-      throw new ScopeFault(`it answered ${showValue(never)}, not a filter`);
+      throw new RuleFault(`it answered ${showValue(never)}, not a filter`);
     }
   }
 }

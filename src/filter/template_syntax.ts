@@ -3,6 +3,7 @@ import { type FilterText, placeholder } from "./filter_text.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import { excerptOf, filterError } from "./syntax/filter_error.ts";
 import { isRule } from "./rule.ts";
+import { RuleFault } from "./rule_fault.ts";
 import {
   type FilterSyntax,
   type InsertedSyntax,
@@ -40,7 +41,7 @@ export function parseTemplate(
     if (places.has(at)) continue;
     const literal = literals.find((one) => one.text.includes(mark));
     const shown = literal?.text ?? text.slice(Math.max(0, at - 10));
-    throw new Error(
+    throw new RuleFault(
       `Cannot build the filter: value ${index + 1} stands ${whereIn(literal)}: ${
         excerptOf(readable(shown))
       }`,
@@ -72,7 +73,7 @@ function insertedIn(syntax: FilterSyntax): readonly InsertedSyntax[] {
 }
 
 function misplaced(index: number, found: string, wanted: string): Error {
-  return new Error(
+  return new RuleFault(
     `Cannot build the filter: value ${index + 1} is ${found} in the place of ${wanted}`,
   );
 }

@@ -66,36 +66,96 @@ const related: Readonly<Record<Name, (person: Person, world: World) => readonly 
 /** A filter as text, and by brute force. */
 interface Walked {
   readonly text: string;
-  passes(person: Person, world: World): boolean;
+  /** The largest number of relations in a row. */
+  readonly steps: number;
+  /** As SQL decides: null where a value is missing. */
+  passes(person: Person, world: World): boolean | null;
 }
 
 const comparisons = fc.constantFrom<Walked>(
-  { text: "name==ada", passes: ({ name }) => name === "ada" },
-  { text: "name!=ada", passes: ({ name }) => name !== null && name !== "ada" },
-  { text: "name==null", passes: ({ name }) => name === null },
-  { text: "team==red", passes: ({ team }) => team === "red" },
-  { text: "bossId!=null", passes: ({ bossId }) => bossId !== null },
-  { text: "id<=4", passes: ({ id }) => id <= 4 },
+  { text: "name==ada", steps: 0, passes: ({ name }) => name === null ? null : name === "ada" },
+  { text: "name!=ada", steps: 0, passes: ({ name }) => name === null ? null : name !== "ada" },
+  { text: "name==null", steps: 0, passes: ({ name }) => name === null },
+  { text: "team==red", steps: 0, passes: ({ team }) => team === null ? null : team === "red" },
+  { text: "bossId!=null", steps: 0, passes: ({ bossId }) => bossId !== null },
+  { text: "id<=4", steps: 0, passes: ({ id }) => id <= 4 },
 );
+const paths = fc.array(fc.constantFrom<Name>("boss", "reports", "mates", "friends"), {
+  minLength: 1,
+  maxLength: 3,
+});
 
-const walks: fc.Arbitrary<Walked> = fc.tuple(
-  fc.array(fc.constantFrom<Name>("boss", "reports", "mates", "friends"), { maxLength: 3 }),
-  comparisons,
-).map(([path, last]) =>
-  path.reduceRight<Walked>((inner, name) => ({
-    text: `${name}.${inner.text}`,
-    passes: (person, world) =>
-      related[name](person, world).some((other) => inner.passes(other, world)),
-  }), last)
-);
+/** The rows that a path reaches, over all steps. */
+function reached(path: readonly Name[], person: Person, world: World): readonly Person[] {
+  return path.reduce<readonly Person[]>(
+    (rows, name) => rows.flatMap((row) => related[name](row, world)),
+    [person],
+  );
+}
 
-const filters: fc.Arbitrary<Walked> = fc.array(
-  fc.array(walks, { minLength: 1, maxLength: 3 }),
-  { minLength: 1, maxLength: 3 },
-).map((terms) => ({
-  text: terms.map((all) => all.map(({ text }) => text).join(";")).join(","),
-  passes: (person, world) => terms.some((all) => all.every((one) => one.passes(person, world))),
+const walks: fc.Arbitrary<Walked> = fc.tuple(paths, comparisons).map(([path, last]) => ({
+  text: `${path.join(".")}.${last.text}`,
+  steps: path.length,
+  passes: (person, world) =>
+    reached(path, person, world).some((other) => last.passes(other, world) === true),
 }));
+
+function grouped(terms: readonly Walked[], kind: "and" | "or"): Walked {
+  const [decisive, separator] = kind === "and" ? [false, ";"] : [true, ","];
+  return {
+    text: `(${terms.map(({ text }) => text).join(separator)})`,
+    steps: Math.max(...terms.map(({ steps }) => steps)),
+    passes(person, world) {
+      const results = terms.map(({ passes }) => passes(person, world));
+      if (results.includes(decisive)) return decisive;
+      return results.includes(null) ? null : !decisive;
+    },
+  };
+}
+
+function quantified(quantifier: "some" | "none" | "every", path: readonly Name[], term: Walked) {
+  return {
+    text: `${path.join(".")}.${quantifier}(${term.text})`,
+    steps: path.length + term.steps,
+    passes(person: Person, world: World) {
+      const results = reached(path, person, world).map((row) => term.passes(row, world) === true);
+      if (quantifier === "every") return !results.includes(false);
+      return results.includes(true) === (quantifier === "some");
+    },
+  };
+}
+
+/** At most three relations in a row, as the service permits. */
+const filters: fc.Arbitrary<Walked> = fc.letrec<{ tree: Walked }>((tie) => ({
+  tree: fc.oneof(
+    { depthSize: "small" },
+    { weight: 2, arbitrary: comparisons },
+    { weight: 2, arbitrary: walks },
+    {
+      weight: 3,
+      arbitrary: fc.tuple(
+        fc.array(tie("tree"), { minLength: 1, maxLength: 3 }),
+        fc.constantFrom("and" as const, "or" as const),
+      ).map(([terms, kind]) => grouped(terms, kind)),
+    },
+    {
+      weight: 2,
+      arbitrary: tie("tree").map(({ text, steps, passes }) => ({
+        text: `not(${text})`,
+        steps,
+        passes: (person: Person, world: World) => passes(person, world) !== true,
+      })),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.tuple(
+        fc.constantFrom("some" as const, "none" as const, "every" as const),
+        paths,
+        tie("tree"),
+      ).map(([quantifier, path, term]) => quantified(quantifier, path, term)),
+    },
+  ),
+})).tree.filter(({ steps }) => steps <= 3);
 
 const key = fc.option(fc.integer({ min: 1, max: 10 }), { freq: 4 });
 const worlds: fc.Arbitrary<World> = fc.record({
@@ -119,7 +179,7 @@ const definitions: readonly ResourceDefinition[] = [
 ];
 
 testOnEngines(
-  `random walks pass the rows that brute force finds, seed ${seed}`,
+  `random walks and quantifiers pass the rows that brute force finds, seed ${seed}`,
   (engine) =>
     withService(
       engine,
@@ -128,8 +188,8 @@ testOnEngines(
       async (service) => {
         for (const world of fc.sample(worlds, { seed, numRuns: 6 })) {
           await replaceRows(service, world);
-          for (const { text, passes } of fc.sample(filters, { seed, numRuns: 60 })) {
-            const expected = world.people.filter((person) => passes(person, world))
+          for (const { text, passes } of fc.sample(filters, { seed, numRuns: 120 })) {
+            const expected = world.people.filter((person) => passes(person, world) === true)
               .map(({ id }) => id);
             const filter = encodeURIComponent(text);
             const { status, body } = await service.get(`/api/people?orderBy=id&filter=${filter}`);

@@ -1,9 +1,9 @@
 import { quantified, type Quantifier } from "../../filter/quantifier.ts";
 import type { FilterableRelation, FilterContext } from "../../filter/resolve_filter.ts";
-import { ScopeFault } from "../../filter/resolve_scope_filter.ts";
 import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
 import { all } from "../../filter/builders.ts";
 import type { Draft, Rule } from "../../filter/rule.ts";
+import { RuleFault } from "../../filter/rule_fault.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { AnyTable, TableLike } from "../../schema/table_like.ts";
@@ -89,7 +89,7 @@ function follow(
   context: FilterContext,
 ): FilterableRelation {
   if (context.table !== owner) {
-    throw new ScopeFault(
+    throw new RuleFault(
       `"${name}" is a relation of "${owner.label}", not of "${context.table.label}"`,
     );
   }
@@ -110,7 +110,7 @@ function follow(
     ? resource === target.label
     : requireTableInfo(resource) === target;
   if (isSame) return found;
-  throw new ScopeFault(
+  throw new RuleFault(
     `relations.${name} of the resource "${owner.label}" leads to "${target.label}" instead`,
   );
 }

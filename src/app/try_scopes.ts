@@ -1,0 +1,97 @@
+import { isPolicy, type Policy } from "../auth/policy.ts";
+import type { ScopeResult } from "../auth/scope.ts";
+import type { User } from "../auth/user.ts";
+import { compileFilter } from "../compile/where.ts";
+import type { Driver } from "../db/driver.ts";
+import type { Filter } from "../filter/filter.ts";
+import { RuleFault } from "../filter/rule_fault.ts";
+import { Problem } from "../problem/problem.ts";
+import type { Resource } from "../resource/model/resource.ts";
+import type { Observer } from "../runtime/observation.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import { sql, tableName, toStatement } from "../sql/fragment.ts";
+
+/**
+ * Tries the scopes of the resources before the service starts: policies with their samples, other
+ * functions with `samples`, and public functions. Each result is resolved, compiled and sent to the
+ * database, which reads no rows. Throws a plain Error for the first scope with a fault. A function
+ * that throws with the default sample is only a notice, because the function may need more members.
+ */
+export async function tryScopes(
+  resources: readonly Resource[],
+  samples: readonly User[],
+  observe: Observer,
+): Promise<void> {
+  for (const resource of resources) {
+    for (const trial of trialsOf(resource, samples)) await tryScope(trial, resource, observe);
+  }
+}
+
+/** One call of a scope. */
+interface Trial {
+  /** The option, such as `auth.read`. */
+  readonly name: string;
+  /** The description of the caller, for messages. */
+  readonly caller: string;
+  /** True if an error of the function ends the start. */
+  readonly isGiven: boolean;
+  call(): ScopeResult | Promise<ScopeResult>;
+}
+
+function trialsOf({ policy }: Resource, samples: readonly User[]): readonly Trial[] {
+  const trials: Trial[] = [];
+  for (const [access, scope] of policy.publicScopes) {
+    const name = `auth.public.${access}`;
+    trials.push({ name, caller: "without a user", isGiven: false, call: scope });
+  }
+  for (const [access, scope] of policy.scopes) {
+    const named: Policy | null = isPolicy(scope) ? scope : null;
+    const isGiven = named?.hasSamples ?? true;
+    for (const [index, user] of (named?.samples ?? samples).entries()) {
+      const caller = isGiven ? `with sample ${index + 1}` : `with the user ${JSON.stringify(user)}`;
+      trials.push({ name: `auth.${access}`, caller, isGiven, call: () => scope(user) });
+    }
+  }
+  return trials;
+}
+
+/** Sends a statement with the filter, which the database plans but does not evaluate. */
+async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): Promise<void> {
+  const { dialect } = driver;
+  const condition = compileFilter(filter, dialect);
+  const rows = sql`SELECT 1 FROM ${tableName(table)} WHERE ${condition} LIMIT 0`;
+  try {
+    await driver.query(toStatement(rows, dialect.placeholder));
+  } catch (cause) {
+    throw new RuleFault("the database does not accept the rule", { cause });
+  }
+}
+
+async function tryScope(
+  { name, caller, isGiven, call }: Trial,
+  { table, driver, policy }: Resource,
+  observe: Observer,
+): Promise<void> {
+  const fault = (message: string, cause: unknown) => {
+    const place = message.startsWith("policy ") ? `${name}, ` : `${name}: `;
+    return new Error(`Cannot serve "${table.label}": ${place}${message}`, { cause });
+  };
+  try {
+    const filter = policy.resolve(await call(), name);
+    if (filter.kind === "all" || filter.kind === "none") return;
+    await tryStatement(filter, table, driver);
+  } catch (cause) {
+    if (cause instanceof RuleFault || cause instanceof Problem) {
+      const { message } = cause.cause instanceof RuleFault || cause.cause instanceof Problem
+        ? cause.cause
+        : cause;
+      throw fault(message, cause);
+    }
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    if (isGiven) throw fault(`it cannot be tried ${caller}: ${reason}`, cause);
+    const message =
+      `${name} of "${table.label}" could not be tried ${caller}: ${reason}; give it ` +
+      "samples";
+    observe({ kind: "notice", message });
+  }
+}
