@@ -50,7 +50,7 @@ export {
 export { type Column, type Table, table } from "./src/schema/table.ts";
 export { check, foreignKey, formerly, index, unique } from "./src/compile/table_parts.ts";
 export type { ResourceOptions } from "./src/resource/model/resource_options.ts";
-export { relations, type RelationTo } from "./src/resource/define/relations.ts";
+export { relations } from "./src/resource/define/relations.ts";
 export type { InferApi } from "./src/app/infer_api.ts";
 export { resource, type ResourceDefinition } from "./src/resource/define/resource_definition.ts";
 export {
@@ -60,9 +60,9 @@ export {
 } from "./src/resource/model/procedure.ts";
 export type { HookContext, Hooks } from "./src/resource/model/hooks.ts";
 export type { User } from "./src/auth/user.ts";
-export { type Policy, policy } from "./src/auth/policy.ts";
+export { policy } from "./src/auth/policy.ts";
 export type { Filter } from "./src/filter/filter.ts";
-export { and, not, or } from "./src/filter/rule.ts";
+export { andRules as and, notRule as not, orRules as or } from "./src/filter/rule.ts";
 export {
   all,
   eq,

@@ -196,11 +196,10 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const definitions = widenReferences(given.resources.map(readDefinition), given.db.driver);
   const config = await observability.watching({ ...given, resources: definitions });
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
-  const parseUser = createUserParser(runtime.observe);
   const ofTools = new WeakSet<Request>();
   const guard = createGuard({ abuse: resolved.abuse, store, runtime, ofTools });
   const authenticators = await openAuthenticators(config, { resolved, guard, store, runtime });
-  const credentials = createCredentials(authenticators, parseUser);
+  const credentials = createCredentials(authenticators, createUserParser(runtime.observe));
   const { recheckMs, subscribe: limits, reads: { queryTimeoutMs } } = resolved;
   const hubs = new LiveHubs({
     ...{ credentials, recheckMs, recordings, limits, queryTimeoutMs, runtime },

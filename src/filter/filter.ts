@@ -3,6 +3,7 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { AnyTable } from "../schema/table_like.ts";
 import type { JsonPath } from "../sql/json_path_dialect.ts";
 import type { Operator } from "./operators/operator.ts";
+import type { Quantifier } from "./syntax/filter_syntax.ts";
 
 /**
  * A resolved filter: a condition on rows as a tree. The values in the tree already have the type of
@@ -129,6 +130,34 @@ export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
     default:
       return { kind: "not", term: filter };
   }
+}
+
+/**
+ * Returns the filter of a quantifier over the rows that a path of relations reaches. `none` is
+ * always the complement of `some`. A reached row for which the filter is unknown fails `every`.
+ */
+export function quantified(
+  quantifier: Quantifier,
+  path: readonly Relation[],
+  filter: Filter,
+): Filter {
+  switch (quantifier) {
+    case "some":
+      return someRelated(path, filter);
+    case "none":
+      return not(someRelated(path, filter));
+    case "every":
+      return not(someRelated(path, not(filter)));
+  }
+}
+
+/** Returns the filter for the rows from which a path of relations reaches a matching row. */
+export function someRelated(path: readonly Relation[], filter: Filter): Filter {
+  return path.reduceRight<Filter>(
+    (inner, relation) =>
+      inner.kind === "none" ? inner : { kind: "related", relation, filter: inner, links: allRows },
+    filter,
+  );
 }
 
 /** Returns a filter without marks of missing values. A complete scope is not negated later. */

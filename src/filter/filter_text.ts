@@ -27,7 +27,7 @@ export interface FilterText {
 /**
  * Builds a rule from a template of a filter. Interpolated values are never parsed as syntax. An
  * array becomes the list of `=in=`. Undefined and null match nothing. `=isnull=true` tests for
- * NULL. Another rule may stand in the place of a term.
+ * NULL. A template may contain another rule in the place of a term.
  *
  * @example
  * ```ts

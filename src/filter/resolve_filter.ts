@@ -4,13 +4,12 @@ import type { Relation } from "../schema/relation.ts";
 import { isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { isJsonIndex, type JsonPath } from "../sql/json_path_dialect.ts";
-import { and, type Filter, not, or } from "./filter.ts";
+import { and, type Filter, not, or, quantified, someRelated } from "./filter.ts";
 import { countedPatternCharacters } from "./operators/like_pattern.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { OperatorRegistry } from "./operators/operator_registry.ts";
 import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
 import { excerptOf, filterError, filterTooLarge } from "./syntax/filter_error.ts";
-import { quantified, someRelated } from "./quantifier.ts";
 import { type ComparisonSyntax, filterLimits, type FilterSyntax } from "./syntax/filter_syntax.ts";
 import { quotePath } from "./syntax/quoted_name.ts";
 

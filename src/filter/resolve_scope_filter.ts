@@ -64,8 +64,13 @@ export function resolveScopeFilter(
   onTemplate?: OnTemplate,
 ): Filter {
   const { table, filters } = context;
-  const there = everything(table, context);
   try {
+    // Most scopes are filters, which need no names of relations.
+    if (typeof scope !== "string" && scope?.kind !== "text" && scope?.kind !== "draft") {
+      requireFilter(scope, table);
+      return withoutMissing(scope);
+    }
+    const there = everything(table, context);
     if (typeof scope === "string") {
       const syntax = filters.parse(scope);
       return withoutMissing(

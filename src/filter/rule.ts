@@ -1,12 +1,6 @@
 import type { AnyTable } from "../schema/table_like.ts";
 import { type FilterText, templateMark } from "./filter_text.ts";
-import {
-  and as andFilters,
-  type Filter,
-  isFilter,
-  not as notFilter,
-  or as orFilters,
-} from "./filter.ts";
+import { and, type Filter, isFilter, not, or } from "./filter.ts";
 import type { FilterContext } from "./resolve_filter.ts";
 
 /**
@@ -58,20 +52,20 @@ export type ResolveRule = (rule: Rule, context: FilterContext) => Filter;
  * });
  * ```
  */
-export function and<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
-export function and<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
-export function and<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
-  return combined(rules, andFilters);
+export function andRules<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
+export function andRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
+export function andRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
+  return combined(rules, and);
 }
 
 /**
  * Returns the rule for the rows that pass any of the rules. If one of them is `all()`, every row
  * passes. Without rules, no row passes.
  */
-export function or<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
-export function or<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
-export function or<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
-  return combined(rules, orFilters);
+export function orRules<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
+export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
+export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
+  return combined(rules, or);
 }
 
 /**
@@ -87,10 +81,10 @@ export function or<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
  * const isOpen = not(eq(notes.status, "closed")); // also the notes without a status
  * ```
  */
-export function not<Of = AnyTable>(rule: Filter<Of>): Filter<Of>;
-export function not<Of = AnyTable>(rule: Rule<Of>): Rule<Of>;
-export function not<Of = AnyTable>(rule: Rule<Of>): Rule<Of> {
-  return combined([rule], (...[filter]) => notFilter(filter!));
+export function notRule<Of = AnyTable>(rule: Filter<Of>): Filter<Of>;
+export function notRule<Of = AnyTable>(rule: Rule<Of>): Rule<Of>;
+export function notRule<Of = AnyTable>(rule: Rule<Of>): Rule<Of> {
+  return combined([rule], (...[filter]) => not(filter!));
 }
 
 /** Returns true for a filter, false for a rule that still has to be resolved. */

@@ -15,7 +15,7 @@ import {
   text,
   type User,
 } from "../../mod.ts";
-import type { Rule } from "../../src/filter/rule.ts";
+import type { Rule } from "../../exports/filter.ts";
 import { engines } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 
@@ -88,7 +88,7 @@ function served(
   ];
 }
 
-/** Team 1 with ada as its admin, bob as a member; team 2 with bob as its admin; nobody knows eve. */
+/** Team 1 with ada as its admin, bob as a member; team 2 with bob as its admin. Eve is in no team. */
 async function fill({ db }: Service): Promise<void> {
   await insertRows(db, teams, [{ id: 1, name: "one" }, { id: 2, name: null }]);
   await insertRows(db, members, [
@@ -215,7 +215,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "an empty list is no missing value: nobody is blocked",
+  "an empty list is no missing value: no user is blocked",
   (engine) =>
     withService(engine, tables, () => ({
       basePath: "/api",

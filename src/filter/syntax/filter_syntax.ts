@@ -1,5 +1,3 @@
-import type { Quantifier } from "../quantifier.ts";
-
 /**
  * The limits of a filter's syntax tree and string. A filter that exceeds a limit is a parse error
  * at the first position after the limit.
@@ -38,6 +36,12 @@ export type FilterSyntax =
   | QuantifiedSyntax
   | NotSyntax
   | InsertedSyntax;
+
+/** The quantifiers of the rows that a path of relations reaches. */
+export const quantifiers = ["some", "none", "every"] as const;
+
+/** How many of the reached rows must match: at least one, none, or every one. */
+export type Quantifier = (typeof quantifiers)[number];
 
 /** A quantifier in a filter's syntax tree: `members.some(userId==7;role==admin)`. */
 export interface QuantifiedSyntax {

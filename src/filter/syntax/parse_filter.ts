@@ -1,5 +1,4 @@
 import { placeholder } from "../filter_text.ts";
-import { quantifiers } from "../quantifier.ts";
 import { filterTooLarge } from "./filter_error.ts";
 import {
   isSpace,
@@ -17,6 +16,7 @@ import {
   type FilterSyntax,
   type GroupSyntax,
   type Literal,
+  quantifiers,
 } from "./filter_syntax.ts";
 
 /**

@@ -1,4 +1,5 @@
-import { quantified, type Quantifier } from "../../filter/quantifier.ts";
+import { quantified } from "../../filter/filter.ts";
+import type { Quantifier } from "../../filter/syntax/filter_syntax.ts";
 import type { FilterableRelation, FilterContext } from "../../filter/resolve_filter.ts";
 import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
 import { all } from "../../filter/builders.ts";
