@@ -196,10 +196,11 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const definitions = widenReferences(given.resources.map(readDefinition), given.db.driver);
   const config = await observability.watching({ ...given, resources: definitions });
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
+  const parseUser = createUserParser(runtime.observe);
   const ofTools = new WeakSet<Request>();
   const guard = createGuard({ abuse: resolved.abuse, store, runtime, ofTools });
   const authenticators = await openAuthenticators(config, { resolved, guard, store, runtime });
-  const credentials = createCredentials(authenticators, createUserParser(runtime.observe));
+  const credentials = createCredentials(authenticators, parseUser);
   const { recheckMs, subscribe: limits, reads: { queryTimeoutMs } } = resolved;
   const hubs = new LiveHubs({
     ...{ credentials, recheckMs, recordings, limits, queryTimeoutMs, runtime },
@@ -233,11 +234,10 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     ...{ ...parts, pages, authRoutes, middleware: config.auth?.middleware },
     identify: authenticators.length === 0 ? null : credentials.identify,
   });
-  const { metrics } = observability;
   if (resolved.dashboard !== null) {
     const { serveDashboard } = await import("./serve_dashboard.ts");
-    const shown = { config, resources, outbox, metrics, credentials, hono: routes.hono };
-    serveDashboard({ ...parts, ...shown }, resolved.dashboard);
+    const shown = { config, resources, outbox, credentials, hono: routes.hono };
+    serveDashboard({ ...parts, ...shown, metrics: observability.metrics }, resolved.dashboard);
   }
   await serveMcp({ facts, resolved, runtime, parseUser, ofTools, bodies, ...routes });
   return {
@@ -262,7 +262,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
-    ...{ metrics, searchOutbox: outbox },
+    ...{ metrics: observability.metrics, searchOutbox: outbox },
     ...schemaMethods(facts, resolved.mountedAt),
   };
 }

@@ -90,7 +90,8 @@ function tool(
 }
 
 /** The description of the filter syntax for the model, which is an MCP resource. */
-export const filterGrammar = `Filter (RSQL): comparisons joined by ; (and) or , (or); ( ) groups.
+export const filterGrammar =
+  `Filter (RSQL): comparisons joined by ; (and) or , (or); ( ) groups; not( ) negates.
 field==value !=  >  >=  <  <=  (text in code-point order)
 field=in=(a,b) =out=(a,b)  field=between=(1,9) =nbetween=
 field=contains=x =startswith=x =endswith=x; case folded: =icontains= =istartswith= =iendswith=
@@ -99,6 +100,7 @@ field==null  field!=null  =isnull=true  =isempty=true  =length=3 =minlength= =ma
 Values with spaces, quotes or one of ;,()=!<> stand in "double quotes", where \\ escapes.
 So do names of fields with such characters: "group by"==1
 Dates: 2026-01-31; times: 2026-01-31T12:00:00Z. Booleans: true, false.
-A relation that is filterable: author.name==Ann; within a json field: data.tags.0==x
+A relation that is filterable: author.name==Ann; one related row that passes all conditions:
+members.some(userId==7;role==admin), likewise members.none(…) and members.every(…); within a json field: data.tags.0==x
 Example: status==open;(title=icontains=tea,views>100);createdAt>=2026-01-01
 `;

@@ -138,12 +138,12 @@ function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
     .map((column) => column.name);
   const walked = [...relations.values()].filter(({ filterable, target }) =>
     mayWalk && filterable && served.get(target) !== undefined
-  ).map(({ name }) => `${name}.…`);
+  ).map(({ name, toMany }) => toMany ? `${name}.…, ${name}.some(…)` : `${name}.…`);
   const symbols = [...operators.keys()].join(" ");
   return parameter(
     "filter",
     { type: "string" },
-    `Which rows: comparisons joined by ; (and) or , (or), grouped by ( and ). ` +
+    `Which rows: comparisons joined by ; (and) or , (or), grouped by ( and ), negated by not(…). ` +
       `Fields: ${[...names, ...walked].join(", ") || "none"}${
         perUser(resource, "readable", "filterable")
       }. Operators: ${symbols}`,
