@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { tableChanges } from "../../src/cli/reopen/described_tables.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
-import { rsql } from "../../src/filter/builders.ts";
+import { rsql } from "../../src/filter/filter_text.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { boolean, integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
