@@ -103,6 +103,7 @@ function combined<Of>(
   rules: readonly Rule<Of>[],
   combine: (...filters: readonly Filter[]) => Filter,
 ): Rule<Of> {
+  // The cast is safe: a combination of filters of one table is a filter of this table.
   if (rules.every(isResolved)) return combine(...rules) as Filter<Of>;
   return {
     kind: "draft",
