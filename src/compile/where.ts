@@ -1,4 +1,4 @@
-import { type Filter, type Related, termsOf } from "../filter/filter.ts";
+import { directTerms, type Filter, type Related } from "../filter/filter.ts";
 import { pathComparisonSql } from "../filter/operators/path_comparison.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -72,7 +72,7 @@ function isNeverUnknown(filter: Filter, context: Context): boolean {
   if (filter.kind === "compare") return false;
   return filter.kind === "related"
     ? !isListed(filter, context)
-    : termsOf(filter).every((term) => isNeverUnknown(term, context));
+    : directTerms(filter).every((term) => isNeverUnknown(term, context));
 }
 
 /** Returns true if the keys of the matching rows are found once, as a list. */

@@ -3,7 +3,7 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { AnyTable } from "../schema/table_like.ts";
 import type { JsonPath } from "../sql/json_path_dialect.ts";
 import type { Operator } from "./operators/operator.ts";
-import type { Quantifier } from "./syntax/filter_syntax.ts";
+import type { RelationQuantifier } from "./syntax/filter_syntax.ts";
 
 /**
  * A resolved filter: a condition on rows as a tree. The values in the tree already have the type of
@@ -137,7 +137,7 @@ export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
  * always the complement of `some`. A reached row for which the filter is unknown fails `every`.
  */
 export function quantified(
-  quantifier: Quantifier,
+  quantifier: RelationQuantifier,
   path: readonly Relation[],
   filter: Filter,
 ): Filter {
@@ -192,14 +192,16 @@ export function isFilter(value: unknown): value is Filter {
 }
 
 /** Returns the direct terms of a filter that examine the same row as the filter. */
-export function termsOf(filter: Filter): readonly Filter[] {
+export function directTerms(filter: Filter): readonly Filter[] {
   if (filter.kind === "and" || filter.kind === "or") return filter.terms;
   return filter.kind === "not" ? [filter.term] : [];
 }
 
 function hasMissing(filter: Filter): boolean {
   if (filter === missingRows) return true;
-  return filter.kind === "related" ? hasMissing(filter.filter) : termsOf(filter).some(hasMissing);
+  return filter.kind === "related"
+    ? hasMissing(filter.filter)
+    : directTerms(filter).some(hasMissing);
 }
 
 function combine(

@@ -1,4 +1,4 @@
-import { type Comparison, type Filter, termsOf } from "./filter.ts";
+import { type Comparison, directTerms, type Filter } from "./filter.ts";
 
 /**
  * Returns the approximate number of steps of a filter for each character of the compared strings. A
@@ -11,7 +11,7 @@ export function filterWork(filter: Filter): number {
     case "compare":
       return comparisonWork(filter);
     default:
-      return termsOf(filter).reduce((sum, term) => sum + filterWork(term), 0);
+      return directTerms(filter).reduce((sum, term) => sum + filterWork(term), 0);
   }
 }
 

@@ -1,5 +1,5 @@
 import { showValue } from "../problem/show_value.ts";
-import { type Filter, termsOf, withoutMissing } from "./filter.ts";
+import { directTerms, type Filter, withoutMissing } from "./filter.ts";
 import { type FilterContext, unknownField } from "./resolve_filter.ts";
 import { resolveRule, resolveTemplate } from "./resolve_rule.ts";
 import type { Rule } from "./rule.ts";
@@ -34,7 +34,7 @@ function requireAllowed(filter: Filter, context: FilterContext): void {
     case "and":
     case "or":
     case "not":
-      for (const term of termsOf(filter)) requireAllowed(term, context);
+      for (const term of directTerms(filter)) requireAllowed(term, context);
       return;
     case "compare": {
       const { column } = filter;

@@ -3,7 +3,7 @@ import { showValue } from "../problem/show_value.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Relations } from "../schema/relation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import { type Filter, missingRows, noRows, termsOf, withoutMissing } from "./filter.ts";
+import { directTerms, type Filter, missingRows, noRows, withoutMissing } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
 import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
 import { type FilterContext, resolveFilterWith } from "./resolve_filter.ts";
@@ -123,7 +123,7 @@ function requireFilter(filter: Filter, table: TableInfo): void {
     case "and":
     case "or":
     case "not":
-      for (const term of termsOf(filter)) requireFilter(term, table);
+      for (const term of directTerms(filter)) requireFilter(term, table);
       return;
     case "compare": {
       const { name } = filter.column;

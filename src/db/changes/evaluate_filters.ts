@@ -1,5 +1,5 @@
 import { compileFiltersOnImages } from "../../compile/filters_on_images.ts";
-import { type Filter, termsOf } from "../../filter/filter.ts";
+import { directTerms, type Filter } from "../../filter/filter.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
 import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
@@ -73,7 +73,7 @@ function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
     case "and":
     case "or":
     case "not":
-      return termsOf(filter).every((term) => collect(term, used));
+      return directTerms(filter).every((term) => collect(term, used));
     case "related": {
       for (const column of filter.relation.steps[0].own) used.add(column);
       return true;
@@ -156,6 +156,6 @@ function countValues(filter: Filter): number {
     case "compare":
       return filter.values.length + (filter.path === undefined ? 0 : valuesOfPath);
     default:
-      return termsOf(filter).reduce((count, term) => count + countValues(term), 0);
+      return directTerms(filter).reduce((count, term) => count + countValues(term), 0);
   }
 }

@@ -41,11 +41,11 @@ export type FilterSyntax =
 export const quantifiers = ["some", "none", "every"] as const;
 
 /** How many of the reached rows must match: at least one, none, or every one. */
-export type Quantifier = (typeof quantifiers)[number];
+export type RelationQuantifier = (typeof quantifiers)[number];
 
 /** A quantifier in a filter's syntax tree: `members.some(userId==7;role==admin)`. */
 export interface QuantifiedSyntax {
-  readonly kind: Quantifier;
+  readonly kind: RelationQuantifier;
   /** The names of the relations that lead to the rows. There is at least one. */
   readonly path: readonly string[];
   readonly pathAt: number;

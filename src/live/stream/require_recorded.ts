@@ -1,4 +1,4 @@
-import { type Filter, termsOf } from "../../filter/filter.ts";
+import { directTerms, type Filter } from "../../filter/filter.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -56,7 +56,7 @@ function columnsOf(filter: Filter): readonly ColumnInfo[] {
         ...columnsOf(filter.links),
       ];
     default:
-      return termsOf(filter).flatMap(columnsOf);
+      return directTerms(filter).flatMap(columnsOf);
   }
 }
 

@@ -1,5 +1,5 @@
 import { quantified } from "../../filter/filter.ts";
-import type { Quantifier } from "../../filter/syntax/filter_syntax.ts";
+import type { RelationQuantifier } from "../../filter/syntax/filter_syntax.ts";
 import type { FilterableRelation, FilterContext } from "../../filter/resolve_filter.ts";
 import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
 import { all } from "../../filter/builders.ts";
@@ -66,7 +66,7 @@ export function relations<
 ): { readonly [K in keyof R]: R[K] & RelationTo<Of, NameOf<R[K]["resource"]>> } {
   const owner = requireTableInfo(table);
   const entries = Object.entries<RelationOptions>(declared).map(([name, options]) => {
-    const quantify = (quantifier: Quantifier) => (rule: Rule = all()): Draft => ({
+    const quantify = (quantifier: RelationQuantifier) => (rule: Rule = all()): Draft => ({
       kind: "draft",
       toFilter(context, resolve) {
         const { relation, target } = follow(name, options, owner, context);

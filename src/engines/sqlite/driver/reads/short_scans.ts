@@ -1,4 +1,4 @@
-import { type Filter, termsOf } from "../../../../filter/filter.ts";
+import { directTerms, type Filter } from "../../../../filter/filter.ts";
 import type { AggregatePlan, CountPlan } from "../../../../plan/plan.ts";
 import type { Clock } from "../../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../../schema/table_info.ts";
@@ -93,7 +93,7 @@ function valuesOfFilter(filter: Filter): number {
     case "related":
       return Infinity;
     default:
-      return termsOf(filter).reduce((sum, term) => sum + valuesOfFilter(term), 0);
+      return directTerms(filter).reduce((sum, term) => sum + valuesOfFilter(term), 0);
   }
 }
 
