@@ -42,7 +42,7 @@ export async function readTables(
   const tables = resources.flatMap(tablesInReach);
   await Promise.all([checkTables(tables, observe), roleRights.readFirst()]);
   checkRoleRights(resources, roleRights, observe);
-  await reportPolicyBypasses(resources, observe);
+  await reportPolicyBypasses(resources, roleRights, observe);
   for (const column of await leadingColumns(tables)) indexed.add(column);
   for (const table of await conflictTables(tables)) conflicting.add(table);
   for (const table of await tablesWithFinalRows(tables)) final.add(table);

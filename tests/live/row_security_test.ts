@@ -115,6 +115,28 @@ testWithRole("streams follow a table whose policies do not apply to the role", a
   }
 });
 
+testWithRole("policies that are enabled without effect are reported once", async (world) => {
+  await world.run(`${tables} ${owned}`);
+  const { clock, pass } = quickClock();
+  await using started = await startApp(world, {}, clock);
+  const reports = () => started.notices.filter((text) => text.includes("row level security"));
+  assertEquals(reports(), []);
+  await world.run(secured);
+  const stream = await started.subscribe("/docs/subscribe");
+  while (reports().length === 0) {
+    pass(61_000);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  pass(61_000);
+  pass(61_000);
+  await stream.untilSynced();
+  assertEquals(reports(), [
+    `"docs" has row level security, which does not apply to the role "${world.role}": every row is ` +
+    "served by the scopes alone",
+  ]);
+  await stream.close();
+});
+
 testWithRole("a stream ends once policies apply to the role, and none begins", async (world) => {
   await world.run(`${tables} ${secured} ${owned}`);
   const { clock, pass } = quickClock();

@@ -40,6 +40,8 @@ export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
   /** The limits by table. A limit is null if the role has none. */
   readonly #known = new Map<TableInfo, RoleLimits | null>();
+  /** The policies without effect that were reported, so that each is reported once. */
+  readonly reportedBypasses: Set<string> = new Set();
   readonly #clock: Clock;
   #readAtMs = 0;
   #reading: Promise<void> | null = null;

@@ -16,7 +16,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../model/resource.ts";
-import { isHiddenFromRole } from "./shown_to_role.ts";
+import { isHiddenFromRole, reportPolicyBypasses } from "./shown_to_role.ts";
 
 /** Options with which the live hubs of an app are opened. */
 export interface LiveHubsOptions {
@@ -105,12 +105,15 @@ export class LiveHubs {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.close()));
   }
 
-  /** Ends the streams of tables that the database now hides from the service. */
+  /**
+   * Ends the streams of tables that the database now hides from the service. Reports the tables in
+   * which new policies do not apply.
+   */
   async #recheckRoles(rights: RoleRights, resources: readonly Resource[]): Promise<void> {
     await rights.read();
     const hidden = new Set(resources.filter(isHiddenFromRole).map(({ table }) => table));
-    if (hidden.size === 0) return;
-    for (const hub of this.#hubs.values()) hub.revoke(hidden);
+    if (hidden.size > 0) { for (const hub of this.#hubs.values()) hub.revoke(hidden); }
+    await reportPolicyBypasses(resources, rights, this.#options.runtime.observe);
   }
 
   async #openHub(

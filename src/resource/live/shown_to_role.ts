@@ -27,9 +27,10 @@ export function checkRoleRights(
   }
 }
 
-/** Reports to the observer which policies of the database do not restrict the served rows. */
+/** Reports to the observer, once each, which policies do not restrict the served rows. */
 export async function reportPolicyBypasses(
   resources: readonly Resource[],
+  { reportedBypasses }: RoleRights,
   observe: Observer,
 ): Promise<void> {
   const messages = new Map<string, Set<string>>();
@@ -38,6 +39,8 @@ export async function reportPolicyBypasses(
     for (const { name, table } of some) {
       for (const bypass of bypasses.get(table) ?? []) {
         const id = JSON.stringify(bypass.why === null ? { ...bypass, of: "" } : bypass);
+        if (reportedBypasses.has(id + name)) continue;
+        reportedBypasses.add(id + name);
         messages.set(id, (messages.get(id) ?? new Set()).add(name));
       }
     }
