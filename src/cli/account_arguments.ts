@@ -24,7 +24,6 @@ export interface KeysCommand extends StoreArguments {
     | { readonly verb: "revoke"; readonly id: string };
 }
 
-/** The arguments of a command for accounts. */
 export interface UsersCommand extends StoreArguments {
   readonly kind: "users";
   readonly action:

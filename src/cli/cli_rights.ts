@@ -14,7 +14,6 @@ export interface CliRights {
   readonly writable: boolean;
 }
 
-/** The options of the command line that determine the rights of callers. */
 export interface CliRightsOptions {
   readonly host: string;
   /** True if anyone may read, on every address. */

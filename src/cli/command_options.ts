@@ -134,7 +134,6 @@ function requireFit(
   }
 }
 
-/** Returns the values of an option whose values are separated by commas. */
 export function separatedByCommas(value: string | null): readonly string[] {
   return (value ?? "").split(",").map((one) => one.trim()).filter((one) => one !== "");
 }

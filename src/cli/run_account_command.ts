@@ -250,7 +250,6 @@ async function* allAccounts(accounts: Accounts): AsyncIterable<Account> {
 
 const pageSize = 500;
 
-/** Prints a table. */
 function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const shown = [head, ...rows].map((row) => row.map(printable));
   const widths = head.map((_, index) => Math.max(...shown.map((row) => row[index]?.length ?? 0)));

@@ -10,7 +10,6 @@ import { type ReadEnd, watchRead } from "./watch_read.ts";
  */
 export const maxWaitingReads = 400;
 
-/** The options of {@link ReadLimiter}. */
 export interface ReadLimiterOptions {
   /** The maximum number of concurrent reads. */
   readonly maxRunning: number;
@@ -54,7 +53,6 @@ export class ReadLimiter {
   readonly #running = new Set<LimiterEntry>();
   readonly #waiting: FairQueue<Waiter>;
 
-  /** Creates the limiter, in which nothing runs. */
   constructor(options: ReadLimiterOptions) {
     this.#options = options;
     this.#waiting = new FairQueue(options);

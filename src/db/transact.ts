@@ -8,7 +8,6 @@ import type { Connection, Driver } from "./driver.ts";
 /** The source of the random waits between attempts. */
 export type RetryRuntime = Pick<Runtime, "random">;
 
-/** Options of {@link transact}. */
 export interface TransactOptions {
   /**
    * True if the work has one writing statement only, so it needs no transaction and uses the
@@ -88,7 +87,6 @@ export function transactionGuard(): TransactionGuard {
 export interface CommitListeners {
   /** Adds a listener. Returns the function that removes it. */
   add(listener: () => void): () => void;
-  /** Calls all listeners. */
   notify(): void;
 }
 

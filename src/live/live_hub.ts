@@ -32,7 +32,6 @@ import { streamStartOf } from "./stream/stream_start.ts";
 import { Subscription } from "./stream/subscription.ts";
 import type { StreamContext } from "./stream_context.ts";
 
-/** The options of the hub of one database's live streams. */
 export interface LiveHubOptions extends OpenedLogOptions {
   readonly quota: StreamQuota;
   /** Memory for aggregates, shared with the hubs of other databases. */
@@ -44,7 +43,6 @@ export interface LiveHubOptions extends OpenedLogOptions {
   readonly recheckMs: number;
 }
 
-/** Creates a stream that calls `ended` at its end. */
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
@@ -67,7 +65,6 @@ export class LiveHub {
   #hidden: ReadonlySet<TableInfo> = new Set();
   #cancelTimers: (() => void)[] = [];
 
-  /** Starts without streams. */
   constructor(options: LiveHubOptions) {
     this.#options = options;
     this.#opened = new OpenedLog(options);

@@ -6,7 +6,6 @@ import {
   type StreamContextOptions,
 } from "./stream_context.ts";
 
-/** The options for opening the log of a hub. */
 export interface OpenedLogOptions extends StreamContextOptions {
   /** Opens the log of the database. Called again after a failure. */
   openLog(): Promise<ChangeLog>;
@@ -19,7 +18,6 @@ export class OpenedLog {
   #context: Promise<StreamContext> | null = null;
   #feed: ChangeFeed | null = null;
 
-  /** Opens nothing yet. */
   constructor(options: OpenedLogOptions) {
     this.#options = options;
   }

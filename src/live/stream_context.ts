@@ -30,7 +30,6 @@ export interface StreamContext {
   readonly limits: LiveLimits;
 }
 
-/** The options of the context of live streams, in addition to a change log. */
 export interface StreamContextOptions {
   readonly matcher: Matcher;
   readonly runtime: Runtime;

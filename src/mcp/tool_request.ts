@@ -22,7 +22,6 @@ export type SendToolRequest = (request: ToolRequest) => Promise<ToolAnswer>;
 /** An error that the model sees. The message states the error and what to do. */
 export class ToolRefusal extends Error {}
 
-/** The options for sending the requests of MCP tools. */
 export interface ToolRequestsOptions {
   /** Sends a request to the service itself. */
   fetch(request: Request): Promise<Response>;

@@ -26,7 +26,6 @@ export interface IndexEntry {
   readonly requests: readonly IndexRequest[];
 }
 
-/** A request in the index of a service. */
 export interface IndexRequest {
   readonly operation: string;
   readonly method: string;

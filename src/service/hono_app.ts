@@ -26,7 +26,6 @@ import { RouteHandlers, type RouteHandlersOptions } from "./route_handlers.ts";
 import type { ServicePage } from "./service_pages.ts";
 import { emptyStream } from "./responder.ts";
 
-/** The options of the Hono app of a service. */
 export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
   /** Creates the authentication with a counter of refusals. Null if no user is identified. */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;

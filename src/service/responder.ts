@@ -11,7 +11,6 @@ export type SecurityHeaders = boolean | {
   readonly hsts?: boolean | string | undefined;
 };
 
-/** The description of the option `securityHeaders`. */
 export const securityHeadersOptionDescription = either(
   flag(),
   group(

@@ -22,7 +22,6 @@ import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";
 import type { ServicePage } from "./service_pages.ts";
 
-/** The options of the handlers of an app's routes. */
 export interface RouteHandlersOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];

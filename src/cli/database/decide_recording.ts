@@ -5,7 +5,6 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { Database } from "../../db/database.ts";
 import { engineOf } from "../../db/engine/engine_of.ts";
 
-/** The options of the command line that determine how changes are recorded. */
 export interface RecordingOptions {
   /** True if database triggers record the changes of all programs. */
   readonly triggers: boolean;

@@ -8,7 +8,6 @@ import type { SqliteAdditions } from "../../db/driver_options.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The options for opening a database for writing. */
 export interface WritingOptions {
   /** The database as the user named it at the command line. */
   readonly place: string;

@@ -35,7 +35,6 @@ import {
 } from "../cli_service.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The options for serving a database from the command line. */
 export interface ServeDatabaseOptions {
   readonly rights: CliRights;
   readonly runtime: Runtime;

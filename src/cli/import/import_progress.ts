@@ -13,7 +13,6 @@ export class ImportProgress {
   #shownAt: number;
   #isOpen = false;
 
-  /** Starts to measure the time. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
     this.#beganAt = this.#shownAt = clock.elapsedMs();

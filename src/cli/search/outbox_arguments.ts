@@ -6,7 +6,6 @@ import {
   storeOptions,
 } from "../command_options.ts";
 
-/** The arguments of a command for the search outbox. */
 export interface OutboxCommand extends StoreArguments {
   readonly kind: "outbox";
   readonly verb: (typeof verbs)[number];

@@ -5,7 +5,6 @@ import { onStopSignals } from "../stop_signals.ts";
 import { Supervisor } from "./supervisor.ts";
 import { WorkerGroup } from "./worker_group.ts";
 
-/** The options for running several workers under a supervisor. */
 export interface SuperviseOptions {
   /** The URL of the main module that each worker runs. */
   readonly program: string;

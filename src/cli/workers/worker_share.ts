@@ -2,7 +2,6 @@
 export interface WorkerShare {
   /** The number of the worker, starting at 1. A replacement worker keeps the number. */
   readonly number: number;
-  /** The number of workers. */
   readonly count: number;
   /** The bearer token that the banner shows. */
   readonly token: string;

@@ -24,7 +24,6 @@ export interface SequencePosition {
 export interface SnapshotPosition {
   /** Distinguishes the two forms of a position. */
   readonly kind: "snapshot";
-  /** The epoch of the log. */
   readonly epoch: string;
   /** Every transaction below this id is covered. */
   readonly xmin: bigint;

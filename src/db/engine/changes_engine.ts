@@ -55,7 +55,6 @@ export interface ChangesEngine {
   readonly mark: string | null;
   /** Returns a query for the running transaction's changes of a table since the position `mark`. */
   changesSince(table: TableInfo, mark: SqlValue): Statement;
-  /** The SQL with which the history of a row is read. */
   readonly history: RowHistorySql;
   /** The changes that streams miss without triggers, as a part of a sentence. */
   readonly untrackedConsequence: string;
@@ -69,7 +68,6 @@ export interface ChangesEngine {
   ): Promise<string>;
 }
 
-/** Options of opening a change log whose tables and triggers exist. */
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;

@@ -12,7 +12,6 @@ export interface ComparisonFacts {
 export interface PlanningFacts {
   /** True if one statement drops tables that refer to one another. */
   readonly dropsTogether: boolean;
-  /** True if a migration can rename constraints. */
   readonly renamesConstraints: boolean;
   /** Returns true if two types are similar enough that a column may have been renamed. */
   mayBeRename(left: string, right: string): boolean;

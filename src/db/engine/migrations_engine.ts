@@ -20,7 +20,6 @@ export interface MigrationsEngine {
 
 /** How an engine compares declared tables with existing ones. */
 export interface ComparisonEngine extends ComparisonFacts {
-  /** Reads the shapes of the existing tables that have these names. */
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   /** Returns a declared shape with the types as the engine's catalog would print them. */
   declaredShape(parsed: TableShape): TableShape;

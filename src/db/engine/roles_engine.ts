@@ -8,7 +8,6 @@ export interface RoleLimits {
   readonly hidesRows: boolean;
   /** True if the statistics of the database count only rows that the role sees. */
   readonly mayEstimate: boolean;
-  /** The columns that the role may not read. */
   readonly unreadable: readonly ColumnInfo[];
 }
 
@@ -23,7 +22,6 @@ export interface PolicyBypass {
 
 /** The roles of an engine: the users of a database, with rights of their own. */
 export interface RolesEngine {
-  /** Reads the limits of the role in these tables. */
   limits(driver: Driver, tables: readonly TableInfo[]): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
   /** Reads the policies that do not apply to the role in these tables. */
   bypasses(

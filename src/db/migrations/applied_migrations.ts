@@ -10,7 +10,6 @@ export interface MigrationToRecord {
   readonly sql: string;
 }
 
-/** A recorded migration. */
 export interface AppliedMigration {
   readonly name: string;
   /** The checksum of the SQL. */

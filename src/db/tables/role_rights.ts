@@ -46,7 +46,6 @@ export class RoleRights {
   #readAtMs = 0;
   #reading: Promise<void> | null = null;
 
-  /** Creates the collection. No limits are known yet. */
   constructor(served: readonly TableOfDriver[], { clock }: Pick<Runtime, "clock">) {
     this.#clock = clock;
     const byDriver = Map.groupBy(served, ({ driver }) => driver);

@@ -79,12 +79,10 @@ function refusal(found: Readonly<Record<string, string | undefined>>): Error {
   return new Error(`Cannot read the SQL: ${why}`);
 }
 
-/** Returns true if a token is one of these keywords. */
 export function isWord(token: SqlToken | undefined, ...keywords: readonly string[]): boolean {
   return token?.kind === "word" && keywords.includes(token.keyword);
 }
 
-/** Returns true if a token is one of these signs. */
 export function isSign(token: SqlToken | undefined, ...signs: readonly string[]): boolean {
   return token?.kind === "sign" && signs.includes(token.text);
 }

@@ -187,7 +187,6 @@ function isItem(token: SqlToken | undefined): boolean {
   return token?.kind === "part" || token?.kind === "literal";
 }
 
-/** Returns the place of a value or a list after IN. */
 function listPlace(
   tokens: readonly SqlToken[],
   index: number,

@@ -25,7 +25,6 @@ export class GroupMemory {
   readonly #byIdentity = new Map<string, Account>();
   readonly #identities = new Map<GroupHolder, string>();
 
-  /** Starts empty. */
   constructor(limits: GroupMemoryLimits) {
     this.#limits = limits;
   }

@@ -10,7 +10,6 @@ import { resumeTokenText, toBytes } from "./server_sent_events.ts";
 import { sharedIdentity } from "../match/evaluation_limits.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** The options for delivering the events of a batch. */
 export interface BatchDeliveryOptions {
   readonly log: Pick<ChangeLog, "print">;
   readonly resumeTokens: ResumeTokens;

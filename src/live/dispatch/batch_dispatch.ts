@@ -26,7 +26,6 @@ import { RelatedFilterDispatch } from "./related_filter_dispatch.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** The options for dispatching a batch of changes. */
 export interface DispatchOptions {
   readonly matcher: Matcher;
   readonly log: ChangeLog;

@@ -32,7 +32,6 @@ export class ChangeDispatcher {
   readonly #includeGroups = new Map<string, IncludeGroup>();
   readonly #fanOut = new FanOut();
 
-  /** Starts without groups. */
   constructor(options: DispatchOptions) {
     this.#options = options;
   }

@@ -28,7 +28,6 @@ export class DeferredEvaluations {
   readonly #table: TableInfo;
   readonly #deferred: DeferredEvaluation[] = [];
 
-  /** Starts empty. */
   constructor(table: TableInfo) {
     this.#table = table;
   }

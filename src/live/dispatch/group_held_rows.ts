@@ -14,7 +14,6 @@ export class GroupHeldRows {
   /** The differences of single subscribers by row id; null if a difference is unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
-  /** Starts without subscribers. */
   constructor(log: Pick<ChangeLog, "includes">) {
     this.#log = log;
     this.#held = HeldRows.unknown(log);

@@ -17,7 +17,6 @@ export class IncludeGroup implements AffectedGroup {
   readonly #index: EqualityIndex<SubscriberGroup>;
   #includePaths: readonly IncludePath[];
 
-  /** Starts without groups. */
   constructor(query: IncludeGroup["query"], matcher: Matcher) {
     this.query = query;
     this.#matcher = matcher;

@@ -31,7 +31,6 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   /** Number of subscribers, live or not, and of transition listeners. */
   size = 0;
 
-  /** Starts without subscribers. */
   constructor(
     query: LiveQuery,
     { decide, includePaths, includeGroup, queryDigest, heldRows }: Pick<

@@ -37,7 +37,6 @@ export class ChangeFeed {
   readonly #stopHints: () => void;
   /** Resolves when the current exclusive work of the feed is done. Null if there is none. */
   #busy: Promise<void> | null = null;
-  /** Number of published changes. */
   published = 0;
   #isReading = false;
   #isWanted = false;

@@ -4,7 +4,6 @@ import type { Position } from "../../db/changes/log_position.ts";
 /** An entry of the ring buffer: one whole step of the log. */
 export interface RingBufferEntry {
   readonly changes: readonly Change[];
-  /** The position after the entry. */
   readonly to: Position;
 }
 

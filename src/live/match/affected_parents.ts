@@ -46,7 +46,6 @@ export class AffectedParents<G extends AffectedGroup> {
     return this.#searches.size === 0;
   }
 
-  /** All groups with parents that may be affected. */
   get groups(): ReadonlySet<G> {
     const groups = new Set<G>();
     for (const search of this.#searches.values()) addAll(groups, groupsOf(search));

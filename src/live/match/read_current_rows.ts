@@ -21,7 +21,6 @@ export interface CurrentRowsQuery {
 
 /** The current rows that one statement has read, and the filters that they match. */
 export interface CurrentRows {
-  /** The position at which the rows were read. */
   readonly at: Position;
   /** The index of the first filter that the statement evaluated. */
   readonly from: number;

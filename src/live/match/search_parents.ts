@@ -34,7 +34,6 @@ export interface ParentSearch<G> {
 /** Keys that link rows to parents, by their ids, with the groups that need them. */
 export type LinkKeys<G> = Map<unknown, { readonly key: RelatedKey; readonly groups: Set<G> }>;
 
-/** Adds a key for some groups. */
 export function addLinkKey<G>(keys: LinkKeys<G>, key: RelatedKey, groups: Iterable<G>): void {
   const id = relatedKeyId(key);
   const known = keys.get(id) ?? { key, groups: new Set() };
@@ -45,7 +44,6 @@ export function addLinkKey<G>(keys: LinkKeys<G>, key: RelatedKey, groups: Iterab
 /** The parents that a search has found, with their groups. */
 export interface ParentRows<G> {
   readonly rows: ReadonlyMap<Row, ReadonlySet<G>>;
-  /** The position at which the rows were read. */
   readonly at: Position;
 }
 

@@ -31,7 +31,6 @@ export class CredentialRecheck {
   /** The entries by user object, which represents one credential. */
   readonly #entries = new Map<User, Entry>();
 
-  /** Starts without holders. */
   constructor(options: CredentialRecheckOptions) {
     this.#options = options;
   }

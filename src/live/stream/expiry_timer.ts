@@ -11,7 +11,6 @@ export class ExpiryTimer<T> {
   #next = Infinity;
   #cancel: (() => void) | null = null;
 
-  /** Starts without members. */
   constructor(clock: Clock, expire: (member: T) => void) {
     this.#clock = clock;
     this.#expire = expire;

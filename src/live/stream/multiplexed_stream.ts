@@ -6,7 +6,6 @@ import {
   type SubscriptionRowDescription,
 } from "./multiplexed_part.ts";
 
-/** The refusal of one subscription of a multiplexed stream. */
 export interface SubscriptionRefusal {
   readonly status: number;
   /** The body of the response. */

@@ -17,7 +17,6 @@ import type { Semaphore } from "../../runtime/queues/semaphore.ts";
 export interface SnapshotPage {
   /** An `existing` event, shared by the streams that request the same page. */
   readonly bytes: Uint8Array;
-  /** The position at which the page was read. */
   readonly position: Position;
   /** The start of the next page; null after the last one. */
   readonly next: SnapshotStart | null;
@@ -67,7 +66,6 @@ export class SnapshotReader {
   /** Number of rows in another stream's first page, by table, if not all rows fitted. */
   readonly #firstRows = new WeakMap<TableInfo, number>();
 
-  /** Starts without pages. */
   constructor(options: SnapshotReaderOptions) {
     this.#options = options;
   }

@@ -35,7 +35,6 @@ export class StreamQuota {
   /** The estimated work of the filters of all open streams. */
   #work = 0;
 
-  /** Starts without streams. */
   constructor(limits: StreamQuotaLimits) {
     this.#limits = limits;
   }

@@ -119,7 +119,6 @@ export function sentUpTo(position: Position): SentChanges {
 export interface ChangesToSend {
   /** The position up to which all changes are sent. */
   readonly to: Position;
-  /** The changes that were sent before. */
   readonly sent: SentChanges;
   /** True if the feed is paused. A stream that waits in a queue must not prolong the pause. */
   readonly isPaused?: boolean;

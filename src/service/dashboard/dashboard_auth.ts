@@ -4,7 +4,6 @@ import { requireOwnMachine } from "../own_machine.ts";
 import type { PageRequest } from "../service_pages.ts";
 import type { ResolvedDashboard } from "./dashboard_options.ts";
 
-/** A request to the dashboard. */
 export interface OperatorRequest extends PageRequest {
   /** True for the HTML page. Links on other sites may lead to it, because it has no effects. */
   readonly isPage: boolean;

@@ -19,7 +19,6 @@ import type { OperatorAudit } from "./operator_audit.ts";
 import { requireOperator } from "./dashboard_auth.ts";
 import type { Report } from "./report.ts";
 
-/** The options of the dashboard's routes. */
 export interface MountDashboardOptions {
   readonly options: ResolvedDashboard;
   readonly reports: readonly Report[];

@@ -22,7 +22,6 @@ export interface ViewToken {
   readonly expiresAt: number;
 }
 
-/** The dependencies of the functions that create and read view tokens. */
 export interface ViewTokenDependencies {
   readonly sealer: Sealer;
   readonly clock: Clock;

@@ -28,7 +28,6 @@ import type { Responder } from "../responder.ts";
 import { copyConnectionInfo } from "../request_context.ts";
 import { type OpenSubscription, prepareSubscription } from "./open_subscription.ts";
 
-/** The options of the route of multiplexed streams. */
 export interface MountLiveOptions extends BodyReadingOptions {
   readonly table: RouteTable;
   readonly parseUser: (value: unknown) => User | null;

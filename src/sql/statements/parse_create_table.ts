@@ -38,7 +38,6 @@ export type ParsedConstraint =
     }
   );
 
-/** The target of a foreign key in a CREATE TABLE statement. */
 export interface ParsedForeignKeyTarget {
   /** The name of the referenced table, with its schema if the clause names one. */
   readonly table: readonly string[];

@@ -14,7 +14,6 @@ import {
   type UniqueShape,
 } from "./table_shape.ts";
 
-/** The statements that create a table. */
 export interface TableStatements {
   readonly schema: string | null;
   readonly name: string;
@@ -24,7 +23,6 @@ export interface TableStatements {
   readonly keyOf?: (table: string) => readonly string[];
 }
 
-/** Parses the statements that create a table to its shape. */
 export function parsedShape(facts: TableStatements): TableShape {
   const { schema, name, createTable, createIndexes, keyOf = () => [] } = facts;
   const { definitions } = parseCreateTable(createTable);

@@ -16,7 +16,6 @@ export interface TableShape {
   readonly sql: string | null;
 }
 
-/** A column in the shape of a table. */
 export interface ColumnShape {
   readonly name: string;
   /** The type as the engine prints it. */
@@ -50,7 +49,6 @@ export interface CheckShape {
   readonly sql: string;
 }
 
-/** A foreign key in the shape of a table. */
 export interface ForeignKeyShape {
   readonly name: string | null;
   readonly columns: readonly string[];

@@ -11,9 +11,7 @@ import type { MigrationRights, MigrationStep, PossibleRename } from "../migratio
 export class TableMigration {
   /** The declared table and the existing one, which may have another name. */
   readonly pair: PairedTable;
-  /** The differences of this table. */
   readonly differences: readonly Difference[];
-  /** True if the table has rows. */
   readonly hasRows: boolean;
   readonly dialect: Dialect;
   readonly planning: PlanningFacts;
@@ -38,7 +36,6 @@ export class TableMigration {
     return sqlName(this.pair.shape);
   }
 
-  /** Returns the differences of one kind. */
   of<Kind extends Difference["kind"]>(kind: Kind): readonly Extract<Difference, { kind: Kind }>[] {
     return this.differences.filter((one): one is Extract<Difference, { kind: Kind }> =>
       one.kind === kind
@@ -151,7 +148,6 @@ export function alter(
   return newStep(`ALTER TABLE ${name} ${action}`, `${label}: ${purpose}`, loses);
 }
 
-/** Returns the names of the missing indexes. */
 export function missingIndexNames(table: TableMigration): ReadonlySet<string | null> {
   return new Set(
     [...table.of("missing-index"), ...table.of("missing-unique")].map(({ declared }) =>

@@ -21,7 +21,6 @@ export interface LogPage {
   readonly isComplete: boolean;
 }
 
-/** The range of changes that the reader of the Postgres log reads. */
 export interface LogRange {
   /** The position after which the range begins. */
   readonly after: SnapshotPosition;

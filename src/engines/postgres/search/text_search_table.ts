@@ -33,7 +33,6 @@ export class TextSearchTable implements DocumentTable {
   readonly #labels: readonly FieldLabel[];
   readonly #weights: string;
 
-  /** Creates the object without any statement. */
   constructor(index: IndexDescription, name: string, language: string) {
     this.#index = index;
     this.#name = name;

@@ -1,7 +1,6 @@
 import { standardSqlTokenPattern } from "../../../sql/statements/normal_sql.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 
-/** The SQL syntax of Postgres. */
 export const postgresSyntax: SqlSyntax = {
   tokens: standardSqlTokenPattern,
   // The catalog of Postgres adds casts, and parentheses around comparisons.

@@ -9,7 +9,6 @@ const maxWaitMs = 100;
 /** How often a process looks for other processes until it has found one, in milliseconds. */
 const lookEveryMs = 20;
 
-/** Options of the lock that orders the writes of several processes to one SQLite file. */
 export interface CrossProcessWriteLockOptions {
   /** The path of the database. The two lock files are in the same folder. */
   readonly path: string;

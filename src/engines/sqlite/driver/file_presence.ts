@@ -28,7 +28,6 @@ export class FilePresence {
   #lost: DatabaseError | null = null;
   #observe: Observer | null = null;
 
-  /** Creates the check for a file that was just opened. */
   constructor(options: FilePresenceOptions) {
     this.#options = options;
     this.#opened = identityOf(options.path);

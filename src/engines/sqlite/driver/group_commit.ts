@@ -57,7 +57,6 @@ export class GroupCommit {
   #singles = 0;
   readonly #forecast: WaitForecast = new WaitForecast();
 
-  /** Creates the group commit, which does nothing until the first job. */
   constructor(options: GroupCommitOptions) {
     const { turn, busyRetry } = options;
     const { waitLimitMs, clock } = busyRetry;

@@ -22,7 +22,6 @@ export class JobQueue<T extends QueuedJob> {
   readonly #clock: Clock;
   #cancelTimer: (() => void) | null = null;
 
-  /** Creates an empty queue. */
   constructor(limitMs: number, clock: Clock) {
     this.#limitMs = limitMs;
     this.#clock = clock;
@@ -75,7 +74,6 @@ export class JobQueue<T extends QueuedJob> {
   }
 }
 
-/** Returns the error of a queued job whose write has not started. */
 export function writeNotStartedError(reason: string): DatabaseError {
   return new DatabaseError("unavailable", new Error(`Cannot write to the database: ${reason}`));
 }
@@ -107,7 +105,6 @@ export interface FinishedJob {
   readonly report: () => void;
 }
 
-/** Options of running the jobs of a group. */
 export interface JobGroupOptions {
   /** The connection, inside of a transaction that the group neither begins nor ends. */
   readonly writer: SqliteConnection;

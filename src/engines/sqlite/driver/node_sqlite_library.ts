@@ -10,7 +10,6 @@ import {
   type SqliteStatement,
 } from "./sqlite_library.ts";
 
-/** The SQLite library `node:sqlite`. */
 export const nodeSqlite: SqliteLibrary = {
   name: "node:sqlite",
   source: { module: import.meta.url, name: "nodeSqlite" },

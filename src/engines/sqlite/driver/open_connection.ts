@@ -16,7 +16,6 @@ import type { SqliteFile } from "./sqlite_file.ts";
 import { type ApplicationFunctions, defineFunctions } from "./application_functions.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 
-/** Options for opening a connection to a SQLite file. */
 export interface OpenConnectionOptions {
   readonly readOnly: boolean;
   /** The clock that measures the duration of statements. */

@@ -115,7 +115,6 @@ export class StatementDeadline {
   #sorts = false;
   #bytes = 0;
 
-  /** Creates the deadline without a limit. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
   }

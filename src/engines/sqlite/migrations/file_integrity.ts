@@ -10,7 +10,6 @@ export interface FileIntegrity {
   readonly broken: number;
   /** The references to missing tables, in the form `notes refers to users`. */
   readonly dangling: ReadonlySet<string>;
-  /** The views that can be read. */
   readonly views: ReadonlySet<string>;
 }
 

@@ -7,7 +7,6 @@ import { readSqliteShapes } from "./sqlite_shapes.ts";
 import { sqliteMigrationSteps } from "./sqlite_steps.ts";
 import { isSameSqliteType, isWiderSqliteType } from "./sqlite_types.ts";
 
-/** The migrations of SQLite. */
 export const sqliteMigrationsEngine: MigrationsEngine = {
   comparison: {
     syntax: sqliteSyntax,

@@ -27,7 +27,6 @@ import {
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
-/** A trigger of another program. */
 export interface OtherProgramTrigger {
   readonly name: string;
   readonly table: string;

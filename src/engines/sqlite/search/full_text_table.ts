@@ -35,7 +35,6 @@ export class FullTextTable implements DocumentTable {
   readonly #keys: readonly string[];
   readonly #isNumbered: boolean;
 
-  /** Creates the object for the FTS5 table with this name. */
   constructor(index: IndexDescription, name: string, clock: Clock) {
     this.#index = index;
     this.#clock = clock;

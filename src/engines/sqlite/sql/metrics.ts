@@ -110,7 +110,6 @@ export interface ExactSumState {
   /** Millionths that are not yet in `exact`, as an integer that a double represents exactly. */
   millionths: number;
   isEmpty: boolean;
-  /** True if a value was not a number. */
   isOdd: boolean;
 }
 

@@ -1,7 +1,6 @@
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 import { ddlTokenPattern } from "../../../sql/statements/sql_tokens.ts";
 
-/** The SQL syntax of SQLite. */
 export const sqliteSyntax: SqlSyntax = {
   tokens: ddlTokenPattern,
   bareWords: (words) => words,

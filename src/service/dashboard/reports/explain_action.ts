@@ -25,7 +25,6 @@ export interface ExplainedList {
   readonly plan: readonly string[];
 }
 
-/** The dependencies of the action that explains lists. */
 export interface ExplainActionDependencies {
   /** The resources with the rights of the operator. */
   readonly resources: readonly Resource[];

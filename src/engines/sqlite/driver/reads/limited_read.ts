@@ -18,7 +18,6 @@ import type { Plan } from "../../../../plan/plan.ts";
 import type { TableInfo } from "../../../../schema/table_info.ts";
 import { longColumns, widestRowStatement } from "./widest_row.ts";
 
-/** Options of limited reads of a SQLite file. */
 export interface LimitedReadsOptions {
   readonly reader: SqliteConnection;
   readonly clock: Clock;
@@ -54,7 +53,6 @@ export class LimitedReads {
   readonly #shortScans: ShortScans;
   readonly #durations: StatementDurations = new StatementDurations();
 
-  /** Creates the object. Nothing has been measured yet. */
   constructor(options: LimitedReadsOptions) {
     this.#options = options;
     const { clock, takeLongestWritten } = options;
@@ -173,7 +171,6 @@ const databaseSize: Statement = {
 const maxInlineMeasureMs = 10;
 const maxMeasureMs = 5_000;
 
-/** Options of measuring the widths of rows. */
 export interface RowWidthsOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   /** Returns the length of the longest value written to any table since the last call. */
@@ -230,7 +227,6 @@ export class RowWidths {
   readonly #options: RowWidthsOptions;
   readonly #widths = new Map<TableInfo, TableWidth>();
 
-  /** Creates the object. Nothing is measured before the first read. */
   constructor(options: RowWidthsOptions) {
     this.#options = options;
   }

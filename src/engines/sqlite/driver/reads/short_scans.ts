@@ -10,7 +10,6 @@ import {
   toStatement,
 } from "../../../../sql/fragment.ts";
 
-/** Options of {@link ShortScans}. */
 export interface ShortScansOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly read: (statement: Statement) => number;
