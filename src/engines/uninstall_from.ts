@@ -1,4 +1,4 @@
-import type { AnnounceRemoval } from "../db/engine/installed_engine.ts";
+import type { AnnounceRemoval } from "../db/engine/engine.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 import { openDatabase } from "./open_database.ts";
 import { uninstallApplicationName } from "./postgres/installed/uninstall_from_server.ts";

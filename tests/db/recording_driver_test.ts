@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
-import { openRecordingDriver } from "../../src/db/changes/open_recording_driver.ts";
+import { openRecordingDriver } from "../../src/db/changes/open_change_log.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";

@@ -3,7 +3,7 @@ import { comparison, type Filter } from "../../src/filter/filter.ts";
 import { filterWork } from "../../src/filter/filter_work.ts";
 import { likeOperator } from "../../src/filter/operators/text_operators.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
-import { burstSteps, WorkMeter } from "../../src/live/match/work_meter.ts";
+import { burstSteps, WorkMeter } from "../../src/live/match/matcher.ts";
 import { resource } from "../../mod.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

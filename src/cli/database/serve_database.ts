@@ -7,7 +7,7 @@ import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { installedTriggers } from "../../db/installed/installed_triggers.ts";
-import type { RoleLimits } from "../../db/engine/roles_engine.ts";
+import type { RoleLimits } from "../../db/engine/engine.ts";
 import { readRoleLimits } from "../../db/tables/role_rights.ts";
 import { databaseSearch } from "../../engines/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";

@@ -1,5 +1,5 @@
-import { createReadStream } from "node:fs";
 import process from "node:process";
+import { createReadStream } from "node:fs";
 import { createApp } from "../../app/app.ts";
 import { Problem } from "../../problem/problem.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
@@ -9,7 +9,8 @@ import { pathExists } from "../path_exists.ts";
 import { printable } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { ImportCommand } from "./import_arguments.ts";
-import { ImportProgress } from "./import_progress.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { ImportOutcome } from "../../resource/import/line_errors.ts";
 
 /** Runs the command that imports a file, and returns the exit code. */
 export async function runImportCommand(command: ImportCommand): Promise<number> {
@@ -59,4 +60,50 @@ function reportLines({ message, details = {} }: Problem): void {
     console.error(`not written: lines ${from} to ${to ?? "the end"}`);
   }
   if (rows !== undefined) console.error(`${written} of ${rows} rows written`);
+}
+
+/** The interval between two progress lines, in milliseconds. */
+const everyMs = 1_000;
+
+/** Prints the number of imported rows and their rate to the standard error. */
+export class ImportProgress {
+  readonly #isTerminal = process.stderr.isTTY === true;
+  readonly #clock: Pick<Clock, "elapsedMs">;
+  readonly #beganAt: number;
+  #shownAt: number;
+  #isOpen = false;
+
+  constructor(clock: Pick<Clock, "elapsedMs">) {
+    this.#clock = clock;
+    this.#beganAt = this.#shownAt = clock.elapsedMs();
+  }
+
+  /** Prints the counts at intervals. On a terminal, the new counts replace the old ones. */
+  show({ rows }: ImportOutcome): void {
+    const now = this.#clock.elapsedMs();
+    if (now - this.#shownAt < everyMs) return;
+    this.#shownAt = now;
+    const line = `${rows} rows, ${this.#perSecond(rows)} rows/s`;
+    this.#isOpen = this.#isTerminal;
+    process.stderr.write(this.#isTerminal ? `\r${line}` : `${line}\n`);
+  }
+
+  /** Ends an unfinished line. */
+  end(): void {
+    if (this.#isOpen) process.stderr.write("\n");
+    this.#isOpen = false;
+  }
+
+  /** Returns the last line, which summarizes the import. */
+  done({ rows, written }: ImportOutcome, dryRun: boolean): string {
+    const seconds = ((this.#clock.elapsedMs() - this.#beganAt) / 1_000).toFixed(1);
+    const done = dryRun
+      ? `${rows} rows can be written, and none was`
+      : `${written} of ${rows} rows written`;
+    return `${done} in ${seconds} s, ${this.#perSecond(rows)} rows/s`;
+  }
+
+  #perSecond(rows: number): number {
+    return Math.round(rows / Math.max(1, this.#clock.elapsedMs() - this.#beganAt) * 1_000);
+  }
 }

@@ -1,4 +1,4 @@
-import type { RoleLimits } from "../../db/engine/roles_engine.ts";
+import type { RoleLimits } from "../../db/engine/engine.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
 /** Descriptions of tables, by name. */

@@ -1,10 +1,11 @@
+import process from "node:process";
 import { createApp } from "../../app/app.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { configOfSource } from "../database/command_config.ts";
 import { reportFailure } from "../report_failure.ts";
-import { ProgressBar } from "./progress_bar.ts";
 import type { SearchCommand } from "./search_arguments.ts";
+import type { ReindexProgress } from "../../search/search_indexes.ts";
 
 /** Runs the command that indexes all rows again, and returns the exit code. */
 export async function runSearchCommand(command: SearchCommand): Promise<number> {
@@ -23,5 +24,37 @@ export async function runSearchCommand(command: SearchCommand): Promise<number> 
     throw new Error("There is nothing to index: no resource has a search index");
   } catch (error) {
     return reportFailure(error, 2);
+  }
+}
+
+const width = 30;
+
+/** Prints the progress of indexes to the standard error: a bar on a terminal, otherwise lines. */
+export class ProgressBar {
+  readonly #isTerminal = process.stderr.isTTY === true;
+  readonly #indexes = new Map<string, boolean>();
+
+  /** The number of search indexes whose progress was shown. */
+  get count(): number {
+    return this.#indexes.size;
+  }
+
+  show({ index, done, total, isDone }: ReindexProgress): void {
+    this.#indexes.set(index, isDone);
+    const share = total === 0 ? 1 : done / total;
+    if (this.#isTerminal) {
+      const bar = "█".repeat(Math.floor(share * width)).padEnd(width, "░");
+      this.#write(`\r${index} ${bar} ${Math.floor(share * 100)} % ${done} of ${total} rows`);
+      if (isDone) this.#write("\n");
+    } else if (isDone) this.#write(`${index}: ${done} rows\n`);
+  }
+
+  /** Ends an unfinished line. */
+  end(): void {
+    if (this.#isTerminal && [...this.#indexes.values()].includes(false)) this.#write("\n");
+  }
+
+  #write(text: string): void {
+    process.stderr.write(text);
   }
 }

@@ -1,20 +1,27 @@
-import type { App } from "../../app/app.ts";
+import process from "node:process";
+import { type App, databasesOfApp } from "../../app/app.ts";
 import { type Listenable, readListenOptions, type Server } from "../../listen/listener.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { serveApp } from "../../app/serve.ts";
+import { serveApp, type ServeConfig } from "../../app/serve.ts";
 import type { ServeCommand } from "../serve_arguments.ts";
 import { addressOf, prepareService } from "../prepare_service.ts";
 import { openReopening } from "../reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
 import { withSharedSecrets } from "../reopen/shared_secrets.ts";
 import { openPortFilter, type PortFilter } from "./port_filter.ts";
-import { requireSharedState } from "./shared_state.ts";
-import { openSupervisorChannel, type SupervisorChannel } from "./supervisor_channel.ts";
-import type { WorkerOrder } from "./worker_messages.ts";
+import {
+  enveloped,
+  type ListenOrder,
+  orderIn,
+  type WorkerOrder,
+  type WorkerReport,
+} from "./worker_messages.ts";
 import type { WorkerShare } from "./worker_share.ts";
+import { platformOpenKv } from "../../kv/deno_kv.ts";
+import type { CliService } from "../cli_service.ts";
 
 interface WorkerContext {
   readonly command: ServeCommand;
@@ -181,3 +188,61 @@ async function untilReady(app: App): Promise<void> {
 }
 
 const askAgainMs = 250;
+
+/** Throws a one-sentence Error if several workers would not share the configured stores. */
+export function requireSharedState(config: CliService["config"]): void {
+  for (const { isShared, label } of databasesOfApp(config)) {
+    if (isShared) continue;
+    throw new Error(
+      `Cannot start several workers on ${label}: it belongs to one process (use a SQLite file or ` +
+        "Postgres, or --workers 1)",
+    );
+  }
+  if (isInMemory(config.kv)) {
+    throw new Error(
+      "Cannot start several workers with the key-value store in memory: each would count requests " +
+        'and know keys by itself (set kv: "service.kv" for a file, or use --workers 1)',
+    );
+  }
+}
+
+/** Returns true if the store is in memory. Without the KV flag, Deno replaces files by memory. */
+function isInMemory(kv: ServeConfig["kv"]): boolean {
+  if (kv === undefined || kv === ":memory:") return true;
+  return typeof kv === "string" && platformOpenKv() === undefined;
+}
+
+/** The worker's end of the channel between a worker and its supervisor. */
+export interface SupervisorChannel {
+  /** Resolves with the first order of the supervisor, the order to listen. */
+  readonly listenOrder: Promise<ListenOrder>;
+  /** Resolves when the supervisor has ended for any reason. */
+  readonly lost: Promise<void>;
+  /** Calls `take` for each order after the first. */
+  onOrder(take: (order: WorkerOrder) => void): void;
+  report(report: WorkerReport): void;
+}
+
+/** Opens the channel that the supervisor created when it started this process. */
+export function openSupervisorChannel(): SupervisorChannel {
+  const listenOrder = Promise.withResolvers<ListenOrder>();
+  const lost = Promise.withResolvers<void>();
+  process.once("disconnect", lost.resolve);
+  let take: (order: WorkerOrder) => void = () => {};
+  process.on("message", (message: unknown) => {
+    const order = orderIn(message);
+    if (order?.kind === "listen") listenOrder.resolve(order);
+    else if (order !== null) take(order);
+  });
+  return {
+    listenOrder: listenOrder.promise,
+    lost: lost.promise,
+    onOrder(taking) {
+      take = taking;
+    },
+    report(report) {
+      // Without a callback, sending to a killed supervisor would cause an uncaught error.
+      if (process.connected) process.send?.(enveloped(report), () => {});
+    },
+  };
+}

@@ -5,6 +5,7 @@ import type { ChangeLog } from "./change_log.ts";
 import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
+import type { ChangeLogSetup } from "../engine/changes_engine.ts";
 
 export interface OpenChangeLogOptions {
   readonly driver: Driver;
@@ -37,4 +38,9 @@ function untrackedNotice(driver: Driver, untracked: readonly TableInfo[]): strin
   return `of ${names} in ${driver.label} only the writes of this service are recorded: ${consequence}; ` +
     'a configuration with changes: { mode: "triggers" }, trackMutations(), or --triggers records ' +
     "everything";
+}
+
+/** Sets up the change log. Returns the driver for writes, which may record its own writes. */
+export async function openRecordingDriver(setup: ChangeLogSetup): Promise<Driver> {
+  return (await engineOf(setup.driver).changes.setUp(setup)).recordingDriver();
 }

@@ -1,6 +1,6 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { DatabaseError } from "../database_error.ts";
-import type { RefusedWrite } from "../engine/constraints_engine.ts";
+import type { RefusedWrite } from "../engine/engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**

@@ -1,9 +1,18 @@
 import type { Random } from "../../runtime/runtime.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import {
+  type ColumnInfo,
+  createTableInfo,
+  plainColumn,
+  type TableInfo,
+} from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
-import type { ExistingRecording } from "../engine/migrations_engine.ts";
+import type {
+  ExistingRecording,
+  MigrationsEngine,
+  PausedTable,
+} from "../engine/migrations_engine.ts";
 import type { PairedTable } from "./compare/compare_tables.ts";
 import type { Difference } from "./compare/difference.ts";
 import { isSameName } from "./compare/table_shape.ts";
@@ -70,3 +79,32 @@ const changesRows: ReadonlySet<Difference["kind"]> = new Set([
   ...["renamed-table", "missing-column", "renamed-column", "superfluous-column"] as const,
   ...["type", "members", "generated", "key"] as const,
 ]);
+
+/** The tables to record again after the statements. */
+export interface PausedRecording {
+  readonly recorded: readonly PausedTable[];
+  readonly random: Random;
+}
+
+/** Records the remaining tables again after a migration. Their streams begin again. */
+export async function resumeRecording(
+  connection: Connection,
+  { comparison, recording }: MigrationsEngine,
+  { recorded, random }: PausedRecording,
+): Promise<void> {
+  const named = await recording.resumed(connection, recorded);
+  const { tables } = await comparison.shapes(connection, named);
+  for (const { schema, name, columns, key } of tables) {
+    const { hidden = [] } = named.find((one) => one.name === name && one.schema === schema) ?? {};
+    const described = columns.map((column) => ({
+      ...{ ...plainColumn, name: column.name, dbName: column.name, kind: "text" as const },
+      primaryKey: key.includes(column.name),
+    }));
+    const table: TableInfo = createTableInfo({
+      ...{ name, schema, columns: described, foreignKeys: [], own: true },
+    });
+    const exclude = new Set(described.filter(({ dbName }) => hidden.includes(dbName)));
+    const changes = { mode: "triggers" as const, schema: null, exclude };
+    await recording.record(connection, table, { changes, random, startsAgain: true });
+  }
+}

@@ -1,6 +1,6 @@
 import { nameBytes } from "../../schema/constraint_name.ts";
 import { type ForeignKey, refersTo, type TableInfo } from "../../schema/table_info.ts";
-import type { CatalogEngine } from "../engine/catalog_engine.ts";
+import type { CatalogEngine } from "../engine/engine.ts";
 
 /**
  * Throws an Error for declarations that an engine would reject without a reason, or accept and

@@ -3,7 +3,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
-import type { PolicyBypass, RoleLimits } from "../engine/roles_engine.ts";
+import type { PolicyBypass, RoleLimits } from "../engine/engine.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
 /** Reads the limits of the role in these tables, or none in a database without roles. */

@@ -1,6 +1,8 @@
 import type { DatabaseEngine } from "../../db/engine/engine.ts";
-import { columnsOfBrokenReferences } from "./constraints/broken_references.ts";
-import { sqliteConstraintColumns } from "./constraints/sqlite_constraint.ts";
+import {
+  columnsOfBrokenReferences,
+  sqliteConstraintColumns,
+} from "./constraints/sqlite_constraint.ts";
 import { introspectSqlite } from "./driver/introspect_sqlite.ts";
 import { sqliteTriggerPrefix } from "./sql/change_log_schema.ts";
 import { sqliteConflictTables } from "./tables/conflict_tables.ts";

@@ -7,7 +7,6 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { Matcher } from "../match/matcher.ts";
 import type { Transition } from "../match/row_change.ts";
-import { groupSize } from "./group_size.ts";
 import {
   addRow,
   emptyGroup,
@@ -195,3 +194,22 @@ function compareValues(left: unknown, right: unknown, { kind }: ColumnInfo): num
   }
   return kinds[kind].compare?.(one, other) ?? 0;
 }
+
+/** Estimates the bytes of a maintained group. A character of a string counts two bytes. */
+export function groupSize(id: string, { key, totals, extremes }: MaintainedGroup): number {
+  const values = sizeOfAll(key) + sizeOfAll(extremes);
+  return bytesPerGroup + 2 * id.length + bytesPerTotal * totals.length + values;
+}
+
+function sizeOfAll(values: readonly unknown[]): number {
+  let bytes = 0;
+  for (const value of values) {
+    bytes += bytesPerValue + (typeof value === "string" ? 2 * value.length : 0);
+  }
+  return bytes;
+}
+
+// These values were measured with 10,000 groups of short keys.
+const bytesPerGroup = 700;
+const bytesPerTotal = 250;
+const bytesPerValue = 50;

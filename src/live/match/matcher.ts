@@ -7,7 +7,7 @@ import {
   type InMemoryMatcher,
 } from "../../filter/match/in_memory_matcher.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
-import { filterWork } from "../../filter/filter_work.ts";
+import { filterWork, type WorkAllowance } from "../../filter/filter_work.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
 import {
@@ -15,10 +15,9 @@ import {
   createSampler,
   mismatchedComparisons,
 } from "../../filter/match/shadow_check.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Clock, Runtime } from "../../runtime/runtime.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import { evaluationLimits, sharedIdentity } from "./evaluation_limits.ts";
-import { burstSteps, WorkMeter } from "./work_meter.ts";
 
 /** Matches rows and filters: in memory if that is exact and cheap, otherwise in the database. */
 export interface Matcher {
@@ -103,3 +102,39 @@ function charactersOf(row: Row): number {
 }
 
 const maxAnswerBytes = 16 * 1024 * 1024;
+
+/**
+ * Measures the work of filters in memory for all streams over one database. First, a short burst is
+ * allowed, which delays other requests by some tens of milliseconds. After the burst, a share of
+ * the time is allowed. The database evaluates the rest, for many changes together.
+ */
+export class WorkMeter implements WorkAllowance {
+  readonly #clock: Pick<Clock, "elapsedMs">;
+  #left = burstSteps;
+  #filledAt: number;
+
+  /** Allows a full burst immediately after the creation. */
+  constructor(clock: Pick<Clock, "elapsedMs">) {
+    this.#clock = clock;
+    this.#filledAt = clock.elapsedMs();
+  }
+
+  take(steps: number): boolean {
+    if (steps > this.#left) this.#refill();
+    if (steps > this.#left) return false;
+    this.#left -= steps;
+    return true;
+  }
+
+  #refill(): void {
+    const now = this.#clock.elapsedMs();
+    this.#left = Math.min(burstSteps, this.#left + (now - this.#filledAt) * stepsPerMs);
+    this.#filledAt = now;
+  }
+}
+
+/** The steps of a burst. A step takes 0.1 to 3 ns, so a burst takes at most 30 ms. */
+export const burstSteps = 10_000_000;
+
+/** The steps per millisecond after a burst: about a tenth of the time, at most three tenths. */
+const stepsPerMs = 100_000;

@@ -4,7 +4,7 @@ import {
   type ResolvedChangesOptions,
 } from "../../db/changes/changes_options.ts";
 import type { Driver } from "../../db/driver.ts";
-import { openRecordingDriver } from "../../db/changes/open_recording_driver.ts";
+import { openRecordingDriver } from "../../db/changes/open_change_log.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";

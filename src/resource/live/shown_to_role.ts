@@ -1,4 +1,4 @@
-import type { PolicyBypass, RoleLimits } from "../../db/engine/roles_engine.ts";
+import type { PolicyBypass, RoleLimits } from "../../db/engine/engine.ts";
 import { readPolicyBypasses, type RoleRights } from "../../db/tables/role_rights.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observer } from "../../runtime/observation.ts";

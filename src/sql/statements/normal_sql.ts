@@ -1,5 +1,4 @@
-import type { SqlSyntax } from "./sql_syntax.ts";
-import { unquoteIdentifier } from "./sql_tokens.ts";
+import { type SqlSyntax, unquoteIdentifier } from "./sql_syntax.ts";
 
 /**
  * Returns a form of an SQL expression for comparisons: without blanks, comments, outer parentheses,

@@ -1,4 +1,4 @@
-import { ddlTokenPattern, unquoteIdentifier } from "./sql_tokens.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "./sql_syntax.ts";
 
 /** The parts of a unique index that are known only from its CREATE INDEX statement. */
 export interface ParsedIndex {

@@ -1,4 +1,4 @@
-import { ddlTokenPattern, unquoteIdentifier } from "./sql_tokens.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "./sql_syntax.ts";
 
 /** The parts of a CREATE TABLE statement, in the syntax that the service itself writes. */
 export interface ParsedTable {

@@ -8,7 +8,7 @@ import {
   checksumOf,
   recordMigration,
 } from "../applied_migrations.ts";
-import { resumeRecording } from "../resume_recording.ts";
+import { resumeRecording } from "../restore_recording.ts";
 import { type MigrationFile, readMigrationFiles } from "./migration_files.ts";
 
 /** Input of the migration by the files of a folder. */

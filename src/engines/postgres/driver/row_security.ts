@@ -1,6 +1,6 @@
 import { type NamedCells, namedColumns, textOrNull } from "../../../db/named_columns.ts";
 import type { Driver } from "../../../db/driver.ts";
-import type { PolicyBypass, RoleLimits } from "../../../db/engine/roles_engine.ts";
+import type { PolicyBypass, RoleLimits } from "../../../db/engine/engine.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { sqlName } from "../../../sql/fragment.ts";
 

@@ -1,6 +1,6 @@
 import { postgresTriggerName, postgresTruncateTriggerName } from "../sql/change_log_schema.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
-import type { AnnounceRemoval } from "../../../db/engine/installed_engine.ts";
+import type { AnnounceRemoval } from "../../../db/engine/engine.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
 

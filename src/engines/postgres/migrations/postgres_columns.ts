@@ -4,7 +4,6 @@ import type { Difference } from "../../../db/migrations/compare/difference.ts";
 import type { ColumnShape } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { columnList, postgresColumn, textLiteral } from "../../../db/migrations/plan/column_sql.ts";
-import { columnConversionSql } from "./postgres_conversion.ts";
 import {
   alter,
   newStep,
@@ -185,4 +184,15 @@ function retyped(table: TableMigration, name: string): MigrationStep {
     has?.type === type ? `${name}: is compared by code points` : `${name}: becomes ${type}`,
     isLossy ? `${table.label}.${name}` : null,
   );
+}
+
+/** Returns the SQL expression that converts a column of Postgres from one type to another. */
+export function columnConversionSql(column: string, from: string, to: string): string {
+  const isNumber = /^(?:smallint|integer|bigint|numeric|real|double precision)/;
+  if (from === "boolean" && isNumber.test(to)) return `${column}::integer::${to}`;
+  if (to === "boolean" && isNumber.test(from)) return `${column} <> 0`;
+  // As on SQLite, a string is parsed as a JSON document, and not converted to a JSON string.
+  const isText = /^(?:text|character)/.test(from);
+  if (/^json/.test(to) && !/^json/.test(from) && !isText) return `to_jsonb(${column})::${to}`;
+  return `${column}::${to}`;
 }

@@ -1,11 +1,16 @@
-import type { MigrationsEngine } from "../../../db/engine/migrations_engine.ts";
+import type { MigrationsEngine, PausedTable } from "../../../db/engine/migrations_engine.ts";
 import { postgresSyntax } from "../sql/syntax.ts";
 import { postgresTypeName } from "../sql/type_names.ts";
-import { postgresRecordingEngine } from "./postgres_recording.ts";
 import { readPostgresShapes } from "./postgres_shapes.ts";
 import { postgresMigrationSteps } from "./postgres_steps.ts";
-import { isWiderPostgresType } from "./postgres_types.ts";
 import { shapesPrintedByPostgres } from "./shapes_printed_by_postgres.ts";
+import type { Connection } from "../../../db/driver.ts";
+import { selectNamed } from "../../../db/named_columns.ts";
+import { hexToBytes } from "../../../protocol/byte_text.ts";
+import { sqlName, type SqlValue } from "../../../sql/fragment.ts";
+import { recordGap, setUpPostgresLogWithin } from "../changes/set_up_postgres_log.ts";
+import { postgresTriggerName } from "../sql/change_log_schema.ts";
+import { hasEnoughDigits, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 
 /** The migrations of Postgres databases. */
 export const postgresMigrationsEngine: MigrationsEngine = {
@@ -54,7 +59,26 @@ export const postgresMigrationsEngine: MigrationsEngine = {
         : null,
     turnsKeysOff: () => false,
   },
-  recording: postgresRecordingEngine,
+  recording: {
+    // A migration need not drop the log's triggers: their arguments name only excluded columns.
+    pause: recordedOnServer,
+    // A renamed table keeps its triggers, so they are set up as usual.
+    resumed: recordedOnServer,
+    async of(connection, table) {
+      const [trigger] = await selectNamed(
+        connection,
+        { args: "encode(tgargs, 'hex')" },
+        "FROM pg_trigger WHERE tgrelid = to_regclass($1) AND tgname = $2",
+        sqlName(table),
+        postgresTriggerName,
+      );
+      return trigger === undefined ? null : { hidden: hiddenIn(trigger.args), mode: "triggers" };
+    },
+    async record(connection, table, { changes, random, startsAgain }) {
+      const described = await setUpPostgresLogWithin(connection, [table], changes, random);
+      if (startsAgain) { for (const one of described) await recordGap(one, connection); }
+    },
+  },
 };
 
 /**
@@ -68,3 +92,54 @@ const serverLock: readonly string[] = [
   "SELECT pg_advisory_xact_lock(7237120945)",
   "SET LOCAL lock_timeout TO DEFAULT",
 ];
+
+async function recordedOnServer(connection: Connection): Promise<readonly PausedTable[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      name: "c.relname",
+      schema: "CASE WHEN n.nspname <> current_schema() THEN n.nspname END",
+      args: "encode(t.tgargs, 'hex')",
+    },
+    `FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE t.tgname = $1 AND t.tgparentid = 0`,
+    postgresTriggerName,
+  );
+  return rows.map(({ name, schema, args }) => ({
+    name: String(name),
+    schema: schema === null ? null : String(schema),
+    hidden: hiddenIn(args),
+  }));
+}
+
+/** Returns the excluded columns: the arguments of a trigger after the name of its table. */
+function hiddenIn(args: SqlValue | undefined): readonly string[] {
+  return new TextDecoder().decode(hexToBytes(String(args))).split("\0").slice(1, -1);
+}
+
+/** Returns true if the Postgres type `to` can represent every value of the type `from`. */
+export function isWiderPostgresType(from: string, to: string): boolean {
+  const [one, other] = [typeParts(from), typeParts(to)];
+  if (other.name === "text") return !binary.has(one.name);
+  if (one.name === other.name) return hasEnoughDigits(one, other);
+  if (other.name === "character varying") {
+    return one.name === "text" ? other.numbers.length === 0 : false;
+  }
+  const isBare = other.numbers.length === 0 || other.numbers[0] === 6;
+  return isBare && (wider.get(one.name) ?? []).includes(other.name) &&
+    !(other.name === "numeric" && one.name.includes("real"));
+}
+
+/** The types whose conversion to a string has a surprising result. */
+const binary: ReadonlySet<string> = new Set(["bytea"]);
+
+const wider: ReadonlyMap<string, readonly string[]> = new Map([
+  ["smallint", ["integer", "bigint", "numeric", "real", "double precision"]],
+  ["integer", ["bigint", "numeric", "double precision"]],
+  ["bigint", ["numeric"]],
+  ["real", ["double precision"]],
+  ["boolean", ["bigint", "integer", "smallint", "numeric"]],
+  ["date", ["timestamp with time zone", "timestamp without time zone"]],
+  ["timestamp without time zone", ["timestamp with time zone"]],
+  ["json", ["jsonb"]],
+]);

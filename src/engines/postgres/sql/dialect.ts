@@ -21,12 +21,11 @@ import {
 import { advanceCounter } from "./advance_counter.ts";
 import { leadingColumnsSql } from "../driver/tables/leading_columns_sql.ts";
 import { hasOtherStoredForms, postgresKinds } from "./postgres_kinds.ts";
-import { postgresEstimate } from "./row_estimate.ts";
+import { postgresEstimate, postgresExplain } from "./explain.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
 import { postgresLists } from "./lists.ts";
 import { postgresMetrics } from "./metrics.ts";
-import { postgresExplain } from "./explain.ts";
 import { postgresPreview } from "./preview.ts";
 import { distinguishingColumns } from "./distinguishing_columns.ts";
 import { decodeUntyped } from "./plain_values.ts";

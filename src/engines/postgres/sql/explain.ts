@@ -1,4 +1,7 @@
 import type { ExplainDialect } from "../../../sql/explain_dialect.ts";
+import { parseJson } from "../../../schema/exact_json.ts";
+import type { RowEstimate } from "../../../sql/dialect.ts";
+import { sql, type SqlValue } from "../../../sql/fragment.ts";
 
 /**
  * The plans of Postgres, in JSON, because a value in the text form could contain line breaks. The
@@ -63,4 +66,21 @@ function textAt(node: unknown, name: string, shown: (text: string) => string): s
 
 function memberOf(node: unknown, name: string): unknown {
   return typeof node === "object" && node !== null ? Reflect.get(node, name) : undefined;
+}
+
+/** The estimates of the Postgres planner. */
+export const postgresEstimate: RowEstimate = {
+  statement: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`,
+  parse: plannedRows,
+};
+
+/** Returns 120 for `[{"Plan": {"Plan Rows": 120, …}}]`. */
+function plannedRows(cell: SqlValue): number | null {
+  const plans = typeof cell === "string" ? parseJson(cell) : undefined;
+  if (!Array.isArray(plans)) return null;
+  // Any member may be missing, because other servers of this protocol may have other plans.
+  const [first] =
+    plans as readonly ({ readonly Plan?: { readonly "Plan Rows"?: unknown } } | null)[];
+  const rows = first?.Plan?.["Plan Rows"];
+  return typeof rows === "number" ? rows : null;
 }

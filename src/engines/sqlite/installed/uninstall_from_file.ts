@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import { denoKvObjectNames } from "../../../runtime/files/deno_kv_tables.ts";
-import type { AnnounceRemoval } from "../../../db/engine/installed_engine.ts";
+import type { AnnounceRemoval } from "../../../db/engine/engine.ts";
 import { isInternal } from "../../../db/introspection.ts";
 import { nodeSqlite } from "../driver/node_sqlite_library.ts";
 import { toSqliteError } from "../driver/sqlite_errors.ts";

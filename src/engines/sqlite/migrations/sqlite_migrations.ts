@@ -2,10 +2,14 @@ import type { MigrationsEngine } from "../../../db/engine/migrations_engine.ts";
 import { affinityOfType } from "../sql/column_type.ts";
 import { sqliteSyntax } from "../sql/syntax.ts";
 import { readFileIntegrity, requireFileIntegrity } from "./file_integrity.ts";
-import { sqliteRecordingEngine } from "./sqlite_recording.ts";
 import { readSqliteShapes } from "./sqlite_shapes.ts";
 import { sqliteMigrationSteps } from "./sqlite_steps.ts";
-import { isSameSqliteType, isWiderSqliteType } from "./sqlite_types.ts";
+import { selectNamed } from "../../../db/named_columns.ts";
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { setUpSqliteLogWithin } from "../changes/set_up_sqlite_log.ts";
+import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
+import { columnSqlOf, sqliteLiteral } from "../sql/image_json.ts";
+import { hasEnoughDigits, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 
 export const sqliteMigrationsEngine: MigrationsEngine = {
   comparison: {
@@ -51,5 +55,79 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
     turnsKeysOff: (statement) =>
       /^(?:\s|--[^\n]*\n)*PRAGMA\s+foreign_keys\s*=\s*(?:off|0|false|no)\s*$/i.test(statement),
   },
-  recording: sqliteRecordingEngine,
+  recording: {
+    // SQLite refuses to drop a column that a trigger names.
+    async pause(connection) {
+      const triggers = await selectNamed(
+        connection,
+        { name: "name", table: "tbl_name", sql: "sql" },
+        "FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
+        sqliteTriggerPrefix.length,
+        sqliteTriggerPrefix,
+      );
+      const inserts = triggers.filter(({ name }) => /_[0-9a-f]{16}_insert$/.test(String(name)));
+      const names = inserts.map(({ table }) => ({ schema: null, name: String(table) }));
+      const { tables } = await readSqliteShapes(connection, names);
+      for (const { name } of triggers) {
+        const text = `DROP TRIGGER main.${quoteIdentifier(String(name))}`;
+        await connection.query({ text, values: [] });
+      }
+      return tables.map(({ schema, name, columns }) => {
+        const sql = String(inserts.find(({ table }) => table === name)?.sql);
+        return { schema, name, hidden: hiddenInTrigger(sql, columns) };
+      });
+    },
+    resumed: (_connection, paused) => Promise.resolve(paused),
+    async of(connection, { name, columns }) {
+      const [trigger] = await selectNamed(
+        connection,
+        { sql: "sql", isTemporary: "temporary" },
+        `FROM (SELECT sql, name, tbl_name, 0 AS temporary FROM main.sqlite_schema
+         UNION ALL SELECT sql, name, tbl_name, 1 FROM temp.sqlite_schema)
+       WHERE name LIKE ? ESCAPE '~' AND tbl_name = ? COLLATE NOCASE`,
+        `${sqliteTriggerPrefix.replaceAll("_", "~_")}%~_insert`,
+        name,
+      );
+      if (trigger === undefined) return null;
+      const hidden = hiddenInTrigger(String(trigger.sql), columns);
+      return { hidden, mode: Number(trigger.isTemporary) === 1 ? "service" : "triggers" };
+    },
+    async record(connection, table, { changes, random }) {
+      await setUpSqliteLogWithin(connection, [table], changes, random);
+    },
+  },
 };
+
+function hiddenInTrigger(
+  trigger: string,
+  columns: readonly { readonly name: string }[],
+): readonly string[] {
+  const valueOf = columnSqlOf("NEW");
+  return columns.flatMap(({ name }) =>
+    trigger.includes(`${sqliteLiteral(name)}, CASE typeof(${valueOf(name)})`) ? [] : [name]
+  );
+}
+
+/**
+ * Returns true if two types keep the same values, by their affinities. SQLite ignores the digits of
+ * a decimal, but they document the declaration.
+ */
+export function isSameSqliteType(wanted: string, has: string): boolean {
+  if (wanted.toLowerCase() === has.toLowerCase()) return true;
+  const digits = /\(\s*(\d+)\s*,\s*(\d+)\s*\)/;
+  const [one, other] = [digits.exec(wanted), digits.exec(has)];
+  const isSameNumber = one === null || other === null ||
+    one[1] === other[1] && one[2] === other[2];
+  return affinityOfType(wanted) === affinityOfType(has) && isSameNumber;
+}
+
+/** Returns true if a SQLite column of type `to` keeps every value of a column of type `from`. */
+export function isWiderSqliteType(from: string, to: string): boolean {
+  const [one, other] = [affinityOfType(from), affinityOfType(to)];
+  const [before, after] = [typeParts(from), typeParts(to)];
+  if (one === other) return hasEnoughDigits({ ...before, name: "numeric" }, after);
+  if (other === "TEXT") return one === "INTEGER";
+  if (other === "NUMERIC") return one === "INTEGER" && after.numbers.length === 0;
+  // A column without a type stores all values unchanged.
+  return other === "BLOB" && to === "";
+}

@@ -1,4 +1,4 @@
-import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/sql_tokens.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/sql_syntax.ts";
 
 /**
  * Returns the columns that a failed CHECK of a CREATE TABLE statement names, in the spelling of

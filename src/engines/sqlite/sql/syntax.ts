@@ -1,5 +1,4 @@
-import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
-import { ddlTokenPattern } from "../../../sql/statements/sql_tokens.ts";
+import { ddlTokenPattern, type SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 
 export const sqliteSyntax: SqlSyntax = {
   tokens: ddlTokenPattern,

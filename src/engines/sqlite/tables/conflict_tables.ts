@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
-import { hasConflictClause } from "../sql/conflict_clause.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
+import { ddlTokenPattern } from "../../../sql/statements/sql_syntax.ts";
 
 /**
  * Returns the tables whose definitions determine what happens to a row that violates a constraint.
@@ -27,3 +27,20 @@ export async function sqliteConflictTables(
     throw error;
   }
 }
+
+/**
+ * Returns true if a CREATE TABLE statement has a conflict clause other than ABORT, like `UNIQUE ON
+ * CONFLICT REPLACE`. ABORT is the default of SQLite.
+ */
+export function hasConflictClause(statement: string): boolean {
+  const words = [...statement.matchAll(ddlTokenPattern)]
+    .map(([token]) => token.toUpperCase())
+    .filter((token) => !blank.test(token));
+  return words.some((word, index) =>
+    word === "ON" && words[index + 1] === "CONFLICT" &&
+    resolutions.has(words[index + 2] ?? "")
+  );
+}
+
+const resolutions: ReadonlySet<string> = new Set(["REPLACE", "IGNORE", "FAIL", "ROLLBACK"]);
+const blank = /^(?:\s|--|\/\*)/;
