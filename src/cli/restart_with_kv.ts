@@ -1,6 +1,6 @@
 import { platformOpenKv } from "../kv/deno_kv.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { onStopSignals } from "./stop_signals.ts";
+import { onHangUp, onStopSignals } from "./stop_signals.ts";
 
 /**
  * Runs this program again as a child process with `--unstable-kv --unstable-cron` if Deno was
@@ -27,11 +27,10 @@ export async function restartWithKv(
     if (!reachedChildren) child.kill(signal);
   });
   const hangUp = () => child.kill("SIGHUP");
-  // Windows has no SIGHUP signal.
-  if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", hangUp);
+  const stopHangUp = onHangUp(hangUp, hangUp);
   const { code } = await child.status;
   stopForwarding();
-  if (Deno.build.os !== "windows") Deno.removeSignalListener("SIGHUP", hangUp);
+  stopHangUp();
   return code;
 }
 

@@ -23,3 +23,20 @@ export function onStopSignals(
 }
 
 const hasTerminate = Deno.build.os !== "windows";
+
+/**
+ * Calls `hangUp` for each SIGHUP signal, or `close` if the signal means that the terminal was
+ * closed. Returns a function that removes the listener.
+ */
+export function onHangUp(hangUp: () => void, close: () => void): () => void {
+  // Windows has no SIGHUP signal.
+  if (Deno.build.os === "windows") return () => {};
+  const hadTerminal = Deno.stdin.isTerminal();
+  const listener = () => {
+    // A closing terminal sends SIGHUP to all its processes.
+    if (hadTerminal && !Deno.stdin.isTerminal()) close();
+    else hangUp();
+  };
+  Deno.addSignalListener("SIGHUP", listener);
+  return () => Deno.removeSignalListener("SIGHUP", listener);
+}

@@ -6,6 +6,7 @@ import type { Observation } from "../../runtime/observation.ts";
 import { randomDelayBetween } from "../../runtime/jitter.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
+import { onHangUp } from "../stop_signals.ts";
 import { type DescribedTables, tableChanges } from "./described_tables.ts";
 import { type ReopeningApp, reopeningApp } from "./reopening_app.ts";
 
@@ -43,14 +44,12 @@ class ReopeningService {
   #installed = "";
   /** The schema version at the last check, or null if the database did not respond. */
   #version: string | null = null;
-  #look: Promise<void> | null = null;
-  /** The running check after its pause, or null. The check may open the service again. */
+  /** The check that a failure has caused, or null. */
+  #checkOfFailure: Promise<void> | null = null;
+  /** The running comparison of the tables, or null. It may open the service again. */
   #comparing: Promise<void> | null = null;
   /** True if the next check must open the service again, even without a change. */
   #isAsked = false;
-  /** The pause between checks after failures, in ms. The pause doubles while nothing changes. */
-  #pauseMs = minPauseMs;
-  #lookedAt = -Infinity;
   #lastCheck = Promise.resolve();
   #nextCheck: Promise<void> | null = null;
   /** The earliest time for the next check. */
@@ -58,7 +57,6 @@ class ReopeningService {
   /** The time until which the tables are watched, by the monotonic clock. */
   #watchedUntil = -Infinity;
   #cancelWatch = () => {};
-  #endWait = () => {};
   #isClosed = false;
 
   constructor(options: ReopeningOptions) {
@@ -69,8 +67,10 @@ class ReopeningService {
       ...runtime,
       observe: (observation) => {
         runtime.observe(observation);
-        const failure = failureOf(observation);
-        if (failure !== null) this.#look ??= outside(() => this.#lookAfterPause(failure));
+        if (!mayBeOfChange(observation)) return;
+        this.#checkOfFailure ??= outside(() => this.#check()).finally(() =>
+          this.#checkOfFailure = null
+        );
       },
     };
   }
@@ -84,12 +84,12 @@ class ReopeningService {
     this.#known = await opened.service.describe();
     this.#installed = await opened.service.installed?.() ?? "";
     const reopening = reopeningApp(opened.app, {
-      ended: () => this.#ended(this.#look),
+      ended: () => this.#ended(this.#checkOfFailure),
       version: () => this.#version,
-      current: () => this.#lookIfChanged(),
+      current: () => this.#check(),
     });
     this.#reopening = reopening;
-    const stopSignals = takesSignals ? onHangUp(() => void this.#lookNow(true)) : () => {};
+    const stopSignals = takesSignals ? onHangUp(() => this.#reopen(), stopProcess) : () => {};
     if (watches) this.#watchedUntil = Infinity;
     this.#watch();
     const { app } = reopening;
@@ -97,17 +97,22 @@ class ReopeningService {
       this.#isClosed = true;
       this.#cancelWatch();
       stopSignals();
-      await this.#look;
+      await this.#comparing;
       await app.close();
     };
-    return { ...opened, app: { ...app, close }, current: () => this.#lookIfChanged() };
+    return { ...opened, app: { ...app, close }, current: () => this.#check() };
+  }
+
+  #reopen(): void {
+    this.#isAsked = true;
+    void this.#check();
   }
 
   /** Opens the service. Its runtime reports whether another service has replaced this service. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
-      await this.#outside(() => this.#lookIfChanged());
+      await this.#outside(() => this.#check());
       // Opening the new service may take longer than a request may wait.
       const isReplaced = this.#opened !== null && this.#opened !== opened;
       return isReplaced || this.#comparing !== null;
@@ -121,7 +126,7 @@ class ReopeningService {
     if (check === null) return;
     const late = Promise.withResolvers<void>();
     const cancel = this.#runtime.clock.after(maxWaitMs, late.resolve);
-    await Promise.race([check.catch(() => {}), late.promise]);
+    await Promise.race([check, late.promise]);
     cancel();
   }
 
@@ -131,8 +136,7 @@ class ReopeningService {
     if (this.#isClosed || clock.elapsedMs() > this.#watchedUntil) return;
     const waitMs = randomDelayBetween(this.#runtime, watchMs, 1.5 * watchMs);
     this.#cancelWatch = clock.after(waitMs, async () => {
-      const now = await this.#readVersion();
-      if (now !== null && now !== this.#version) await this.#lookNow(false);
+      await this.#check();
       this.#watch();
     });
   }
@@ -147,30 +151,12 @@ class ReopeningService {
     }
   }
 
-  /** Resolves after `ms` milliseconds, or when a new schema version is known. */
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#endWait = resolve;
-      this.#runtime.clock.after(ms, resolve);
-    });
-  }
-
-  /** Checks the tables after a pause, which limits the load that clients can cause by failures. */
-  async #lookAfterPause(failure: "changed" | "unknown"): Promise<void> {
-    const pauseMs = this.#lookedAt + this.#pauseMs - this.#runtime.clock.elapsedMs();
-    if (pauseMs > 0) await this.#wait(pauseMs);
-    const isSame = failure === "unknown" && await this.#readVersion() === this.#version;
-    if (!isSame || this.#isAsked) return await this.#lookAgain();
-    this.#foundNothing();
-    this.#look = null;
-  }
-
   /**
    * Checks the tables if the schema version has changed. Any client can cause version checks, so
    * one check runs at a time, and the checks take at most 10 % of the time. A running check may
    * have started before the tables changed, so new requests wait for the next check.
    */
-  #lookIfChanged(): Promise<void> {
+  #check(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);
   }
 
@@ -190,100 +176,74 @@ class ReopeningService {
     const now = await this.#readVersion();
     const to = clock.elapsedMs();
     this.#checksFrom = to + Math.min(9 * (to - from), maxRestMs);
-    // The running check has found this version, but the new service is not open yet.
-    if (now === null || now === this.#version) return await this.#ended(this.#comparing);
-    this.#endWait();
-    await this.#ended(this.#lookNow(false));
+    const isOther = this.#isAsked || (now !== null && now !== this.#version);
+    if (isOther && !this.#isClosed) this.#comparing ??= this.#compareTables(now);
+    // An earlier check may have started the comparison.
+    await this.#ended(this.#comparing);
   }
 
-  /** Runs one check at a time. A request during a check receives the result of that check. */
-  #lookNow(isAsked: boolean): Promise<void> {
-    this.#isAsked ||= isAsked;
-    return this.#look ??= this.#lookAgain();
-  }
-
-  async #lookAgain(): Promise<void> {
+  async #compareTables(version: string | null): Promise<void> {
     try {
-      this.#comparing = this.#isClosed ? null : this.#compare();
-      await this.#comparing;
+      await this.#compare(version);
     } catch (error) {
-      this.#foundNothing();
+      // The next check compares again, after a longer rest.
+      this.#version = null;
+      this.#checksFrom = this.#runtime.clock.elapsedMs() + restAfterFailureMs;
       this.#options.runtime.observe({ kind: "tables_unread", error });
     } finally {
-      this.#look = this.#comparing = null;
+      this.#comparing = null;
     }
   }
 
-  async #compare(): Promise<void> {
+  /** Compares the tables. The version was read before, so the next check finds a later change. */
+  async #compare(version: string | null): Promise<void> {
     const service = this.#opened?.service;
     const isAsked = this.#isAsked;
     this.#isAsked = false;
-    // The version is read before the tables, so the next check finds a change during this check.
-    this.#version = await this.#readVersion();
+    this.#version = version;
     const now = await service?.describe?.() ?? this.#known;
     const installed = await service?.installed?.() ?? "";
     const changes = tableChanges(this.#known, now);
     const differs = installed !== this.#installed ||
       Object.values(changes).some((names) => names.length > 0);
-    if (!differs && !isAsked) return this.#foundNothing();
+    if (!differs && !isAsked) return;
     const next = await this.#open(false);
     this.#opened = next;
     this.#known = now;
     this.#installed = await next.service.installed?.() ?? "";
-    this.#pauseMs = minPauseMs;
-    this.#lookedAt = this.#runtime.clock.elapsedMs();
     // A migration often has several transactions, so a missing table may soon exist again.
-    this.#watchedUntil = Math.max(this.#watchedUntil, this.#lookedAt + migrationMs);
+    const until = this.#runtime.clock.elapsedMs() + migrationMs;
+    this.#watchedUntil = Math.max(this.#watchedUntil, until);
     this.#watch();
     this.#reopening?.replaceBy(next);
     this.#options.runtime.observe({ kind: "tables_changed", ...changes });
   }
-
-  #foundNothing(): void {
-    this.#lookedAt = this.#runtime.clock.elapsedMs();
-    this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
-  }
 }
 
-/** Calls `lookAgain` for each SIGHUP signal. Returns a function that removes the listener. */
-function onHangUp(lookAgain: () => void): () => void {
-  // Windows has no SIGHUP signal.
-  if (Deno.build.os === "windows") return () => {};
-  const hadTerminal = Deno.stdin.isTerminal();
-  const hangUp = () => {
-    // A closing terminal sends SIGHUP to all its processes.
-    if (hadTerminal && !Deno.stdin.isTerminal()) Deno.kill(Deno.pid, "SIGTERM");
-    else lookAgain();
-  };
-  Deno.addSignalListener("SIGHUP", hangUp);
-  return () => Deno.removeSignalListener("SIGHUP", hangUp);
+/** Stops the process after its terminal was closed. */
+function stopProcess(): void {
+  Deno.kill(Deno.pid, "SIGTERM");
 }
 
-/**
- * Returns "changed" if a statement failed because the tables have changed. Returns "unknown" if a
- * change of the tables may be the reason. Otherwise returns null.
- */
-function failureOf(observation: Observation): "changed" | "unknown" | null {
+/** Returns true if a change of the tables may be the reason of an observed failure. */
+function mayBeOfChange(observation: Observation): boolean {
   // An invalid stored value may mean that the column now has another type.
-  if (observation.kind === "value_does_not_fit") return "unknown";
-  if (!("error" in observation)) return null;
-  let error: unknown = observation.error;
+  if (observation.kind === "value_does_not_fit") return true;
+  let error: unknown = "error" in observation ? observation.error : null;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
     // If no statement failed, an earlier check has already found this change.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
-    if (isFound && error.cause instanceof DatabaseError) return "changed";
-    if (error instanceof DatabaseError && error.kind === "other") return "unknown";
+    if (isFound && error.cause instanceof DatabaseError) return true;
+    if (error instanceof DatabaseError && error.kind === "other") return true;
   }
-  return null;
+  return false;
 }
 
 const watchMs = 2_000;
 const maxRestMs = 200;
-
+/** The rest after a comparison that failed, in milliseconds. */
+const restAfterFailureMs = 1_000;
 /** How long the service watches the tables after a change, in milliseconds. */
 const migrationMs = 60_000;
-const minPauseMs = 250;
-const maxPauseMs = 5_000;
-
 /** How long a failed request waits for a check, in milliseconds. */
 const maxWaitMs = 2_000;

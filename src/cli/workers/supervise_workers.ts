@@ -1,7 +1,7 @@
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { makeServiceToken } from "../cli_rights.ts";
-import { onStopSignals } from "../stop_signals.ts";
+import { onHangUp, onStopSignals } from "../stop_signals.ts";
 import { Supervisor } from "./supervisor.ts";
 import { WorkerGroup } from "./worker_group.ts";
 
@@ -29,29 +29,15 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
   };
   const group = new WorkerGroup({ program, args, share }, runtime);
   const supervisor = new Supervisor(group, runtime);
-  const stopListening = onSignals(supervisor);
+  const removeListeners = [
+    onStopSignals((...signal) => supervisor.stop(...signal)),
+    onHangUp(() => supervisor.replaceAll(), () => supervisor.stop("SIGTERM", false)),
+  ];
   try {
     return await supervisor.run(count);
   } finally {
     await group.stop("SIGINT");
-    stopListening();
+    for (const remove of removeListeners) remove();
     await Deno.remove(folder, { recursive: true });
   }
-}
-
-function onSignals(supervisor: Supervisor): () => void {
-  const stopListening = onStopSignals((...signal) => supervisor.stop(...signal));
-  // Windows has no SIGHUP signal.
-  if (Deno.build.os === "windows") return stopListening;
-  const hadTerminal = Deno.stdin.isTerminal();
-  const hangUp = () => {
-    // A closing terminal sends SIGHUP to all its processes.
-    if (hadTerminal && !Deno.stdin.isTerminal()) supervisor.stop("SIGTERM", false);
-    else supervisor.replaceAll();
-  };
-  Deno.addSignalListener("SIGHUP", hangUp);
-  return () => {
-    stopListening();
-    Deno.removeSignalListener("SIGHUP", hangUp);
-  };
 }
