@@ -1,13 +1,17 @@
 import { type ResourceDescription, useFacts } from "../service/facts.ts";
-import { href } from "../shell/route.ts";
+import { href, useRoute } from "../shell/route.ts";
+import { parseUser } from "../shell/view_as.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record_table.tsx";
 import { Page } from "../parts/report_view.tsx";
+import { RightsOfUser } from "./rights_of_user.tsx";
 
 const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
 
-/** Who may do what with each resource. */
+/** Who may do what with each resource, and which rows a user reaches if one is viewed. */
 export function RightsPage() {
   const { resources } = useFacts();
+  const { query } = useRoute();
+  const viewed = query.get("as");
   const columns: readonly RecordColumn<ResourceDescription>[] = [
     {
       name: "path",
@@ -16,13 +20,19 @@ export function RightsPage() {
     },
     ...accesses.map((access) => ({
       name: access,
-      show: ({ rights }: ResourceDescription) => <Right value={rights[access]} />,
+      show: ({ rights, policies }: ResourceDescription) => (
+        <Right value={rights[access]} policy={policies[access]} />
+      ),
     })),
     { name: "hidden", title: "hidden fields", show: hiddenFields },
   ];
   return (
     <Page title="Rights">
-      <p class="quiet">Who may do what, by the configuration. The dashboard has its own rights.</p>
+      <p class="quiet">
+        Who may do what, by the configuration. The dashboard has its own rights. “View as …” shows
+        the rows that a user reaches, and why.
+      </p>
+      {viewed !== null && <RightsOfUser user={parseUser(viewed)} resources={resources} />}
       <RecordTable
         label="Rights by resource"
         columns={columns}
@@ -33,9 +43,17 @@ export function RightsPage() {
   );
 }
 
-function Right({ value }: { readonly value: ResourceDescription["rights"]["read"] }) {
+function Right({ value, policy }: {
+  readonly value: ResourceDescription["rights"]["read"];
+  readonly policy: string | undefined;
+}) {
   const look = value === "nobody" ? "quiet" : value.includes("everyone") ? "tag warn" : "tag";
-  return <span class={look}>{value}</span>;
+  return (
+    <>
+      <span class={look}>{value}</span>
+      {policy !== undefined && <div>{policy}</div>}
+    </>
+  );
 }
 
 function hiddenFields({ fields }: ResourceDescription): string {

@@ -69,7 +69,7 @@ function Banner({ user }: { readonly user: ViewedUser | null }) {
 }
 
 /** A user as the URL has one: JSON, or the id alone; null is a caller without a credential. */
-function parseUser(text: string): ViewedUser | null {
+export function parseUser(text: string): ViewedUser | null {
   try {
     const value: unknown = readWithStrings(text);
     if (value === null) return null;

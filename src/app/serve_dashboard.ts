@@ -15,6 +15,7 @@ import { type InnerApp, mountDashboard } from "../service/dashboard/mount_dashbo
 import { createAuditReport } from "../service/dashboard/reports/audit_report.ts";
 import { createExplainAction } from "../service/dashboard/reports/explain_action.ts";
 import { createMetricsReport } from "../service/dashboard/reports/metrics_report.ts";
+import { createRightsAction } from "../service/dashboard/reports/rights_action.ts";
 import { createViewAsAction, readViewToken } from "../service/dashboard/view_token.ts";
 import type { AppEnv } from "../service/middleware.ts";
 import { createProblemPages } from "../service/service_pages.ts";
@@ -52,6 +53,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
       createViewAsAction(views),
       createAuditReport(audit),
       createExplainAction({ resources: own, basePath: operatorBasePath }),
+      createRightsAction({ resources, basePath, parseUser }),
       ...(metrics === null ? [] : [createMetricsReport(metrics, clock)]),
       ...createDashboardReports(served),
     ],

@@ -4,11 +4,12 @@ import type { User } from "../auth/user.ts";
 import { compileFilter } from "../compile/where.ts";
 import type { Driver } from "../db/driver.ts";
 import type { Filter } from "../filter/filter.ts";
+import { relatedTerms } from "../filter/related_terms.ts";
 import { RuleFault } from "../filter/rule_fault.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { Observer } from "../runtime/observation.ts";
-import type { TableInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { sql, tableName, toStatement } from "../sql/fragment.ts";
 
 /**
@@ -16,14 +17,41 @@ import { sql, tableName, toStatement } from "../sql/fragment.ts";
  * functions with `samples`, and public functions. Each result is resolved, compiled and sent to the
  * database, which reads no rows. Throws a plain Error for the first scope with a fault. A function
  * that throws with the default sample is only a notice, because the function may need more members.
+ * Another notice advises an index for each relation that a scope follows without one.
  */
 export async function tryScopes(
   resources: readonly Resource[],
   samples: readonly User[],
   observe: Observer,
 ): Promise<void> {
+  const advised = new Set<ColumnInfo>();
   for (const resource of resources) {
-    for (const trial of trialsOf(resource, samples)) await tryScope(trial, resource, observe);
+    for (const trial of trialsOf(resource, samples)) {
+      const filter = await tryScope(trial, resource, observe);
+      if (filter !== null) adviseIndexes(filter, { trial, resource, observe, advised });
+    }
+  }
+}
+
+/** Reports each column, once, by which a scope finds related rows without an index. */
+function adviseIndexes(
+  filter: Filter,
+  { trial, resource, observe, advised }: {
+    readonly trial: Trial;
+    readonly resource: Resource;
+    readonly observe: Observer;
+    readonly advised: Set<ColumnInfo>;
+  },
+): void {
+  for (const term of relatedTerms(filter)) {
+    for (const { table, other: [column], other } of term.relation.steps) {
+      if (column === undefined || advised.has(column) || other.some(resource.isIndexed)) continue;
+      advised.add(column);
+      const message = `${trial.name} of "${resource.table.label}" finds rows of "${table.label}" ` +
+        `by "${column.name}", but no index begins with this column: create one`;
+      observe({ kind: "notice", message });
+    }
+    adviseIndexes(term.filter, { trial, resource, observe, advised });
   }
 }
 
@@ -67,19 +95,21 @@ async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): P
   }
 }
 
+/** Returns the filter of a trial, or null without rows to find or without a result. */
 async function tryScope(
   { name, caller, isGiven, call }: Trial,
   { table, driver, policy }: Resource,
   observe: Observer,
-): Promise<void> {
+): Promise<Filter | null> {
   const fault = (message: string, cause: unknown) => {
     const place = message.startsWith("policy ") ? `${name}, ` : `${name}: `;
     return new Error(`Cannot serve "${table.label}": ${place}${message}`, { cause });
   };
   try {
     const filter = policy.resolve(await call(), name);
-    if (filter.kind === "all" || filter.kind === "none") return;
+    if (filter.kind === "all" || filter.kind === "none") return null;
     await tryStatement(filter, table, driver);
+    return filter;
   } catch (cause) {
     if (cause instanceof RuleFault || cause instanceof Problem) {
       const { message } = cause.cause instanceof RuleFault || cause.cause instanceof Problem
@@ -93,5 +123,6 @@ async function tryScope(
       `${name} of "${table.label}" could not be tried ${caller}: ${reason}; give it ` +
       "samples";
     observe({ kind: "notice", message });
+    return null;
   }
 }

@@ -9,10 +9,12 @@ import {
   integer,
   json,
   openDatabase,
+  policy,
   resource,
   table,
   text,
   timestamp,
+  type User,
 } from "../../mod.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { fallibleSearch } from "../http/search_support.ts";
@@ -76,7 +78,7 @@ export async function openDashboardApp(numberOfRows: number): Promise<DashboardA
         softDelete: { field: books.deletedAt },
         search: { fields: { title: {} }, outbox: true },
         auth: {
-          read: (user) => eq(books.owner, user.id),
+          read: policy(books, "own books", (user: User) => eq(books.owner, user.id)),
           subscribe: (user) => eq(books.owner, user.id),
           update: () => all(),
         },

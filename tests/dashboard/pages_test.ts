@@ -128,3 +128,15 @@ test("the charts follow the requests of the service", async ({ context }) => {
   await asking;
   await done();
 });
+
+test("the rights of a viewed user show the rows, the policy and the reasons", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { page, done } = await openWatched(context, `${site.url}#/rights?as=ada`);
+  const rights = page.getByRole("region", { name: "Rights of ada to" });
+  await page.getByRole("combobox", { name: "Resource" }).selectOption("books");
+  await rights.getByText('owner=="ada"').first().waitFor();
+  await rights.getByRole("row", { name: /read 2 own books/ }).waitFor();
+  await page.getByLabel("Id of a row").fill("3");
+  await rights.getByText("not this row").first().waitFor();
+  await done();
+});

@@ -1,3 +1,4 @@
+import { isPolicy } from "../../auth/policy.ts";
 import type { Access, AccessPolicy } from "../../auth/scope.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { ResolvedCapabilities, Resource } from "../../resource/model/resource.ts";
@@ -23,6 +24,8 @@ export interface ResourceDescription {
   readonly relations: readonly Pick<RelationFacts, "name" | "type" | "resource">[];
   readonly capabilities: ResolvedCapabilities;
   readonly rights: Readonly<Record<Access, AllowedCallers>>;
+  /** The names of the policies, by access. A scope that is another function has no entry. */
+  readonly policies: Readonly<Record<string, string>>;
   /** The protections of each access. An unprotected access has no entry. */
   readonly protections: Readonly<Record<string, ProtectionFacts>>;
   readonly procedures: readonly ProcedureFacts[];
@@ -112,6 +115,11 @@ function factsOf(
     }),
     capabilities,
     rights: rightsOf(policy, capabilities),
+    policies: Object.fromEntries(
+      [...policy.scopes].flatMap(([access, scope]) =>
+        isPolicy(scope) ? [[access, scope.policyName]] : []
+      ),
+    ),
     protections: Object.fromEntries(
       [...protections].map(([access, one]) => [access, protectionFacts(one)]),
     ),

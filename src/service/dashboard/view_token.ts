@@ -38,9 +38,7 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDepend
     name: "view-as",
     method: "POST",
     answer({ body }) {
-      const given = memberOf(body, "user") === null ? null : requireObjectMember(body, "user");
-      if (given !== null) requireStringMember(given, "id");
-      const user = parseUser(given);
+      const user = readViewedUser(body, parseUser);
       if (JSON.stringify(user).length > maxUserLength) {
         throw new Problem("invalid-body", "Cannot view as this user: it is too long for a token");
       }
@@ -48,6 +46,17 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDepend
       return { token: sealer.seal(JSON.stringify({ user, expiresAt }), context), expiresAt };
     },
   };
+}
+
+/** Returns the user that the body of an action names; null means an anonymous caller. */
+export function readViewedUser(
+  body: unknown,
+  parseUser: ViewTokenDependencies["parseUser"],
+): User | null {
+  if (memberOf(body, "user") === null) return null;
+  const given = requireObjectMember(body, "user");
+  requireStringMember(given, "id");
+  return parseUser(given);
 }
 
 /** Returns the user whose view the header requests. Throws a 401 for an invalid token. */

@@ -1,0 +1,131 @@
+import { authorize, type Grant } from "../../../auth/authorize.ts";
+import type { Access } from "../../../auth/scope.ts";
+import { isPolicy } from "../../../auth/policy.ts";
+import type { User } from "../../../auth/user.ts";
+import { fetchCount } from "../../../db/rows.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import { and, directTerms, type Filter } from "../../../filter/filter.ts";
+import { keyFilter, parseKey } from "../../../plan/key.ts";
+import { Problem } from "../../../problem/problem.ts";
+import type { Resource } from "../../../resource/model/resource.ts";
+import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
+import { optionalStringMember, requireStringMember } from "../action_body.ts";
+import { displayedFilter } from "../displayed_filter.ts";
+import type { Report } from "../report.ts";
+import { requireResource } from "../report_query.ts";
+import { readViewedUser } from "../view_token.ts";
+
+/** The right of a user to one access of a resource. */
+export interface AccessRight {
+  readonly access: Access;
+  /** The name of the policy of the scope, or null if the scope is another function. */
+  readonly policy: string | null;
+  /** The rows that the user may access. `none` also means that the access is denied. */
+  readonly rows: "all" | "some" | "none";
+  /** The condition on these rows, in the filter language. Hidden values are masked. */
+  readonly condition: string;
+  /** The number of these rows, or null if counting took too long or new rows are meant. */
+  readonly count: number | null;
+  /** For a named row: true if the user may access the row. */
+  readonly passes?: boolean;
+  /** For a named row: the parts of the condition, and whether the row passes each of them. */
+  readonly terms?: readonly { readonly condition: string; readonly passes: boolean }[];
+}
+
+/**
+ * Creates the action that shows the rights of a user. Its members are `{ user, resource, id }`. With
+ * `id`, the answer explains the rights to this row. `"user": null` means an anonymous caller.
+ */
+export function createRightsAction(
+  { resources, basePath, parseUser }: {
+    readonly resources: readonly Resource[];
+    readonly basePath: string;
+    readonly parseUser: (value: unknown) => User | null;
+  },
+): Report {
+  return {
+    name: "rights",
+    method: "POST",
+    async answer({ body }): Promise<{ readonly rights: readonly AccessRight[] }> {
+      const user = readViewedUser(body, parseUser);
+      const resource = requireResource(requireStringMember(body, "resource"), resources, basePath);
+      const id = optionalStringMember(body, "id");
+      const key = id === null ? null : parseKey(id, resource.table);
+      if (id !== null && key === null) {
+        throw new Problem("invalid-parameter", `Cannot explain rights: no row has the id ${id}`);
+      }
+      const row = key === null ? null : keyFilter(key, resource.table);
+      const rights = accesses.map((access) => rightTo(access, { user, resource, row }));
+      return { rights: await Promise.all(rights) };
+    },
+  };
+}
+
+const accesses: readonly Access[] = ["read", "create", "update", "delete", "subscribe"];
+
+interface Question {
+  readonly user: User | null;
+  readonly resource: Resource;
+  /** The filter of the named row, or null without one. */
+  readonly row: Filter | null;
+}
+
+async function rightTo(access: Access, question: Question): Promise<AccessRight> {
+  const { user, resource, row } = question;
+  const { policy, table, undeleted, served } = resource;
+  const scope = policy.scopes.get(access);
+  const name = user !== null && isPolicy(scope) ? scope.policyName : null;
+  const grant = await grantTo(access, question);
+  if (grant === null) return { access, policy: name, rows: "none", condition: "", count: 0 };
+  const isShown = (column: ColumnInfo, of: TableInfo) =>
+    (of === table ? resource : served.get(of))?.fields.readable.includes(column) ?? false;
+  const shown = (filter: Filter) => displayedFilter(filter, table, isShown);
+  const right = {
+    access,
+    policy: name,
+    rows: grant.rows.kind === "all" ? "all" as const : "some" as const,
+    condition: shown(grant.rows),
+  };
+  const matches = async (filter: Filter) => await count(filter, resource) === 1;
+  if (row === null || access === "create") {
+    const rows = and(grant.rows, undeleted);
+    return { ...right, count: access === "create" ? null : await count(rows, resource) };
+  }
+  const terms = grant.rows.kind === "and" || grant.rows.kind === "or"
+    ? directTerms(grant.rows)
+    : [];
+  return {
+    ...right,
+    count: null,
+    passes: await matches(and(row, grant.rows, undeleted)),
+    terms: await Promise.all(terms.map(async (term) => ({
+      condition: shown(term),
+      passes: await matches(and(row, term)),
+    }))),
+  };
+}
+
+/** Returns the grant of an access, or null if the user has none. */
+async function grantTo(access: Access, { user, resource }: Question): Promise<Grant | null> {
+  try {
+    return await authorize(access, user, resource.policy);
+  } catch (error) {
+    if (error instanceof Problem && (error.status === 401 || error.status === 403)) return null;
+    throw error;
+  }
+}
+
+/** Returns the number of rows that pass a filter, or null if counting takes too long. */
+async function count(where: Filter, { table, driver, reader }: Resource): Promise<number | null> {
+  const { signal } = new AbortController();
+  const limits = { identity: "dashboard", signal, maxBytes: 1024, timeoutMs: maxCountMs };
+  try {
+    return await fetchCount(driver.reads(limits), { kind: "count", table, where }, reader);
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === "too-slow") return null;
+    throw error;
+  }
+}
+
+/** The time after which a count is given up, in milliseconds. */
+const maxCountMs = 1_000;
