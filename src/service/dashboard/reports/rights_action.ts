@@ -34,7 +34,7 @@ export interface AccessRight {
 
 /**
  * Creates the action that shows the rights of a user. Its members are `{ user, resource, id }`. With
- * `id`, the answer explains the rights to this row. `"user": null` means an anonymous caller.
+ * `id`, the response explains the rights to this row. `"user": null` means an anonymous caller.
  */
 export function createRightsAction(
   { resources, basePath, parseUser }: {
