@@ -4,12 +4,17 @@ import type { Driver } from "../../db/driver.ts";
 import { SqlPlans } from "../../db/template/sql_plan.ts";
 import { transactionHandle } from "../../db/database_handle.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
+import type { Filter } from "../../filter/filter.ts";
+import { none } from "../../filter/builders.ts";
+import { keyFilter, parseKey } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableLike } from "../../schema/table_like.ts";
 import type { Resource } from "../model/resource.ts";
 import { requireTableInfo } from "../define/resource_definition.ts";
-import type { Endpoint } from "../routes/endpoint.ts";
+import { get } from "../operations/get.ts";
+import { subscribe } from "../operations/subscribe.ts";
+import { type Endpoint, endpointOf } from "../routes/endpoint.ts";
 import { routesOf } from "../routes/routes.ts";
 import type { ShapedReply } from "../model/operation.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
@@ -20,11 +25,30 @@ import {
 } from "./changed_resources.ts";
 import type { AnyApi, CodeApi, CodeTransaction } from "../model/code_api.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
-import { type CodeCall, codeRequest } from "./code_request.ts";
+import { type CodeCall, codeRequest, segmentOf } from "./code_request.ts";
 import { createCodeCalls } from "./create_code_calls.ts";
 
 /** The maximum depth of nested calls: the hooks of a call may make further calls. */
 const maxDepth = 16;
+
+/** The member of an API with which checks of rights try operations. No resource has this name. */
+export const rowTrials: unique symbol = Symbol("rowTrials");
+
+/** The functions that a check of rights needs in addition to the operations of an API. */
+export interface RowTrials {
+  /** The operations of the same caller, in transactions of the resource's database. */
+  readonly api: CodeApi<AnyApi>;
+  /** Returns the filter for the row with this key. */
+  filterOf(key: unknown): Filter;
+  /** Reads the row with the right to streams. Throws the problem of a stream without the row. */
+  readStreamed(key: unknown): Promise<void>;
+}
+
+const streamedRow = endpointOf({
+  ...get,
+  access: "subscribe",
+  requireFields: (resource) => subscribe.requireFields?.(resource),
+});
 
 interface CalledResource {
   readonly resource: Resource;
@@ -55,6 +79,7 @@ export class CodeApis {
       asSystem: () => this.of({ ...caller, user: null, isSystem: true }, driver),
       transaction: <T>(work: (tx: CodeTransaction<AnyApi>) => Promise<T>) =>
         this.#transaction(work, caller, driver),
+      [rowTrials]: (path: string) => this.#rowTrials(path, caller),
     };
     const api = new Proxy(members, {
       get: (known, name) => {
@@ -73,12 +98,33 @@ export class CodeApis {
     throw new Error(`There is no resource of the table "${table.label}"`);
   }
 
-  #callsOf(path: string, caller: CodeCaller): unknown {
+  #resourceAt(path: string): Resource {
     const resource = this.#resources.get(path);
-    if (resource === undefined) {
-      const hint = didYouMean(path, [...this.#resources.keys()]);
-      throw new Error(`There is no resource "${path}"${hint}`);
-    }
+    if (resource !== undefined) return resource;
+    const hint = didYouMean(path, [...this.#resources.keys()]);
+    throw new Error(`There is no resource "${path}"${hint}`);
+  }
+
+  #rowTrials(path: string, caller: CodeCaller): RowTrials {
+    const resource = this.#resourceAt(path);
+    const keyOf = (key: unknown) => parseKey(segmentOf(key, resource), resource.table);
+    const subscribable = this.#calledResource(resource).endpoints.has("GET /subscribe");
+    const endpoints = new Map(subscribable ? [["GET /subscribe", streamedRow]] : []);
+    return {
+      api: this.of(caller, resource.driver),
+      filterOf(key) {
+        const parsed = keyOf(key);
+        return parsed === null ? none() : keyFilter(parsed, resource.table);
+      },
+      readStreamed: async (key) => {
+        const call: CodeCall = { name: "get", options: {}, key: { value: key } };
+        await this.#run("GET /subscribe", { resource, endpoints }, call, caller);
+      },
+    };
+  }
+
+  #callsOf(path: string, caller: CodeCaller): unknown {
+    const resource = this.#resourceAt(path);
     const called = this.#calledResource(caller.isSystem ? this.#ofSystem(resource) : resource);
     return createCodeCalls((route, call) => this.#run(route, called, call, caller));
   }

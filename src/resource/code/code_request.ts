@@ -47,7 +47,7 @@ export function codeRequest(
 }
 
 /** Returns the key as the id in the path of a request. Messages contain this id, too. */
-function segmentOf(key: unknown, { table }: Resource): string {
+export function segmentOf(key: unknown, { table }: Resource): string {
   // A key of one column may have an array as its value.
   const values: unknown[] = table.primaryKey.length === 1 ? [key] : [key].flat();
   if (values.some((value) => value === undefined || value === null)) {

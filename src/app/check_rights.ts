@@ -1,0 +1,236 @@
+import type { User } from "../auth/user.ts";
+import { didYouMean } from "../problem/nearest_name.ts";
+import { Problem } from "../problem/problem.ts";
+import type { CallsFromCode } from "../resource/code/calls_from_code.ts";
+import { type RowTrials, rowTrials } from "../resource/code/code_apis.ts";
+import type { AnyApi, CodeApi } from "../resource/model/code_api.ts";
+import { writeJson } from "../schema/exact_json.ts";
+
+/** The users, rows and expected rights of {@link checkRights}. */
+export interface RightsTable<Name extends string = string> {
+  /** The users by name. `null` is an anonymous caller. */
+  readonly users: { readonly [user in Name]: User | null };
+  /** The rows by a description, which messages contain. */
+  readonly rows: { readonly [description: string]: CheckedRow<NoInfer<Name>> };
+}
+
+/** A stored row or a new row, and the rights that each user should have. */
+export interface CheckedRow<Name extends string = string> {
+  /** The path of the resource below the base path. */
+  readonly resource: string;
+  /** The key of a stored row, or the list of values of a composite key. */
+  readonly id?: unknown;
+  /** The values of a new row, instead of `id`. */
+  readonly create?: Readonly<Record<string, unknown>> | undefined;
+  /** The values of the update, which differ from the stored values. Default: no values. */
+  readonly update?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * The operations that each user may do, separated by spaces. A stored row has `read`, `update`,
+   * `delete`, `subscribe` and `read.FIELD`, a new row has `create`. `""` means none.
+   */
+  readonly rights: { readonly [user in Name]: string };
+}
+
+/**
+ * Compares the rights of users with a table of expected rights. Each operation runs in process for
+ * each user and row, with the scopes, fields and hooks of the app. Writes run in transactions that
+ * are rolled back. The rows must exist already. Rejects with one message that lists each difference.
+ *
+ * @throws {Error} If rights differ, a row does not exist, or an operation fails for another reason.
+ *
+ * @example
+ * ```ts
+ * import { createApp, eq, openDatabase, policy, resource, table, text } from "@svc/resource-api";
+ * import { checkRights } from "@svc/resource-api/testing";
+ *
+ * const notes = table("notes", { id: text().primaryKey(), ownerId: text().notNull() });
+ * const own = policy(notes, "owner of the note", (user) => eq(notes.ownerId, user.id));
+ * const db = await openDatabase("sqlite::memory:");
+ * await db.createTables([notes]);
+ * const app = await createApp({
+ *   db,
+ *   secret: "sixteen or more characters",
+ *   resources: [resource(notes, { id: notes.id, auth: { read: own, create: own, update: own } })],
+ * });
+ * await app.asSystem().notes.create({ id: "a", ownerId: "ann" });
+ * await checkRights(app, {
+ *   users: { ann: { id: "ann" }, bob: { id: "bob" }, anonymous: null },
+ *   rows: {
+ *     "a note of ann": {
+ *       resource: "notes",
+ *       id: "a",
+ *       rights: { ann: "read update", bob: "", anonymous: "" },
+ *     },
+ *     "a new note of ann": {
+ *       resource: "notes",
+ *       create: { id: "b", ownerId: "ann" },
+ *       rights: { ann: "create", bob: "", anonymous: "" },
+ *     },
+ *   },
+ * });
+ * await app.close();
+ * ```
+ */
+export async function checkRights<Name extends string>(
+  app: CallsFromCode<unknown>,
+  { users, rows }: RightsTable<Name>,
+): Promise<void> {
+  const callers = Object.entries<User | null>(users);
+  const faults: string[] = [];
+  let cells = 0;
+  for (const [description, row] of Object.entries<CheckedRow>(rows)) {
+    const operations = operationsOf(row, description);
+    const differences: string[] = [];
+    await requireRow(app, row, description);
+    for (const [name, user] of callers) {
+      const expected = wordsOf(row.rights[name] ?? "");
+      for (const operation of operations) {
+        cells++;
+        const outcome = await tryOperation(operation, row, trialsOf(app, user, row));
+        const difference = differenceOf(outcome, expected.includes(operation));
+        if (difference !== null) differences.push(`  ${name}: ${operation} ${difference}`);
+      }
+    }
+    if (differences.length > 0) faults.push(`"${description}":`, ...differences);
+  }
+  if (faults.length === 0) return;
+  const count = faults.filter((line) => line.startsWith("  ")).length;
+  throw new Error([`Rights differ in ${count} of ${cells} places.`, ...faults].join("\n"));
+}
+
+const ofStoredRows = ["read", "update", "delete", "subscribe"];
+
+/** Returns all operations of a row: a field that one user reads is tried for every user. */
+function operationsOf({ create, rights }: CheckedRow, description: string): readonly string[] {
+  const known = create === undefined ? ofStoredRows : ["create"];
+  const words = Object.values(rights).flatMap(wordsOf);
+  const isField = (word: string) => create === undefined && /^read\../.test(word);
+  const unknown = words.find((word) => !known.includes(word) && !isField(word));
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, known) || `: it has ${known.join(", ")}`;
+    throw new Error(`"${description}" has no operation "${unknown}"${hint}`);
+  }
+  return [...known, ...new Set(words.filter(isField))];
+}
+
+function wordsOf(rights: string): readonly string[] {
+  return rights.split(/[\s,]+/).filter((word) => word !== "");
+}
+
+/** Rejects if there is no row, because every operation on such a row would seem denied. */
+async function requireRow(
+  app: CallsFromCode<unknown>,
+  { resource, id, create, update }: CheckedRow,
+  description: string,
+): Promise<void> {
+  if ((id === undefined) === (create === undefined)) {
+    throw new Error(`"${description}" needs either id, of a stored row, or create, for a new one`);
+  }
+  if (create !== undefined) return;
+  const { value } = await app.asSystem().of(resource).get(id).catch((cause: Error) => {
+    throw new Error(`"${description}": ${cause.message}`, { cause });
+  });
+  const same = Object.keys(update ?? {}).find((name) => isSame(value, update, name));
+  if (same === undefined) return;
+  throw new Error(`"${description}": update.${same} is the stored value, so nothing would change`);
+}
+
+function isSame(row: object, other: object | undefined, name: string): boolean {
+  return writeJson(Reflect.get(row, name)) === writeJson(Reflect.get(other ?? {}, name));
+}
+
+function trialsOf(app: CallsFromCode<unknown>, user: User | null, row: CheckedRow): RowTrials {
+  // The cast is safe: every API of an app has this member, which its type does not show.
+  const api = app.as<AnyApi>(user) as unknown as {
+    readonly [rowTrials]: (path: string) => RowTrials;
+  };
+  return api[rowTrials](row.resource);
+}
+
+/** An operation that is permitted or denied, or that failed for another reason. */
+interface Outcome {
+  readonly kind: "permitted" | "denied" | "failed";
+  readonly reason: string;
+}
+
+const permitted: Outcome = { kind: "permitted", reason: "" };
+
+function differenceOf({ kind, reason }: Outcome, isExpected: boolean): string | null {
+  if (kind === "failed") return `could not be tried: ${reason}`;
+  if (isExpected === (kind === "permitted")) return null;
+  return isExpected ? `is denied, but expected (${reason})` : "is permitted, but not expected";
+}
+
+async function tryOperation(
+  operation: string,
+  row: CheckedRow,
+  trials: RowTrials,
+): Promise<Outcome> {
+  try {
+    const reason = await run(operation, row, trials);
+    return reason === null ? permitted : { kind: "denied", reason };
+  } catch (error) {
+    if (!(error instanceof Problem)) return { kind: "failed", reason: String(error) };
+    const reason = `${error.status} ${error.message}`;
+    if ([401, 403, 404, 405].includes(error.status)) return { kind: "denied", reason };
+    // The service checks the right to delete a row before the database or a hook refuses it.
+    const isKept = operation === "delete" && error.status === 409;
+    return isKept ? permitted : { kind: "failed", reason };
+  }
+}
+
+/** The options of writes, for resources that require `If-Match`. */
+const anyVersion = { ifMatch: "*" };
+
+/** Runs an operation. Returns null, or the reason if the operation succeeds without the right. */
+async function run(
+  operation: string,
+  { resource, id, create, update = {} }: CheckedRow,
+  { api, filterOf, readStreamed }: RowTrials,
+): Promise<string | null> {
+  if (operation === "create") {
+    return await undone(api, async (api) => void await api.of(resource).create(create ?? {}));
+  }
+  if (operation === "subscribe") return await readStreamed(id) ?? null;
+  if (operation === "update") {
+    return await undone(api, async (api) => {
+      const rows = api.asSystem().of(resource);
+      const { value: before } = await rows.get(id);
+      await api.of(resource).update(id, update, anyVersion);
+      const { value } = await rows.get(id);
+      const kept = Object.keys(update).find((name) => isSame(value, before, name));
+      if (kept !== undefined) throw new Problem("forbidden", `${kept} was not changed`);
+    });
+  }
+  if (operation === "delete") {
+    return await undone(api, (api) => api.of(resource).delete(id, anyVersion));
+  }
+  const { value } = await api.of(resource).get(id);
+  if (operation !== "read") {
+    const field = operation.slice("read.".length);
+    return Object.hasOwn(value, field) ? null : `the row has no field "${field}"`;
+  }
+  const { items } = await api.of(resource).list({ filter: filterOf(id) }).catch((error) => {
+    // The user may not filter by the key. A list has the same scope as a read of one row.
+    if (error instanceof Problem && error.status === 400) return { items: [value] };
+    throw error;
+  });
+  return items.length > 0 ? null : "the list does not contain the row";
+}
+
+/** Runs writes in a transaction, and rolls it back. */
+async function undone(
+  api: CodeApi<AnyApi>,
+  work: (api: CodeApi<AnyApi>) => Promise<void>,
+): Promise<null> {
+  const undo = new Error("The transaction of a check is rolled back");
+  try {
+    return await api.transaction<never>(async ({ api }) => {
+      await work(api);
+      throw undo;
+    });
+  } catch (error) {
+    if (error === undo) return null;
+    throw error;
+  }
+}
